@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import fastify, { type FastifyInstance } from 'fastify'
 import { recoverTypedDataAddress } from 'viem'
+import { BASE } from '../contracts/chain.ts'
 import type { JsonObject } from '../contracts/json.ts'
 import { payments as paymentsProjection } from '../projections/index.ts'
 import { sampleAnswer } from '../services/api/mcp/testing/sample-answers.fixture.ts'
@@ -61,6 +62,9 @@ const random = createRandomPool(randomBytes)
 const newId = (): string => uuidV7(Date.now(), random(10))
 const CAP = 10n ** 15n
 const payments = createPayments({
+  on: BASE,
+  proofKey: Buffer.alloc(32, 9),
+  publicUrl: () => 'https://signals.example.com',
   store,
   index: createPaymentIndex(projector),
   chain: RICH_CHAIN,

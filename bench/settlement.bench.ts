@@ -1,3 +1,4 @@
+import { BASE } from '../contracts/chain.ts'
 import { transfersCall } from '../services/payments/chain/transfer-call.ts'
 import { gasFor } from '../services/payments/settlement/wallet.ts'
 import { PAY_TO, QUICK, settlementWorld } from '../services/payments/testing/chain/settlement-world.ts'
@@ -60,7 +61,7 @@ if (missingChain !== undefined) {
         signAuthorization(stranger, { payTo: PAY_TO, value: 10_000n, validBefore }),
       ),
     )
-    const { hash } = await chain.send(transfersCall(authorizations))
+    const { hash } = await chain.send(transfersCall(authorizations, BASE))
     const { gasUsed } = await chain.node.getTransactionReceipt({ hash })
     const allowed = gasFor(count) / BigInt(count)
     print(

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
+import { BASE } from '../contracts/chain.ts'
 import { createNativeRecovery } from '../services/payments/recovery/native-recovery.ts'
 import type { Authorization, RecoverSigner } from '../services/payments/recovery/recover-signer.ts'
-import { SIGNING_DOMAINS } from '../services/payments/recovery/signing-domains.ts'
+import { signingDomain } from '../services/payments/recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES, createViemRecovery } from '../services/payments/recovery/viem-recovery.ts'
 import { type Candidate, measure, print, report } from './support/measure.ts'
 
@@ -21,6 +22,7 @@ const payer = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
 
 async function signed(): Promise<{ authorization: Authorization; signature: `0x${string}` }> {
   const authorization = {
+    on: BASE,
     rail: 'direct',
     payer: payer.address.toLowerCase() as `0x${string}`,
     payTo: `0x${'22'.repeat(20)}`,
@@ -30,7 +32,7 @@ async function signed(): Promise<{ authorization: Authorization; signature: `0x$
     nonce: `0x${randomBytes(32).toString('hex')}`,
   } as const
   const signature = await payer.signTypedData({
-    domain: SIGNING_DOMAINS.direct,
+    domain: signingDomain('direct', BASE),
     types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
     message: { ...authorization, from: authorization.payer, to: authorization.payTo },

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   addressSchema,
+  BASE,
   bytes32Schema,
   formatUsdc,
   microUsdcSchema,
   parseUsdc,
-  USDC_ADDRESS,
   USDC_TEXT,
 } from './chain.ts'
 
@@ -49,20 +49,20 @@ describe('amounts of USDC', () => {
 
 describe('addresses and hashes', () => {
   test('are one in every spelling', () => {
-    expect(addressSchema.parse(USDC_ADDRESS)).toBe(USDC_ADDRESS.toLowerCase())
+    expect(addressSchema.parse(BASE.usdc)).toBe(BASE.usdc.toLowerCase())
     expect(bytes32Schema.parse(`0x${'Ab'.repeat(32)}`)).toBe(`0x${'ab'.repeat(32)}`)
   })
 
   test.each([
     '',
     '0x',
-    USDC_ADDRESS.slice(2),
-    `${USDC_ADDRESS}0`,
-    USDC_ADDRESS.slice(0, -1),
+    BASE.usdc.slice(2),
+    `${BASE.usdc}0`,
+    BASE.usdc.slice(0, -1),
     `0X${'1'.repeat(40)}`,
     `0x${'g'.repeat(40)}`,
-    `\n${USDC_ADDRESS}`,
-    `${USDC_ADDRESS}\n`,
+    `\n${BASE.usdc}`,
+    `${BASE.usdc}\n`,
   ])('are not %j', (text) => {
     expect(addressSchema.safeParse(text).success).toBe(false)
     expect(bytes32Schema.safeParse(text).success).toBe(false)

@@ -1,14 +1,36 @@
 import { z } from 'zod'
 
-/** Base, the one chain that payments are made on. */
-export const CHAIN_ID = 8453
-/** Its name in version 2 of x402 (CAIP-2), and in version 1. */
-export const NETWORK = 'eip155:8453'
-export const NETWORK_V1 = 'base'
+/** A chain that payments are made on, and its USDC. Everything that is signed names both, so it is good on this chain alone. */
+export interface PaymentChain {
+  readonly id: number
+  /** In version 2 of x402 (CAIP-2). */
+  readonly network: string
+  /** In version 1, whose clients know chains by name; undefined where it has none for this one. */
+  readonly networkV1: string | undefined
+  /** As its issuer spells it (EIP-55): some clients compare the text. */
+  readonly usdc: `0x${string}`
+}
 
-/** USDC on Base, as its issuer spells it (EIP-55): some clients compare the text. */
-export const USDC_ADDRESS = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-/** The EIP-712 domain of USDC on Base, beside chain and contract. */
+/** Where real payments are made. */
+export const BASE = {
+  id: 8453,
+  network: 'eip155:8453',
+  networkV1: 'base',
+  usdc: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+} as const satisfies PaymentChain
+
+/**
+ * The chain of one machine with play money. Its id is nobody's and its token stands nowhere else, so that what is signed
+ * for a trial moves money nowhere.
+ */
+export const DEMO_CHAIN = {
+  id: 1_252_830_783,
+  network: 'eip155:1252830783',
+  networkV1: undefined,
+  usdc: '0x5D77289c07401197e641F31EC228ac9196219079',
+} as const satisfies PaymentChain
+
+/** The EIP-712 domain of the token, beside chain and contract. */
 export const USDC_DOMAIN = { name: 'USD Coin', version: '2' } as const
 
 /** Where authorizations of the gateway rail are verified, and their EIP-712 domain. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { CHAIN_ID } from './chain.ts'
+import { BASE } from './chain.ts'
 import { ServiceError } from './errors.ts'
 import { eventMetaSchema, type RecordedEvent } from './event.ts'
 import { decodeEvent, EVENT_CATALOGUE, type EventType } from './event-catalogue.ts'
@@ -59,7 +59,7 @@ const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const SUBSCRIPTION = '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef'
 const PAYER = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'
 const PAYMENT_STREAM = paymentStream({
-  chainId: CHAIN_ID,
+  chainId: BASE.id,
   contract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
   payer: PAYER,
   nonce: `0x${'2a'.padStart(64, '0')}`,
@@ -101,8 +101,8 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   ],
   [refundsOfDayStream('2025-01-01'), 'RefundAllotted'],
   [refundStream('01941f29-7c00-7001-8000-000000000300'), 'RefundAuthorised'],
-  [creditStream(CHAIN_ID, PAYER), 'CreditGiven CreditUsed'],
-  [payerStream(CHAIN_ID, PAYER), 'PayerBlocked PayerUnblocked'],
+  [creditStream(BASE.id, PAYER), 'CreditGiven CreditUsed'],
+  [payerStream(BASE.id, PAYER), 'PayerBlocked PayerUnblocked'],
   [leaseStream('dispatcher'), 'LeaseTaken LeaseReleased'],
   [noticeStream('019abcde-7c00-7001-8000-0000000000c1'), 'OwnerNotified'],
   [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],

@@ -422,6 +422,14 @@ export const LIMITS = {
   paymentsRefusedMs: 60_000,
   /** Addresses whose refused payments one process counts. */
   paymentsRefusedAddresses: 20_000,
+  /** How long a payer's signature that asks for a lost answer is taken, and how far the payer's clock may be ahead. */
+  payerSignInMs: 300_000,
+  payerSignInAheadMs: 60_000,
+  /**
+   * How long a payment that is served first waits before it is handed over to the chain: until then nobody else knows its signature, so
+   * a client that lost the answer sends the same bytes again.
+   */
+  settlementRestMs: 3_000,
   /** Rows in one list of payments. */
   paymentRows: 100,
 

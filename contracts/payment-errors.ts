@@ -23,6 +23,13 @@ export const PAYMENT_ERRORS = defineErrors({
     message: 'This authorization was used for another request.',
     nextStep: 'Repeat the request it was used for to get its answer again, or sign a new authorization.',
   },
+  payment_unproven: {
+    status: 403,
+    message:
+      'Everybody can read the signature of this payment on the chain by now, so it opens no answer by itself.',
+    nextStep:
+      'Send the same request with the same payment and `Payment-Secret: …`, the `_service.payment.secret` of its first answer; or sign `details.sign_in` with the wallet that paid, and send it as SIGN-IN-WITH-X (docs/paying.md).',
+  },
   payment_pending: {
     status: 503,
     message: 'The payment is being settled, and the answer leaves when it is.',

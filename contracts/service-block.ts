@@ -45,6 +45,11 @@ export const paymentBlockSchema = z.object({
   amount_usdc: z.string().describe('Decimal, as in 0.02'),
   transaction: z.string().nullable().describe('Hash of the transaction, once it is known'),
   status_url: z.url(),
+  secret: z
+    .string()
+    .describe(
+      'Opens this answer again, as `Payment-Secret` beside the same payment: keep it like the answer',
+    ),
 })
 
 export type PaymentBlock = z.infer<typeof paymentBlockSchema>

@@ -23,7 +23,10 @@ import {
   type Verdict,
   verifyWebhook,
 } from '../clients/typescript/src/index.ts'
+import { BASE } from '../contracts/chain.ts'
+import { newEvent } from '../contracts/event-definition.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../contracts/payment-answers.ts'
+import { SettlementBroadcast, SettlementRequested } from '../contracts/payment-events.ts'
 import type { ServiceBlock } from '../contracts/service-block.ts'
 import type { FundingOpportunity } from '../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolResponse } from '../contracts/tools/tool-catalogue.ts'
@@ -394,6 +397,49 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(R
     ])
   })
 
+  test('by a fresh signature, where the payment was on the chain before the answer arrived', async () => {
+    let tries = 0
+    const signals = createSignalClient({
+      url: service.url,
+      payer: newPayer(),
+      async fetch(input, init) {
+        const answer = await fetch(input, init)
+        if (!(init?.body as string).includes('"nonce"')) return answer
+        tries += 1
+        if (tries > 1) return answer
+        const { _service } = ((await answer.json()) as { result: { structuredContent: TradeAnswer } }).result
+          .structuredContent
+        await handOver(_service.payment.id)
+        throw new TypeError('fetch failed')
+      },
+    })
+    const before = service.computed.length
+    const answer = await signals.getTradeCall({ coin: 'ETH' })
+    expect(answer).toMatchObject({
+      _service: { payment: { state: 'broadcast', secret: expect.any(String) } },
+    })
+    expect([tries, service.computed.length - before]).toEqual([3, 1])
+  })
+
+  interface TradeAnswer {
+    readonly _service: { readonly payment: { readonly id: string } }
+  }
+  /** Records of a payment what the settler does when it sends it. */
+  async function handOver(paymentId: string): Promise<void> {
+    for await (const { stream, data, type } of service.store.readAll()) {
+      if (type !== 'PaymentClaimed' || data['paymentId'] !== paymentId) continue
+      const meta = { correlationId: 'test', actor: 'test' }
+      const more = { paymentId, attempt: 1 }
+      const begun = { ...more, settler: 'own' } as const
+      const sent = { ...more, transaction: `0x${'7a'.repeat(32)}` }
+      const events = [
+        newEvent(SettlementRequested, { id: crypto.randomUUID(), data: begun, meta }),
+        newEvent(SettlementBroadcast, { id: crypto.randomUUID(), data: sent, meta }),
+      ]
+      await service.store.append(stream, events, { expected: 0 })
+    }
+  }
+
   test('and no more than it was told, and for nothing but USDC on Base', async () => {
     const payer = newPayer()
     const signed: unknown[] = []
@@ -425,7 +471,7 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(R
 describe('what is signed', () => {
   const urls = { ours: 'https://signals.example', theirs: 'https://copycat.example' }
   const signerOf = (seed: number, url: string) =>
-    createOfferSigner({ seed: Buffer.alloc(32, seed), publicUrl: () => url })
+    createOfferSigner({ on: BASE, seed: Buffer.alloc(32, seed), publicUrl: () => url })
   const [ours, theirs, impostor] = [signerOf(1, urls.ours), signerOf(2, urls.theirs), signerOf(2, urls.ours)]
   const paid = {
     product: 'get_trade_call',
@@ -472,7 +518,7 @@ describe('what is signed', () => {
     [
       'about another address',
       () =>
-        createOfferSigner({ seed: Buffer.alloc(32, 1), publicUrl: () => urls.ours }).offers(
+        createOfferSigner({ on: BASE, seed: Buffer.alloc(32, 1), publicUrl: () => urls.ours }).offers(
           'https://elsewhere.example/x',
           [{ scheme: 'a', network: 'b', asset: 'c', payTo: 'd', amount: '1' }],
           9,

@@ -1,74 +1,83 @@
 /**
- * Pays for one answer by x402, version 1: asks, has the client sign the first offer, asks again.
+ * Pays for one answer by x402, version 2: asks, has the client sign the first offer, asks again.
  *
  *   PAYER_KEY=0x… node docs/examples/pay.ts get_trade_call '{"coin":"BTC"}'
- *   PAYER_KEY=0x… node docs/examples/pay.ts sign quote.json      prints the value of X-PAYMENT, for curl
+ *   PAYER_KEY=0x… node docs/examples/pay.ts sign offer.txt      prints the value of PAYMENT-SIGNATURE, for curl
  *
- * It needs viem and the client in clients/typescript. SIGNAL_URL: the service, http://127.0.0.1:8402 if not set. MOST_USDC: the most
- * that is signed, 0.05 if not set.
+ * offer.txt: the headers of a 402 answer, as `curl -D offer.txt` writes them. It needs viem and the client in clients/typescript.
+ * SIGNAL_URL: the service, http://127.0.0.1:8402 if not set. MOST_USDC: the most that is signed, 0.05 if not set.
  */
 
 import { readFileSync } from 'node:fs'
 import { type Hex, parseUnits } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { type Offer, signPayment } from '../../clients/typescript/src/index.ts'
+import {
+  type PaymentRequired,
+  type SignedPayment,
+  type SignInTerms,
+  signInAgain,
+  signPayment,
+} from '../../clients/typescript/src/index.ts'
 
 const { PAYER_KEY, SIGNAL_URL = 'http://127.0.0.1:8402', MOST_USDC = '0.05' } = process.env
 
-interface Quote {
-  readonly error: string
-  /** As version 1 has them: the amount under another name, and the network of Base. */
-  readonly accepts: readonly (Offer & { readonly maxAmountRequired: string })[]
+/** Whoever has the payment can move this amount from the payer to `payTo`, once, and nothing else. */
+function sign(header: string | null | undefined, payer: PrivateKeyAccount): Promise<SignedPayment> {
+  if (header === null || header === undefined) throw new Error('no PAYMENT-REQUIRED: nothing is offered')
+  const required = JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentRequired
+  return signPayment(required, payer, { most: parseUnits(MOST_USDC, 6) })
 }
 
-const NETWORK_V2 = 'eip155:8453'
+const encoded = (payment: SignedPayment): string => Buffer.from(JSON.stringify(payment)).toString('base64')
 
-/** The value of `X-PAYMENT`: whoever has it can move this amount from the payer to `payTo`, once, and nothing else. */
-async function sign({ error, accepts }: Quote, payer: PrivateKeyAccount): Promise<string> {
-  const [offer] = accepts
-  if (offer === undefined) throw new Error(`nothing is offered: ${error}`)
-  const offered = { ...offer, amount: offer.maxAmountRequired, network: NETWORK_V2 }
-  const required = { x402Version: 2, resource: null, accepts: [offered] } as const
-  const { payload } = await signPayment(required, payer, { most: parseUnits(MOST_USDC, 6) })
-  const { scheme, network } = offer
-  return Buffer.from(JSON.stringify({ x402Version: 1, scheme, network, payload })).toString('base64')
-}
-
-const ask = (tool: string, body: string, payment?: string): Promise<Response> =>
+const ask = (tool: string, body: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${SIGNAL_URL}/x402/${tool}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(payment !== undefined && { 'x-payment': payment }) },
+    headers: { 'content-type': 'application/json', ...headers },
     body,
   })
 
 const TRIES = 5
 const PAUSE_MS = 2_000
 
+interface Refused {
+  readonly details?: { readonly payment_secret?: string; readonly sign_in?: SignInTerms }
+}
+
 /** Sends the same payment again where the answer may still come: it is taken once, however often it is sent. */
-async function askUntilAnswered(tool: string, body: string, payment: string): Promise<Response> {
+async function askUntilAnswered(tool: string, body: string, payment: SignedPayment): Promise<Response> {
+  const headers: Record<string, string> = { 'payment-signature': encoded(payment) }
   for (let tries = 1; ; tries++) {
-    const answer = await ask(tool, body, payment).catch((error: unknown) => {
+    const answer = await ask(tool, body, headers).catch((error: unknown) => {
       if (tries >= TRIES) throw error
       return undefined
     })
-    if (answer !== undefined && (answer.status !== 503 || tries >= TRIES)) return answer
+    if (answer !== undefined && ((answer.status !== 503 && answer.status !== 403) || tries >= TRIES)) return answer
+    // On the chain by now, where everybody reads it: the answer takes a proof of the payer.
+    const { details } = answer === undefined ? {} : ((await answer.json()) as Refused)
+    if (details?.payment_secret !== undefined) headers['payment-secret'] = details.payment_secret
+    if (details?.sign_in !== undefined)
+      headers['sign-in-with-x'] = await signInAgain(details.sign_in, payer, { payment, url: SIGNAL_URL })
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }
 
 const [what, given = '{}'] = process.argv.slice(2)
 if (what === undefined || PAYER_KEY === undefined) {
-  process.stderr.write('PAYER_KEY=0x… node docs/examples/pay.ts <tool> <json>, or: sign <quote.json>\n')
+  process.stderr.write('PAYER_KEY=0x… node docs/examples/pay.ts <tool> <json>, or: sign <offer.txt>\n')
   process.exit(2)
 }
 const payer = privateKeyToAccount(PAYER_KEY as Hex)
 
 if (what === 'sign') {
-  process.stdout.write(`${await sign(JSON.parse(readFileSync(given, 'utf8')) as Quote, payer)}\n`)
+  const [, header] = /^payment-required: *(\S+)/im.exec(readFileSync(given, 'utf8')) ?? []
+  process.stdout.write(`${encoded(await sign(header, payer))}\n`)
 } else {
   const quoted = await ask(what, given)
-  const payment = quoted.status === 402 ? await sign((await quoted.json()) as Quote, payer) : undefined
-  const answer = payment === undefined ? quoted : await askUntilAnswered(what, given, payment)
+  const answer =
+    quoted.status === 402
+      ? await askUntilAnswered(what, given, await sign(quoted.headers.get('payment-required'), payer))
+      : quoted
   process.stdout.write(`${await answer.text()}\n`)
   process.exitCode = answer.ok ? 0 : 1
 }

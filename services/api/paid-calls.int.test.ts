@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
 import { checkReceipt } from '../../clients/typescript/src/index.ts'
-import { GATEWAY_ADDRESS, NETWORK } from '../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import { START } from '../../contracts/position.ts'
@@ -47,7 +47,15 @@ const REQUESTS: Readonly<Record<Product, object>> = {
 const PRODUCTS = Object.keys(REQUESTS) as Product[]
 /** What a payer begins with, millionths of a USDC. */
 const FUNDS = 100_000_000n
-const QUICK = { retryMs: 20, retryMaxMs: 80, gatherMs: 5, pollMs: 10, receiptMs: 2_000, finalityMs: 30 }
+const QUICK = {
+  retryMs: 20,
+  retryMaxMs: 80,
+  restMs: 0,
+  gatherMs: 5,
+  pollMs: 10,
+  receiptMs: 2_000,
+  finalityMs: 30,
+}
 const run = promisify(execFile)
 
 /** A gateway that credits whatever it is asked to settle, once per nonce. */
@@ -76,7 +84,7 @@ async function startGateway(): Promise<Gateway> {
       const { signature, authorization } = paymentPayload.payload
       settled.push({ nonce: authorization.nonce, signature })
       const transaction = `transfer-${settled.length}`
-      answer({ success: true, transaction, network: NETWORK, payer: authorization.from })
+      answer({ success: true, transaction, network: BASE.network, payer: authorization.from })
     }
     settle().catch((error: unknown) => response.destroy(error as Error))
   })
@@ -95,15 +103,16 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
   beforeAll(async () => {
     ;[chain, gateway] = await Promise.all([startTestChain(), startGateway()])
     const node = { rpcUrl: chain.rpcUrl }
-    const view = createChain({ ...node, elapsed: () => performance.now() })
+    const view = createChain({ on: BASE, ...node, elapsed: () => performance.now() })
     // Plans are dear: a payer is known for more than one answer here.
     service = await startPaidService({ chain: view, caps: { payer: 1_000_000n, total: 500_000_000n } })
     const gatewayPort = (gateway.server.address() as AddressInfo).port
     const settler = createSettler({
+      on: BASE,
       store: service.store,
       reader: service.projector.reader<PaymentsRow>(paymentsProjection),
       chain: view,
-      wallet: createWallet({ ...node, privateKey: await chain.gasWallet() }),
+      wallet: createWallet({ on: BASE, ...node, privateKey: await chain.gasWallet() }),
       gateway: createFacilitator({ url: `http://127.0.0.1:${gatewayPort}`, publicUrl: () => service.url }),
       onPaid: ({ paymentId, product }) => service.startPlan(paymentId, product),
       newId: () => uuidV7(Date.now(), randomBytes(10)),
@@ -180,7 +189,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
         version === 1
           ? wrapV1(fetch, payer, 50_000_000n)
           : wrapFetchWithPaymentFromConfig(fetch, {
-              schemes: [{ network: NETWORK, client: new ExactEvmScheme(payer) }],
+              schemes: [{ network: BASE.network, client: new ExactEvmScheme(payer) }],
               spendControls: { maxAmountPerPayment: '$50' },
             })
       for (const product of PRODUCTS) {
@@ -235,7 +244,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       )
       return offer ?? expect.fail('the gateway is not offered')
     }).setSpendControls(false)
-    registerBatchScheme(client, { signer: payer, networks: [NETWORK] })
+    registerBatchScheme(client, { signer: payer, networks: [BASE.network] })
     const { payment } = await bought(
       await wrapV2(fetch, client)(urlOf('get_trade_call'), asked('get_trade_call')),
     )
@@ -287,12 +296,18 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       const key = await fundedKey()
       const body = '{"coin":"BTC"}'
       const post = ['-sS', urlOf('get_trade_call'), '-H', 'Content-Type: application/json', '-d', body]
-      const quote = join(folder, 'quote.json')
-      writeFileSync(quote, (await run('curl', post)).stdout)
-      const payment = (await pay(key, 'sign', quote)).trim()
-      const { stdout } = await run('curl', [...post, '-H', `X-PAYMENT: ${payment}`])
+      const offer = join(folder, 'offer.txt')
+      await run('curl', [...post, '-D', offer, '-o', join(folder, 'offer.json')])
+      const payment = (await pay(key, 'sign', offer)).trim()
+      const paying = [...post, '-H', `PAYMENT-SIGNATURE: ${payment}`]
+      const { stdout } = await run('curl', paying)
       expect(JSON.parse(stdout)).toMatchObject({ request: { coin: 'BTC' } })
-      const { stdout: again } = await run('curl', [...post, '-H', `X-PAYMENT: ${payment}`])
+      await settled(privateKeyToAccount(key).address)
+      const { stdout: refused } = await run('curl', paying)
+      expect(JSON.parse(refused)).toMatchObject({ code: 'payment_unproven' })
+      const { secret } = (JSON.parse(stdout) as { _service: { payment: { secret: string } } })._service
+        .payment
+      const { stdout: again } = await run('curl', [...paying, '-H', `Payment-Secret: ${secret}`])
       const [one, two] = [stdout, again].map((told) => (JSON.parse(told) as { serial: number }).serial)
       expect(two).toBe(one)
     })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { BASE } from '../../contracts/chain.ts'
 import { decodeEvent, EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -14,6 +15,7 @@ import {
   payerNumber,
   paymentV1,
   signAuthorization,
+  signInOf,
 } from '../payments/testing/sign-payment.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
@@ -34,6 +36,7 @@ beforeEach(async () => {
   service = await startPaidService({ now: () => now, caps: { payer: 0n, total: 0n } })
   ending = new AbortController()
   const refunder = createRefunder({
+    on: BASE,
     store: service.store,
     reader: service.projector.reader(paymentsProjection),
     wallet: undefined,
@@ -64,10 +67,16 @@ async function aPayment(): Promise<string> {
   return encoded(paymentV1(authorization, await signAuthorization(payer, authorization)))
 }
 
-const ask = (payment: string, signal?: AbortSignal): Promise<Response> =>
+/** @param secret that a refusal told, once the payment was handed over */
+const ask = (payment: string, signal?: AbortSignal, secret?: string, signIn?: string): Promise<Response> =>
   fetch(`${service.url}/x402/get_trade_call`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-payment': payment },
+    headers: {
+      'content-type': 'application/json',
+      'x-payment': payment,
+      ...(secret !== undefined && { 'payment-secret': secret }),
+      ...(signIn !== undefined && { 'sign-in-with-x': signIn }),
+    },
     body: BODY,
     ...(signal && { signal }),
   })
@@ -143,8 +152,8 @@ test('what was paid and not answered becomes a credit, which pays for the next a
   expect(await read('019abcde-7c00-7001-8000-00000000000a')).toMatchObject({
     error: { data: { code: 'payment_unknown' } },
   })
-  // The answer is not to be had besides.
-  const again = await ask(payment)
+  // The answer is not given besides.
+  const again = await ask(payment, undefined, details.payment_secret)
   expect([again.status, await again.json()]).toMatchObject([409, { code: 'payment_refunded' }])
   const next = await ask(await aPayment())
   expect([next.status, await next.json()]).toMatchObject([
@@ -159,7 +168,9 @@ test('who asks again in time has the answer, and nothing is given back', async (
   const payment = await aPayment()
   const { details } = await askInVain(payment)
   await settle()
-  const answers = await Promise.all([ask(payment), ask(payment)])
+  expect((await ask(payment)).status).toBe(403)
+  const secret = details.payment_secret
+  const answers = await Promise.all([ask(payment, undefined, secret), ask(payment, undefined, secret)])
   expect(answers.map(({ status }) => status)).toEqual([200, 200])
   now += 10 * LIMITS.refundAfterMs
   for (let looks = 0; looks < 10; looks++) await sleep(20, ending.signal)
@@ -184,8 +195,10 @@ test('who goes away while its answer waits is given nothing back', async () => {
   const types = await typesOf()
   expect(types).not.toContain('AnswerWithheld')
   expect(types).not.toContain('RefundBegun')
-  // The answer is kept for it.
-  expect((await ask(payment)).status).toBe(200)
+  // The answer is kept for the payer, who was told no secret and proves to be it by a signature.
+  expect((await ask(payment)).status).toBe(403)
+  const signIn = await signInOf(payer, { nonce: nonceNumber(nonces), url: service.url, atMs: now })
+  expect((await ask(payment, undefined, undefined, signIn)).status).toBe(200)
 })
 
 test('every signed offer names the terms, and where they are told', async () => {

@@ -1,10 +1,11 @@
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { BASE } from '../../contracts/chain.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Authorization } from '../payments/recovery/recover-signer.ts'
-import { SIGNING_DOMAINS } from '../payments/recovery/signing-domains.ts'
+import { signingDomain } from '../payments/recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../payments/recovery/viem-recovery.ts'
 import {
   anAuthorization,
@@ -143,7 +144,7 @@ const BAD: readonly Bad[] = [
     {},
     async (authorization) => {
       const signature = await PAYER.signTypedData({
-        domain: { ...SIGNING_DOMAINS.direct, name: 'USDC' },
+        domain: { ...signingDomain('direct', BASE), name: 'USDC' },
         types: AUTHORIZATION_TYPES,
         primaryType: 'TransferWithAuthorization',
         message: { ...authorization, from: authorization.payer, to: authorization.payTo },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseAbiItem } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { USDC_ADDRESS } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
@@ -145,7 +145,7 @@ describe.skipIf(missingChain !== undefined)(`restore × payments in flight ${mis
       ((await (await fetch(statusUrl)).json()) as { state: string }).state
     while (!['settled', 'final'].includes(await stateOf())) await delay(100)
     const used = await chain.node.getLogs({
-      address: USDC_ADDRESS,
+      address: BASE.usdc,
       event: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
       args: { authorizer: payer.address },
       fromBlock: 0n,

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { DEMO_CHAIN } from '../../contracts/chain.ts'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { missingChain } from '../payments/testing/chain/test-chain.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
@@ -127,7 +128,10 @@ describe('two logs that watch each other', () => {
         anchors: { size: number; chain: { chain_id: number; transaction: string } }[]
       }
       expect(newest).toMatchObject({ origin: east.origin, is_cosigned: true })
-      expect(anchors[0]?.chain).toMatchObject({ chain_id: 8453, transaction: expect.stringMatching(/^0x/) })
+      expect(anchors[0]?.chain).toMatchObject({
+        chain_id: DEMO_CHAIN.id,
+        transaction: expect.stringMatching(/^0x/),
+      })
       const anchored = await (await get(east, `/log/anchors/${anchors[0]?.size}.checkpoint`)).text()
       expect(anchored.split('\n').slice(0, 2)).toEqual([east.origin, String(anchors[0]?.size)])
       expect(await json(west, '/log/anchors')).toMatchObject({ newest: null, share: null, anchors: [] })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { BASE } from '../../contracts/chain.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { PRICES } from '../../contracts/prices.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
@@ -66,6 +67,9 @@ beforeEach(async () => {
   const index = createPaymentIndex(projector)
   const now = (): number => world.now
   const payments = createPayments({
+    on: BASE,
+    proofKey: Buffer.alloc(32, 9),
+    publicUrl: () => 'https://signals.example.com',
     store,
     index,
     chain: undefined,
@@ -83,13 +87,15 @@ beforeEach(async () => {
   })
   const ending = new AbortController()
   const { signal } = ending
-  admin = createPaymentAdmin({ store, index, newId, now: Date.now, sleep, signal })
+  admin = createPaymentAdmin({ on: BASE, store, index, newId, now: Date.now, sleep, signal })
   const settler = createSettler({
+    on: BASE,
     store,
     reader: projector.reader(paymentsProjection),
     facilitator,
     onPaid: (payment) => startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
     refunds: createRefunder({
+      on: BASE,
       store,
       reader: projector.reader(paymentsProjection),
       wallet: undefined,

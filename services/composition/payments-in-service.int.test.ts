@@ -7,14 +7,14 @@ import { createInterface } from 'node:readline'
 import { type Hex, parseAbiItem } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { USDC_ADDRESS } from '../../contracts/chain.ts'
+import { DEMO_CHAIN } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { evolvePayment, isOpen, type Payment } from '../../projections/index.ts'
 import { tokenAbi } from '../payments/chain/token-abi.ts'
 import { mint, openPlayChain } from '../payments/demo/play-chain.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
 import { missingChain } from '../payments/testing/chain/test-chain.ts'
-import { encoded, paymentV1, paymentV2 } from '../payments/testing/sign-payment.ts'
+import { encoded, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 
@@ -39,6 +39,7 @@ interface Life {
 /** A payment that a caller has signed, and what was answered to it. */
 interface Order {
   readonly payment: string
+  readonly nonce: Hex
   answer?: string
   statusUrl?: string
 }
@@ -77,11 +78,13 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     const [, url = ''] = /(http:\S+)\/ +what is served/.exec(banner) ?? expect.fail(`it ended: ${banner}`)
     const [, rpcUrl = ''] = /demo chain (http:[^\s:]+:\d+)/.exec(banner) ?? []
     const offered = await fetch(`${url}/x402/get_trade_call`)
-    const quote = (await offered.json()) as { accepts: { payTo: Hex }[] }
-    // One rail: the gateway is offered in version 2 only, and takes no play money.
+    // Clients of version 1 know chains by name, and this one has none.
+    expect(await offered.json()).toMatchObject({ x402Version: 1, accepts: [] })
+    // One rail: the gateway takes no play money.
     const inHeader = Buffer.from(offered.headers.get('payment-required') ?? '', 'base64').toString()
-    expect((JSON.parse(inHeader) as { accepts: unknown[] }).accepts).toHaveLength(1)
-    const payTo = quote.accepts[0]?.payTo ?? expect.fail('nothing is offered')
+    const { accepts } = JSON.parse(inHeader) as { accepts: { payTo: Hex; network: string; asset: string }[] }
+    expect(accepts).toMatchObject([{ network: DEMO_CHAIN.network, asset: DEMO_CHAIN.usdc }])
+    const payTo = accepts[0]?.payTo ?? expect.fail('nothing is offered')
     return {
       url,
       rpcUrl,
@@ -95,18 +98,22 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
 
   async function order(payTo: Hex): Promise<Order> {
     const validBefore = BigInt(Math.floor(Date.now() / 1_000) + VALID_S)
-    const signed = await signAuthorization(payer, { payTo, value: PRICE, validBefore })
+    const signed = await signAuthorization(payer, { on: DEMO_CHAIN, payTo, value: PRICE, validBefore })
     const terms = { ...signed, rail: 'direct' as const }
-    const made =
-      orders.length % 2 === 0 ? paymentV1(terms, signed.signature) : paymentV2(terms, signed.signature)
-    const one = { payment: encoded(made) }
+    const one = { payment: encoded(paymentV2(terms, signed.signature)), nonce: signed.nonce }
     orders.push(one)
     return one
   }
 
   /** True once it is answered; a connection that breaks, and money that takes its time, leave it to be asked again. */
   async function ask({ url }: Life, one: Order): Promise<boolean> {
-    const headers = { 'content-type': 'application/json', 'payment-signature': one.payment }
+    // Many are on the chain already, and answer to their payer alone.
+    const proof = await signInOf(payer, { on: DEMO_CHAIN, nonce: one.nonce, url, atMs: Date.now() })
+    const headers = {
+      'content-type': 'application/json',
+      'payment-signature': one.payment,
+      'sign-in-with-x': proof,
+    }
     let response: Response
     let body: { code?: string; _service?: { payment: { status_url: string } } }
     try {
@@ -183,7 +190,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     for (const [index, answers] of ANSWERS_IN_A_LIFE.entries()) {
       if (index === 0) {
         const first = await start()
-        await mint(openPlayChain(first.rpcUrl), payer.address, FUNDS)
+        await mint(openPlayChain(first.rpcUrl, DEMO_CHAIN), payer.address, FUNDS)
         // Its chain has not written this out: the next one must not lose it.
         await first.end('SIGKILL')
       }
@@ -195,11 +202,16 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     for (const one of orders) while (!(await ask(last, one)) && !isLate());
     await allFinal()
 
-    const chain = openPlayChain(last.rpcUrl)
+    const chain = openPlayChain(last.rpcUrl, DEMO_CHAIN)
     const balanceOf = (account: Hex): Promise<bigint> =>
-      chain.readContract({ address: USDC_ADDRESS, abi: tokenAbi, functionName: 'balanceOf', args: [account] })
+      chain.readContract({
+        address: DEMO_CHAIN.usdc,
+        abi: tokenAbi,
+        functionName: 'balanceOf',
+        args: [account],
+      })
     const used = await chain.getLogs({
-      address: USDC_ADDRESS,
+      address: DEMO_CHAIN.usdc,
       event: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
       args: { authorizer: payer.address },
       fromBlock: 0n,

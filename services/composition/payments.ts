@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { BASE } from '../../contracts/chain.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import { payments as paymentsProjection } from '../../projections/index.ts'
@@ -77,11 +78,13 @@ export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Pro
   const gateway =
     rails.gatewayUrl === undefined ? undefined : createFacilitator({ url: rails.gatewayUrl, publicUrl })
   const { rpcUrl, settlerKey } = rails
-  const chain = rpcUrl === undefined ? undefined : createChain({ rpcUrl, elapsed: () => performance.now() })
+  const on = demo?.on ?? BASE
+  const chain =
+    rpcUrl === undefined ? undefined : createChain({ on, rpcUrl, elapsed: () => performance.now() })
   const wallet =
     rpcUrl === undefined || settlerKey === undefined
       ? undefined
-      : createWallet({ rpcUrl, privateKey: settlerKey })
+      : createWallet({ on, rpcUrl, privateKey: settlerKey })
   const direct = wallet !== undefined || facilitator !== undefined
   const taking: Rail[] = [
     ...(direct ? (['direct'] as const) : []),
@@ -89,9 +92,12 @@ export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Pro
   ]
   const index = projector && createPaymentIndex(projector)
   const ending = new AbortController()
-  const signer = createOfferSigner({ seed: platform.deriveSecret('signed offers'), publicUrl })
+  const signer = createOfferSigner({ on, seed: platform.deriveSecret('signed offers'), publicUrl })
   const payments = createPayments({
+    on,
     signer,
+    proofKey: platform.deriveSecret('payment secrets'),
+    publicUrl,
     store,
     index,
     chain,
@@ -114,6 +120,7 @@ export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Pro
     await payments.close()
   })
   const paymentAdmin = createPaymentAdmin({
+    on,
     store,
     index,
     newId,
@@ -128,9 +135,10 @@ export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Pro
   const refundWallet =
     wallet === undefined || rails.rpcUrl === undefined || rails.refundKey === undefined
       ? undefined
-      : createRefundWallet({ rpcUrl: rails.rpcUrl, privateKey: rails.refundKey })
+      : createRefundWallet({ on, rpcUrl: rails.rpcUrl, privateKey: rails.refundKey })
   const refunder = isSettler
     ? createRefunder({
+        on,
         store,
         newId,
         sleep,
@@ -143,6 +151,7 @@ export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Pro
     : undefined
   const settler = isSettler
     ? createSettler({
+        on,
         store,
         chain,
         wallet,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
@@ -21,13 +21,14 @@ import {
   closePayments,
   newId,
   type PaymentsInMemory,
+  PUBLIC_URL,
   paymentsInMemory,
   signedHeader,
   TRANSACTION,
   WEEK,
 } from './testing/payments-in-memory.fixture.ts'
 import { RICH_CHAIN } from './testing/rich-chain.ts'
-import { NOW_S, nonceNumber, PAY_TO, payerNumber, type TestPayer } from './testing/sign-payment.ts'
+import { NOW_S, nonceNumber, PAY_TO, payerNumber, signInOf, type TestPayer } from './testing/sign-payment.ts'
 
 const [alice, bob] = [payerNumber(21), payerNumber(22)]
 afterEach(closePayments)
@@ -54,8 +55,10 @@ async function verified(
   number: number,
   change: Parameters<typeof signedHeader>[2] = {},
   payer: TestPayer = alice,
+  proof: readonly string[] = [],
 ): Promise<VerifiedPayment> {
-  const presented = payments.read(['PAYMENT-SIGNATURE', await signedHeader(payer, number, change)])
+  const header = await signedHeader(payer, number, change)
+  const presented = payments.read(['PAYMENT-SIGNATURE', header, ...proof])
   if (presented === undefined) throw new Error('not read')
   return payments.verify(presented, presented.value)
 }
@@ -104,7 +107,7 @@ describe('a claim', () => {
         rail: 'direct',
         protocol: 2,
         chainId: 8453,
-        contract: USDC_ADDRESS.toLowerCase(),
+        contract: BASE.usdc.toLowerCase(),
         payer: alice.address.toLowerCase(),
         payTo: PAY_TO,
         value: '20000',
@@ -115,7 +118,7 @@ describe('a claim', () => {
         isServedFirst: true,
       },
     })
-    expect(await world.payments.find(payment)).toEqual({ ...claimed, isReplay: true, isSigned: true })
+    expect(await world.payments.find(payment, null)).toEqual({ ...claimed, isReplay: true, isOwn: true })
   })
 
   test('of an authorization that was used, by whichever process, is the one that was there', async () => {
@@ -192,7 +195,7 @@ describe('a log that does not answer', () => {
       const payment = await verified(world, 1)
       expect(await refusal(take(world, payment))).toEqual({ code: 'outcome_unknown' })
       faults.length = 0
-      expect((await world.payments.find(payment)) !== undefined).toBe(isDone)
+      expect((await world.payments.find(payment, null)) !== undefined).toBe(isDone)
       // What was not taken counts for nothing: there is room for exactly one.
       const again = await take(world, payment, aClaim())
       expect(again).toMatchObject({ isReplay: isDone, payment: { isServedFirst: true } })
@@ -209,7 +212,7 @@ describe('a log that does not answer', () => {
     const world = start({ store, ...now })
     const payment = await verified(world, 1)
     expect(await refusal(take(world, payment, aClaim()))).toEqual({ code: 'store_full' })
-    expect(await world.payments.find(payment)).toBeUndefined()
+    expect(await world.payments.find(payment, null)).toBeUndefined()
   })
 })
 
@@ -222,7 +225,7 @@ test('an authorization that was claimed in time has its answer also afterwards; 
   const { answer } = await take(world, payment, aClaim())
   time += 10 * 60_000
   const again = await verified(world, 1)
-  expect(await world.payments.find(again)).toMatchObject({ answer, isReplay: true })
+  expect(await world.payments.find(again, null)).toMatchObject({ answer, isReplay: true })
   expect(await refusal(world.payments.requirePayable(other, aClaim()))).toEqual({
     code: 'payment_refused',
     reason: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -246,7 +249,7 @@ describe('who is served first', () => {
     expect(await isServedFirst(world, 4, {}, {}, bob)).toBe(true)
     await world.index.catchUp()
     expect(await isServedFirst(world, 5)).toBe(false)
-    const settled = await world.payments.find(await verified(world, 1))
+    const settled = await world.payments.find(await verified(world, 1), null)
     await world.confirm(settled?.payment as Payment)
     expect(await isServedFirst(world, 6)).toBe(false)
     await world.index.catchUp()
@@ -323,7 +326,7 @@ describe('who is served first', () => {
     await wait(101, bob)
     expect(await isServedFirst(world, 102)).toBe(true)
     await take(world, await verified(world, 103, WEEK))
-    const first = await world.payments.find(await verified(world, 1))
+    const first = await world.payments.find(await verified(world, 1), null)
     await world.confirm(first?.payment as Payment)
     await world.index.catchUp()
     await wait(104)
@@ -356,7 +359,7 @@ describe('requirePayable', () => {
     const refused = await refusal(world.payments.requirePayable(payment, aClaim()))
     expect(refused).toEqual({ code: 'payment_refused', reason })
     expect(asked).toEqual([`${alice.address.toLowerCase()} ${nonceNumber(1)}`])
-    expect(await world.payments.find(payment)).toBeUndefined()
+    expect(await world.payments.find(payment, null)).toBeUndefined()
   })
 
   test.each<[string, Partial<PayerFacts>, number]>([
@@ -367,12 +370,17 @@ describe('requirePayable', () => {
     let time = NOW_S * 1_000
     const { chain } = chainOf({ ...facts, ...change }, 'paid')
     const world = start({ chain, now: () => time, elapsed: () => time })
-    const payment = await verified(world, 1)
+    const known = await verified(world, 1)
     time += laterS * 1_000
-    await world.payments.requirePayable(payment, aClaim())
-    expect(await take(world, payment, aClaim())).toMatchObject({ isReplay: false })
+    // Whoever reads the chain has it, too.
+    expect((await refusal(world.payments.requirePayable(known, aClaim()))).code).toBe('payment_unproven')
+    const signIn = async (number: number) => {
+      const proof = await signInOf(alice, { nonce: nonceNumber(number), url: PUBLIC_URL, atMs: time })
+      return verified(world, number, {}, alice, ['SIGN-IN-WITH-X', proof])
+    }
+    expect(await take(world, await signIn(1), aClaim())).toMatchObject({ isReplay: false })
     time += LIMITS.paidLongAgoMs
-    const longAgo = await verified(world, 2)
+    const longAgo = await signIn(2)
     time += LIMITS.paidLongAgoMs
     expect(await refusal(world.payments.requirePayable(longAgo, aClaim()))).toMatchObject({
       reason: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -569,9 +577,10 @@ describe('servable', () => {
     const world = start({ chain, now: () => time, elapsed: () => time })
     const claimed = await settledFirst(world)
     await world.lose(claimed.payment, 'expired')
-    const presented = await verified(world, 1)
+    const secret = world.payments.secretOf(claimed.payment)
+    const presented = await verified(world, 1, {}, alice, ['Payment-Secret', secret])
     const ask = async () => {
-      const found = await world.payments.find(presented)
+      const found = await world.payments.find(presented, null)
       return world.payments.servable(found ?? expect.fail('no claim'), never)
     }
     expect((await refusal(ask())).code).toBe('payment_refused')
@@ -741,7 +750,7 @@ describe('a credit', () => {
     const payment = await verified(world, 1)
     const { store } = world
     const { signal } = new AbortController()
-    const ledger = createCreditLedger({ store, newId, now: () => NOW_S * 1_000, sleep, signal })
+    const ledger = createCreditLedger({ on: BASE, store, newId, now: () => NOW_S * 1_000, sleep, signal })
     expect(await ledger.take(payment.payer, payment.stream, 20_000n, 'req-0')).toBe(true)
     await world.index.catchUp()
     await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })

@@ -1,4 +1,4 @@
-import { CHAIN_ID, USDC_ADDRESS } from '../../contracts/chain.ts'
+import type { PaymentChain } from '../../contracts/chain.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
@@ -33,9 +33,15 @@ import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
+import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
 export interface PaymentsOptions extends Clock {
+  /** Secret bytes that secrets of payments are derived from; the same in every process of a log. */
+  readonly proofKey: Uint8Array
+  /** The address under which callers reach the service. */
+  readonly publicUrl: () => string
+  readonly on: PaymentChain
   readonly store: EventStore
   /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
   readonly index: PaymentIndex | undefined
@@ -73,6 +79,7 @@ interface PaymentParts extends PaymentsOptions {
   readonly payers: PayerCheck
   readonly credits: CreditLedger
   readonly keeper: AnswerKeeper
+  readonly proofs: PayerProofs
   /** What payers had when they were asked for, for the claim that follows. */
   readonly funds: WeakMap<VerifiedPayment, KnownFunds>
 }
@@ -86,7 +93,7 @@ const ROOM_RETRY_AFTER_S = 5
  * @example const payments = createPayments({ store, index: createPaymentIndex(projector), recovery, … })
  */
 export function createPayments(options: PaymentsOptions): RunningPayments {
-  const { store, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed, report } = options
+  const { on, store, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed, report } = options
   const ending = new AbortController()
   const { signal } = ending
   const log = createPaymentLog({ store, now, sleep, signal })
@@ -102,8 +109,18 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   })
   const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, elapsed })
   const keeper = createAnswerKeeper({ store, log, newId: options.newId, now, sleep, signal, report })
-  const credits = createCreditLedger({ store, newId: options.newId, now, sleep, signal })
-  const parts: PaymentParts = { ...options, log, exposure, payers, credits, keeper, funds: new WeakMap() }
+  const credits = createCreditLedger({ on, store, newId: options.newId, now, sleep, signal })
+  const proofs = createPayerProofs({ key: options.proofKey, publicUrl: options.publicUrl, now })
+  const parts: PaymentParts = {
+    ...options,
+    log,
+    exposure,
+    payers,
+    credits,
+    keeper,
+    proofs,
+    funds: new WeakMap(),
+  }
   const ours = payTo?.toLowerCase()
 
   return {
@@ -112,18 +129,25 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     quote(offered, error) {
       const validUntil = Math.floor(now() / 1_000) + LIMITS.offerValidityS
       const signing = options.signer && { signer: options.signer, validUntil }
-      return makeQuote({ payTo: ours, offersGateway, signing }, offered, error)
+      return makeQuote({ on, payTo: ours, offersGateway, signing }, offered, error)
     },
-    read: readPayment,
+    read(rawHeaders) {
+      const presented = readPayment(rawHeaders, on)
+      return presented && { ...presented, proof: readProof(rawHeaders) }
+    },
     async verify(presented, price) {
       if (ours === undefined) throw notOfferingError()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
-    async find(presented) {
+    async find(presented, accountId) {
       const loaded = await log.load(streamOf(presented))
       if (loaded === undefined) return undefined
-      return { ...claimedOf(loaded, true), isSigned: loaded.claim.signature === presented.signature }
+      const { payment, claim, isPublic } = loaded
+      const isOfAccount = accountId !== null && payment.accountId === accountId
+      if (isPublic && !isOfAccount) await proofs.require(presented, payment.paymentId)
+      return { ...claimedOf(loaded, true), isOwn: isPublic || claim.signature === presented.signature }
     },
+    secretOf: ({ paymentId }) => proofs.secretOf(paymentId),
     requirePayable: (payment, claim) => requirePayable(parts, payment, claim),
     claim: (payment, claim) => claimPayment(parts, payment, claim),
     async servable({ payment }, waiting) {
@@ -135,7 +159,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     give: keeper.give,
     withhold: keeper.withhold,
     planNotBegun: keeper.planNotBegun,
-    receipt: (payment, protocol) => receiptOf(payment, protocol, options.signer),
+    receipt: (payment, protocol) => receiptOf(payment, { on, protocol }, options.signer),
     signedReceipt: (payment) =>
       isSettled(payment) && payment.transaction !== null ? options.signer?.receipt(payment) : undefined,
     async show(paymentId) {
@@ -185,6 +209,8 @@ async function requirePayable(
     const reason = reasonOfRefusal(refusal)
     if (!MAY_BE_PAID.has(reason)) throw refusal
     if (!(await payers.hasPaid(payment, reason === 'insufficient_funds'))) throw refusal
+    // Who paid is not who has read of it on the chain.
+    await parts.proofs.require(payment, undefined)
     funds.set(payment, hoped)
   }
 }
@@ -299,15 +325,15 @@ function claimEvent(
   claim: Claim,
   isServedFirst: boolean,
 ): NewEvent {
-  const { rail, protocol, payer, payTo, value, validAfter, validBefore, nonce, signature } = payment
+  const { on, rail, protocol, payer, payTo, value, validAfter, validBefore, nonce, signature } = payment
   const { product, requestHash, answer, accountId, requestId, traceparent } = claim
   const data = {
     paymentId: newId(),
     rail,
     protocol,
-    chainId: CHAIN_ID,
-    contract: contractOf(rail),
-    asset: USDC_ADDRESS,
+    chainId: on.id,
+    contract: contractOf(rail, on),
+    asset: on.usdc,
     payer,
     payTo,
     value: value.toString(),

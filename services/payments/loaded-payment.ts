@@ -27,6 +27,10 @@ export interface LoadedPayment {
   readonly lastReason: string | null
   /** Whether a facilitator was ever asked to settle it. */
   readonly wasForwarded: boolean
+  /**
+   * Whether others than the payer may know its signature: it was handed to the chain or to a facilitator, or whoever had it did so.
+   */
+  readonly isPublic: boolean
   /** Whether it was ever not known what became of an attempt. */
   readonly wasInDoubt: boolean
   /** Transactions that are in a block and moved nothing for it. */
@@ -59,6 +63,7 @@ const NOTHING_YET = {
   broadcasts: [],
   lastReason: null,
   wasForwarded: false,
+  isPublic: false,
   wasInDoubt: false,
   minedFailures: 0,
   reasons: 0,
@@ -105,7 +110,7 @@ export function afterEvent(before: LoadedPayment | undefined, event: ServiceEven
   const next = { ...before, payment, revision }
   switch (event.type) {
     case 'SettlementBroadcast':
-      return { ...next, broadcasts: [...before.broadcasts, event.data.transaction] }
+      return { ...next, isPublic: true, broadcasts: [...before.broadcasts, event.data.transaction] }
     case 'SettlementFailed': {
       const { reason } = event.data
       const minedFailures = before.minedFailures + Number(reason === MOVED_NOTHING)
@@ -115,8 +120,14 @@ export function afterEvent(before: LoadedPayment | undefined, event: ServiceEven
       return { ...next, lastReason: event.data.reason, wasInDoubt: true, reasons: before.reasons + 1 }
     case 'RefundSent':
       return { ...next, refunds: [...before.refunds, event.data] }
-    case 'SettlementRequested':
-      return { ...next, wasForwarded: before.wasForwarded || event.data.settler !== 'own' }
+    case 'SettlementRequested': {
+      const wasForwarded = before.wasForwarded || event.data.settler !== 'own'
+      return { ...next, wasForwarded, isPublic: before.isPublic || wasForwarded }
+    }
+    // Somebody else may have sent it, which nothing here has recorded.
+    case 'SettlementConfirmed':
+    case 'PaymentUncollectable':
+      return { ...next, isPublic: true }
     default:
       return next
   }

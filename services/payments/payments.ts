@@ -1,3 +1,4 @@
+import type { PaymentChain } from '../../contracts/chain.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
@@ -23,8 +24,17 @@ export interface Quote {
   readonly header: string
 }
 
+/** What tells the payer from others who know the payment; nothing of it is checked. */
+export interface PresentedProof {
+  /** `_service.payment.secret` of the first answer. */
+  readonly secret?: string
+  /** The header SIGN-IN-WITH-X. */
+  readonly signIn?: string
+}
+
 /** A payment header, decoded; nothing of it is checked but its shape. */
 export interface PresentedPayment {
+  readonly on: PaymentChain
   readonly protocol: 1 | 2
   readonly rail: Rail
   readonly payer: `0x${string}`
@@ -40,6 +50,7 @@ export interface PresentedPayment {
   readonly asset: string | undefined
   /** The name that the client gave to this payment. */
   readonly identifier?: string | undefined
+  readonly proof?: PresentedProof | undefined
 }
 
 /** One that was signed by its payer, for us, over the price that was asked. */
@@ -72,8 +83,11 @@ export interface ClaimedPayment {
 
 /** A claim that was in the log before. */
 export interface FoundClaim extends ClaimedPayment {
-  /** Whether it was claimed with the very signature that was presented, which was checked then. */
-  readonly isSigned: boolean
+  /**
+   * Whether whoever presented it is its payer: by the very signature that was checked when it was claimed, while nobody else
+   * can know it, or by a proof after that.
+   */
+  readonly isOwn: boolean
 }
 
 /**
@@ -103,16 +117,21 @@ export interface Payments {
   verify(presented: PresentedPayment, price: bigint): Promise<VerifiedPayment>
   /**
    * The claim of an authorization, whatever became of it; looked up before anything is checked, since prices,
-   * recipients and validity may have changed since. What is found is for who signed it, which `isSigned` tells.
+   * recipients and validity may have changed since. Once it was handed over to the chain, its signature is public and only a
+   * proof of the payer finds it; a plan is found by the key of its account.
    *
-   * @throws ServiceError of the store
+   * @param accountId of the key that came with the request, where it buys a plan
+   * @throws ServiceError `payment_unproven`; of the store
    */
-  find(presented: PresentedPayment): Promise<FoundClaim | undefined>
+  find(presented: PresentedPayment, accountId: string | null): Promise<FoundClaim | undefined>
+  /** What opens the answer of a payment again. */
+  secretOf(payment: Payment): string
   /**
    * Whether there is time left to settle it, and whether the payer can pay, as the chain or whoever settles it says;
    * to be called for an authorization that has no claim, before anything is computed.
    *
-   * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`
+   * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`,
+   *   `payment_unproven` for one that was used on the chain before it came here
    */
   requirePayable(payment: VerifiedPayment, claim: Pick<Claim, 'product' | 'mustSettleFirst'>): Promise<void>
   /**

@@ -1,4 +1,4 @@
-import { NETWORK, NETWORK_V1 } from '../../contracts/chain.ts'
+import type { PaymentChain } from '../../contracts/chain.ts'
 import type { Payment } from '../../projections/index.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
 
@@ -12,16 +12,21 @@ export const isSettled = ({ state }: Pick<Payment, 'state'>): boolean => SETTLED
  * The header that tells a client what became of its payment; undefined while nothing has: clients take a receipt for
  * a settled payment, whatever it says. A transaction that is only being sent may never arrive.
  *
- * @example receiptOf(payment, 2) // { name: 'PAYMENT-RESPONSE', value: 'eyJzdWNjZXNzIjp0cnVlLC…' }
+ * @example receiptOf(payment, { on: BASE, protocol: 2 }) // { name: 'PAYMENT-RESPONSE', value: 'eyJzdWNjZXNzIjp0cnVlLC…' }
  */
 export function receiptOf(
   payment: Payment,
-  protocol: 1 | 2,
+  { on, protocol }: { readonly on: PaymentChain; readonly protocol: 1 | 2 },
   signer?: OfferSigner,
 ): { readonly name: string; readonly value: string } | undefined {
   const { transaction, payer, value } = payment
   if (transaction === null || !isSettled(payment)) return undefined
-  const receipt = { success: true, transaction, network: protocol === 1 ? NETWORK_V1 : NETWORK, payer }
+  const receipt = {
+    success: true,
+    transaction,
+    network: (protocol === 1 && on.networkV1) || on.network,
+    payer,
+  }
   const signed = signer && { 'offer-receipt': { info: { receipt: signer.receipt(payment) } } }
   const told = {
     ...receipt,

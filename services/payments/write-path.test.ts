@@ -1,4 +1,4 @@
-import { CHAIN_ID } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { payerStream } from '../../contracts/streams.ts'
 import { paymentFact } from '../../projections/given-events.fixture.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
@@ -60,11 +60,11 @@ describeWritePath(
   { isBounded: true, onConflict: 'decides anew' },
   async (world) => {
     const adminOver = (store: EventStore) =>
-      createPaymentAdmin({ ...partsOf(world, store), index: undefined })
+      createPaymentAdmin({ on: BASE, ...partsOf(world, store), index: undefined })
     const admin = adminOver(world.store)
     return {
       write: () => admin.block(PAYER, 'a test', ORIGIN),
-      recorded: () => countOf(world, payerStream(CHAIN_ID, PAYER), ({ type }) => type === 'PayerBlocked'),
+      recorded: () => countOf(world, payerStream(BASE.id, PAYER), ({ type }) => type === 'PayerBlocked'),
       interfere: () => adminOver(world.others).unblock(PAYER, 'a test', ORIGIN),
     }
   },

@@ -1,6 +1,6 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import type { PaymentBlock } from '../../contracts/service-block.ts'
-import type { Payment } from '../../projections/index.ts'
+import type { Paid } from './paid-handshake.ts'
 
 /** Where it is told what became of a payment. */
 export const statusUrl = (publicUrl: string, paymentId: string): string =>
@@ -8,7 +8,7 @@ export const statusUrl = (publicUrl: string, paymentId: string): string =>
 
 /** A payment as its answer tells it. */
 export const paymentBlock = (
-  { paymentId, state, value, transaction }: Payment,
+  { payment: { paymentId, state, value, transaction }, secret }: Pick<Paid, 'payment' | 'secret'>,
   publicUrl: string,
 ): PaymentBlock => ({
   id: paymentId,
@@ -16,4 +16,5 @@ export const paymentBlock = (
   amount_usdc: formatUsdc(BigInt(value)),
   transaction,
   status_url: statusUrl(publicUrl, paymentId),
+  secret,
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../../contracts/code-of.fixture.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { serviceBlockSchema } from '../../contracts/service-block.ts'
@@ -108,6 +108,17 @@ function answerIn(outcome: PaidOutcome): Extract<PaidOutcome, { kind: 'answer' }
   if (outcome.kind === 'answer') return outcome
   return expect.fail(`an offer: ${outcome.refusal.message}`)
 }
+const secretIn = (outcome: PaidOutcome): string =>
+  serviceBlockSchema.parse(answerIn(outcome).body['_service']).payment?.secret ?? expect.fail('no secret')
+async function pendingOf(work: Promise<unknown>): Promise<ServiceError> {
+  const error: unknown = await work.catch((thrown: unknown) => thrown)
+  return isServiceError(error, 'payment_pending') ? error : expect.fail(String(error))
+}
+const withSecret = (rawHeaders: readonly string[], { details }: ServiceError): readonly string[] => [
+  ...rawHeaders,
+  'Payment-Secret',
+  String(details?.['payment_secret']),
+]
 function offerIn(outcome: PaidOutcome): { code: string; quote: JsonObject; details: unknown } {
   if (outcome.kind === 'answer') return expect.fail('an answer')
   const { code, details } = outcome.refusal
@@ -224,6 +235,7 @@ describe('with a payment', () => {
         amount_usdc: '0.02',
         transaction: null,
         status_url: expect.stringMatching(/^https:\/\/signals\.example\.com\/x402\/payments\/0190a000/),
+        secret: expect.stringMatching(/^[\w-]{43}$/),
       },
       notice: expect.stringContaining('not advice'),
     })
@@ -240,13 +252,15 @@ describe('with a payment', () => {
       'claim',
       'give',
       'receipt',
+      'secretOf',
     ])
   })
 
   test('there is a receipt once the transaction is known', async () => {
-    await pay()
+    const secret = secretIn(await pay())
     await world.settleClaimed()
-    const { receipt, isReplay, body } = answerIn(await pay())
+    const rawHeaders = [...(await paying(1)), 'Payment-Secret', secret]
+    const { receipt, isReplay, body } = answerIn(await call({ rawHeaders }))
     expect(receipt?.name).toBe('X-PAYMENT-RESPONSE')
     expect(JSON.parse(Buffer.from(receipt?.value ?? '', 'base64').toString())).toMatchObject({
       success: true,
@@ -321,26 +335,28 @@ describe('with a payment', () => {
   test('an answer that waits for its money says where to look', async () => {
     const rawHeaders = await paying(1, WEEK)
     watched.failures.set('servable', new ServiceError('payment_pending'))
-    const error = await call({ rawHeaders }).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({
-      code: 'payment_pending',
-      details: {
-        retry_after_s: expect.any(Number),
-        payment_id: expect.any(String),
-        status_url: expect.stringContaining('/x402/payments/'),
-      },
+    const error = await pendingOf(call({ rawHeaders }))
+    expect(error.details).toMatchObject({
+      retry_after_s: expect.any(Number),
+      payment_id: expect.any(String),
+      payment_secret: expect.any(String),
+      status_url: expect.stringContaining('/x402/payments/'),
     })
     watched.failures.clear()
     await world.settleClaimed()
-    expect(answerIn(await call({ rawHeaders }))).toMatchObject({ isReplay: true, body: { serial: 1 } })
+    expect(answerIn(await call({ rawHeaders: withSecret(rawHeaders, error) }))).toMatchObject({
+      isReplay: true,
+      body: { serial: 1 },
+    })
   })
 
   test('an answer that waits is told who still does', async () => {
     const gone = AbortSignal.abort()
     const rawHeaders = await paying(1, WEEK)
-    expect(await codeOf(call({ rawHeaders, signal: () => gone }))).toBe('payment_pending')
+    const error = await pendingOf(call({ rawHeaders, signal: () => gone }))
     await world.settleClaimed()
-    expect(answerIn(await call({ rawHeaders })).isReplay).toBe(true)
+    expect(await codeOf(call({ rawHeaders }))).toBe('payment_unproven')
+    expect(answerIn(await call({ rawHeaders: withSecret(rawHeaders, error) })).isReplay).toBe(true)
   })
 })
 

@@ -36,7 +36,7 @@ export interface PaidCallPath {
    * Answers, or offers. What is answered is durable, and its payment claimed or its call counted.
    *
    * @throws ServiceError `unknown_tool`, `invalid_content_type`, `invalid_request`, `key_unknown`,
-   *   `key_unverifiable`, `payment_malformed`, `payment_mismatch`, `payment_pending`, `payments_unavailable`, what
+   *   `key_unverifiable`, `payment_malformed`, `payment_mismatch`, `payment_unproven`, `payment_pending`, `payments_unavailable`, what
    *   the tool refuses with, and those of the store. Nothing was charged then, but with `payment_pending`
    */
   call(call: PaidCall): Promise<PaidOutcome>
@@ -135,7 +135,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
     { version, market }: PaidCallPathOptions,
     { tool, requestId }: PaidCall,
     identity: VerifiedIdentity,
-    { payment }: Paid,
+    paid: Paid,
   ): ServiceBlock {
     return {
       version,
@@ -145,7 +145,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
       // A key that was used up did not apply: this is what anybody has who pays.
       auth: { outcome: identity.outcome === 'MALFORMED' ? 'MALFORMED' : 'ABSENT', tier: 'free' },
       quota: null,
-      payment: paymentBlock(payment, publicUrl()),
+      payment: paymentBlock(paid, publicUrl()),
       notice: PAID_NOTICE,
     }
   }

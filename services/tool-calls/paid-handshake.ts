@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
@@ -40,13 +40,15 @@ export interface Paid {
   readonly answer: JsonObject
   readonly isReplay: boolean
   readonly receipt: ReturnType<Payments['receipt']>
+  /** Opens the answer again, for its payer. */
+  readonly secret: string
 }
 
 /** Takes a payment and what it is for, once. */
 export interface PaidHandshake {
   /**
-   * @throws ServiceError `payment_refused`, `payment_mismatch`, `payment_pending`, `payments_unavailable`,
-   *   `rate_limited` for an address whose payments were refused too often, what `work` throws, and those of the store
+   * @throws ServiceError `payment_refused`, `payment_mismatch`, `payment_unproven`, `payment_pending`,
+   *   `payments_unavailable`, `rate_limited` for an address whose payments were refused too often, what `work` throws, and those of the store
    */
   pay(presented: PresentedPayment, work: PaidWork): Promise<Paid>
 }
@@ -64,6 +66,9 @@ interface Claimed extends ClaimedPayment {
   readonly computed?: JsonObject
 }
 
+/** Refusals of which an address has few: each cost a look or a recovery, and many of them are guesses. */
+const COUNTED = new Set<ErrorCode>(['payment_refused', 'payment_mismatch', 'payment_unproven'])
+
 /** How soon who was turned away for want of room, or whose settlement takes its time, should ask again. */
 const RETRY_AFTER_S = 2
 
@@ -77,8 +82,8 @@ const roomOf = (): PaymentSemaphore =>
 
 /**
  * look up → verify → request → can it be settled, can the payer pay → compute → claim → servable. The claim is one
- * append that holds the authorization and the answer: before it nothing was charged, and behind it the same
- * authorization has the same answer for ever.
+ * append that holds the authorization and the answer: before it nothing was charged, and after it the same
+ * authorization has the same answer for ever, for its payer.
  *
  * Who waits for a settlement has left the room where answers are computed.
  */
@@ -115,7 +120,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     let hasWaited = false
     const flight = flights.run(payment.stream, requestHash, async () => {
       // Whoever waited for another request with the same authorization looks again at what became of that.
-      const known = hasWaited ? await payments.find(payment) : undefined
+      const known = hasWaited ? await payments.find(payment, work.accountId) : undefined
       return known ?? claim(payment, requestHash, work)
     })
     hasWaited = true
@@ -123,33 +128,36 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     return isShared ? { ...value, isReplay: true } : value
   }
 
-  /** A payment that was never seen. An address that sends many that are worth nothing is not looked at for a while. */
+  /** A payment that was never seen, or whose signature is not the one that was claimed. */
   async function takeNew(
     presented: PresentedPayment,
     known: Claimed | undefined,
     work: PaidWork,
   ): Promise<Claimed> {
     refusals.require(work.address)
-    try {
-      const verified = await payments.verify(presented, work.price)
-      const requestHash = work.requestHash()
-      const claimed = known ?? (await claimOnce(verified, requestHash, work))
-      requireSame(claimed.requestHash, requestHash)
-      return claimed
-    } catch (error) {
-      if (isServiceError(error, 'payment_refused')) refusals.note(work.address)
-      throw error
-    }
+    const verified = await payments.verify(presented, work.price)
+    const requestHash = work.requestHash()
+    const claimed = known ?? (await claimOnce(verified, requestHash, work))
+    requireSame(claimed.requestHash, requestHash)
+    return claimed
   }
 
   async function take(presented: PresentedPayment, work: PaidWork): Promise<Claimed> {
     const leave = rooms[presented.rail].enter(presented.payer, work.address)
     if (leave === undefined) throw tooManyWaitingError()
     try {
-      const known = await payments.find(presented)
-      if (known?.isSigned !== true) return await takeNew(presented, known, work)
+      // A signature beside the payment costs a recovery.
+      if (presented.proof?.signIn !== undefined) refusals.require(work.address)
+      const known = await payments.find(presented, work.accountId)
+      if (known?.isOwn !== true) return await takeNew(presented, known, work)
       requireSame(known.requestHash, work.requestHash())
       return known
+    } catch (error) {
+      if (!isServiceError(error) || !COUNTED.has(error.code)) throw error
+      // Past its number an address is not told any more whether it guessed well.
+      refusals.require(work.address)
+      refusals.note(work.address)
+      throw error
     } finally {
       leave()
     }
@@ -173,6 +181,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
           retry_after_s: RETRY_AFTER_S,
           ...error.details,
           payment_id: paymentId,
+          payment_secret: payments.secretOf(claimed.payment),
           status_url: statusUrl(publicUrl(), paymentId),
         },
         cause: error,
@@ -191,6 +200,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
         isReplay: claimed.isReplay,
         receipt: payments.receipt(payment, presented.protocol),
+        secret: payments.secretOf(payment),
       }
     },
   }

@@ -160,8 +160,14 @@ test('a plan that is not settled yet has not begun', async () => {
 
 test('nobody begins a plan with the payment of another account', async () => {
   await buy()
-  expect(await codeOf(buy({ authorization: 'bob' }))).toBe('payment_mismatch')
-  expect(started).toHaveLength(1)
+  expect(await codeOf(buy({ authorization: 'bob' }))).toBe('payment_unproven')
+  // Nor by the buyer's own proof: it is bought for one account.
+  const again = await buy()
+  if (again.kind !== 'answer') return expect.fail('an offer')
+  const { payment } = serviceBlockSchema.parse(again.body['_service'])
+  const rawHeaders = [...HEADERS, 'Payment-Secret', payment?.secret ?? '']
+  expect(await codeOf(buy({ rawHeaders, authorization: 'bob' }))).toBe('payment_mismatch')
+  expect(new Set(started.map((plan) => (plan as { accountId: string }).accountId)).size).toBe(1)
 })
 
 test('a body may be {}, and nothing else: what it says would not be done', async () => {

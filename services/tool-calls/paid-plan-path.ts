@@ -108,7 +108,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
         unpaid: { refusal: REQUIRED, error: REQUIRED.code },
         beforeOffer: () => plans.requireRoom(accountId, tier),
         async pay(presented) {
-          const { payment, answer, isReplay, receipt } = await handshake.pay(presented, {
+          const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
             product,
             price,
             requestHash() {
@@ -126,6 +126,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             signal,
             ...(traceparent !== undefined && { traceparent }),
           })
+          const { payment } = paid
           if (payment.state === 'refunded') throw refundedError(payment)
           const { paymentId, claimedAtMs } = payment
           const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
@@ -140,7 +141,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
               market,
               auth: { outcome: 'OK', tier },
               quota: null,
-              payment: paymentBlock(payment, publicUrl()),
+              payment: paymentBlock(paid, publicUrl()),
               notice: PLAN_NOTICE,
             },
           }

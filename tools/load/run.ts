@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { BASE } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
 import { signAuthorization } from '../../services/payments/testing/chain/sign-authorization.ts'
 import { encoded, paymentV2 } from '../../services/payments/testing/sign-payment.ts'
@@ -97,7 +98,7 @@ async function signed(chain: PaidChain | undefined, count: number): Promise<stri
         value: PRICE,
         validBefore,
       })
-      return encoded(paymentV2({ ...given, rail: 'direct' }, signature))
+      return encoded(paymentV2({ ...given, on: BASE, rail: 'direct' }, signature))
     }),
   )
 }

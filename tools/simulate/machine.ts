@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Candle } from '../../contracts/candle.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { PROJECTIONS, payments as paymentsProjection } from '../../projections/index.ts'
 import {
@@ -180,6 +181,9 @@ export async function startMachine(machine: Machine): Promise<Service> {
   })
 
   const payments = createPayments({
+    on: BASE,
+    proofKey: Buffer.alloc(32, 9),
+    publicUrl: () => 'https://signals.example.com',
     store: storeOf('payments'),
     index: createPaymentIndex(projector),
     chain,
@@ -205,6 +209,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     publicUrl,
   })
   const settler = createSettler({
+    on: BASE,
     store: storeOf('settler'),
     reader: projector.reader(paymentsProjection),
     chain,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { CHAIN_ID } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type {
   AuthorizationKey,
@@ -160,7 +160,7 @@ export function createSimulatedChain({
         finalBlock: () => ask('final', () => Math.max(0, newest().number - UNCERTAIN)),
         newestBlock: () => ask('newest', () => newest().number),
         blockHash: (number) => ask('hash', () => blocks[number]?.hash),
-        chainId: () => ask('id', () => CHAIN_ID),
+        chainId: () => ask('id', () => BASE.id),
         rehearse: (authorization) =>
           ask('rehearse', () => ({ refusal: refusalOf(authorization), hasCode: false })),
         transactionState: (hash) =>

@@ -1,4 +1,11 @@
-import { type PayerAccount, type PaymentRequired, signPayment } from './payments.ts'
+import {
+  type PayerAccount,
+  type PaymentRequired,
+  type SignedPayment,
+  type SignInTerms,
+  signInAgain,
+  signPayment,
+} from './payments.ts'
 import { SignalRefusal } from './refusal.ts'
 import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
 
@@ -59,9 +66,11 @@ export interface SignalClient {
 /** A failure that a later try may not meet. */
 class Passing extends Error {
   readonly waitMs: number | undefined
-  constructor(message: string, waitMs?: number, cause?: unknown) {
+  readonly details: Refused['details']
+  constructor(message: string, waitMs?: number, cause?: unknown, details?: Refused['details']) {
     super(message, { cause })
     this.waitMs = waitMs
+    this.details = details
   }
 }
 
@@ -160,10 +169,38 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
       const offer = error instanceof SignalRefusal ? offerIn(error.details) : undefined
       if (payer === undefined || offer === undefined) throw error
       const payment = await signPayment(offer, payer, { most })
-      const paid = { ...params, _meta: { 'x402/payment': payment } }
-      // The same payment however often it is sent: it is taken once, and always for the same answer.
-      return persist(() => callOnce(paid, key, signal), signal)
+      return payOnce(params, { payment, payer, key }, signal)
     }
+  }
+
+  /**
+   * The same payment however often it is sent: it is taken once, and always for the same answer. Once it is on the chain, where
+   * everybody reads it, the answer takes a proof besides: the secret that a refusal told, or a signature of the payer.
+   */
+  async function payOnce(
+    params: object,
+    { payment, payer, key }: { payment: SignedPayment; payer: PayerAccount; key: string },
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const meta: Record<string, unknown> = { 'x402/payment': payment }
+    let isSignedIn = false
+    const once = async (): Promise<unknown> => {
+      try {
+        return await callOnce({ ...params, _meta: meta }, key, signal)
+      } catch (error) {
+        if (error instanceof Passing && error.details?.payment_secret !== undefined)
+          meta['x402/payment-secret'] = error.details.payment_secret
+        const asked =
+          error instanceof SignalRefusal
+            ? (error.details as Refused | undefined)?.details?.sign_in
+            : undefined
+        if (asked === undefined || isSignedIn) throw error
+        isSignedIn = true
+        meta['x402/sign-in-with-x'] = await signInAgain(asked, payer, { payment, url })
+        return callOnce({ ...params, _meta: meta }, key, signal)
+      }
+    }
+    return persist(once, signal)
   }
 
   async function* replay(filter: VerdictFilter = {}, { signal }: { signal?: AbortSignal } = {}) {
@@ -273,7 +310,11 @@ interface Refused {
   readonly code?: string | number
   readonly message?: string
   readonly next_step?: string
-  readonly details?: { readonly retry_after_s?: number }
+  readonly details?: {
+    readonly retry_after_s?: number
+    readonly payment_secret?: string
+    readonly sign_in?: SignInTerms
+  }
   readonly data?: { readonly code?: string; readonly next_step?: string; readonly retryable?: boolean }
 }
 
@@ -330,7 +371,12 @@ function refuse(refused: Refused, response: Response): never {
   const isPassing =
     PASSING.has(String(code)) || response.status === 429 || (response.status >= 500 && code === 'refused')
   if (isPassing)
-    throw new Passing(`${code}: ${message}`, seconds === undefined ? waitOf(response) : seconds * 1_000)
+    throw new Passing(
+      `${code}: ${message}`,
+      seconds === undefined ? waitOf(response) : seconds * 1_000,
+      undefined,
+      details,
+    )
   throw new SignalRefusal(String(code), message, { nextStep, details: refused })
 }
 

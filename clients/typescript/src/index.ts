@@ -1,5 +1,13 @@
 export { createSignalClient, type SignalClient, type SignalClientOptions } from './client.ts'
-export { type Offer, type PayerAccount, type SignedPayment, signPayment } from './payments.ts'
+export {
+  type Offer,
+  type PayerAccount,
+  type PaymentRequired,
+  type SignedPayment,
+  type SignInTerms,
+  signInAgain,
+  signPayment,
+} from './payments.ts'
 export { checkProof, type Proven } from './proofs.ts'
 export { checkReceipt, type SignedTerms } from './receipts.ts'
 export { SignalRefusal } from './refusal.ts'

@@ -8,6 +8,8 @@ export interface PayerAccount {
   readonly address: Hex
   /** The type that viem gives to it depends on the value, so it is none here. */
   signTypedData(typedData: never): Promise<Hex>
+  /** Signs a text (EIP-191): it asks for an answer again that was paid for and lost. */
+  signMessage?(message: { readonly message: string }): Promise<Hex>
 }
 
 /** One of the ways in which an answer may be paid for, as x402 has it in version 2. */
@@ -38,9 +40,17 @@ export interface SignedPayment {
   readonly payload: { readonly signature: Hex; readonly authorization: Readonly<Record<string, string>> }
 }
 
-const NETWORK = 'eip155:8453'
-const CHAIN_ID = 8453
-const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+/** Base, and the chain with play money that a service on trial brings along: what is signed for one is nothing on another. */
+const CHAINS = [
+  { network: 'eip155:8453', chainId: 8453, usdc: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913' },
+  {
+    network: 'eip155:1252830783',
+    chainId: 1_252_830_783,
+    usdc: '0x5d77289c07401197e641f31ec228ac9196219079',
+  },
+] as const
+const chainOf = ({ network, asset }: Offer): (typeof CHAINS)[number] | undefined =>
+  CHAINS.find((chain) => chain.network === network && chain.usdc === asset.toLowerCase())
 const USDC_NAME = 'USD Coin'
 /** The clock of a chain is that of its newest block. */
 const BEFORE_S = 600
@@ -71,10 +81,10 @@ export async function signPayment(
   { most, now = Date.now() }: { readonly most: bigint; readonly now?: number },
 ): Promise<SignedPayment> {
   const known = accepts.find(
-    ({ scheme, network, asset, extra }) =>
-      scheme === 'exact' && network === NETWORK && asset.toLowerCase() === USDC && extra.name === USDC_NAME,
+    (offer) => offer.scheme === 'exact' && offer.extra.name === USDC_NAME && chainOf(offer) !== undefined,
   )
-  if (known === undefined) throw unacceptable('nothing is offered in USDC on Base')
+  const chain = known && chainOf(known)
+  if (known === undefined || chain === undefined) throw unacceptable('nothing is offered in USDC on Base')
   if (!/^\d{1,18}$/.test(known.amount) || BigInt(known.amount) > most)
     throw unacceptable(`${known.amount} millionths of a USDC are asked, more than ${most}`)
   const nowS = Math.floor(now / 1_000)
@@ -88,7 +98,7 @@ export async function signPayment(
     nonce: `0x${toHex(crypto.getRandomValues(new Uint8Array(32)))}`,
   }
   const typedData = {
-    domain: { name: USDC_NAME, version: '2', chainId: CHAIN_ID, verifyingContract: USDC },
+    domain: { name: USDC_NAME, version: '2', chainId: chain.chainId, verifyingContract: chain.usdc },
     types: TYPES,
     primaryType: 'TransferWithAuthorization',
     message: {
@@ -100,6 +110,52 @@ export async function signPayment(
   }
   const signature = await account.signTypedData(typedData as never)
   return { x402Version: 2, resource, accepted: known, payload: { signature, authorization } }
+}
+
+/** What a refusal `payment_unproven` asks the payer to sign. */
+export interface SignInTerms {
+  readonly domain: string
+  readonly uri: string
+  readonly chainId: string
+  readonly nonce: string
+}
+
+/**
+ * Signs that the answer of a payment may be given again: the value of SIGN-IN-WITH-X, good for five minutes. Only for the service that
+ * was paid, and only for this payment: whoever asks for anything else to be signed is refused.
+ *
+ * @param url address of the service
+ * @throws SignalRefusal `offer_unacceptable`
+ */
+export async function signInAgain(
+  asked: SignInTerms,
+  account: PayerAccount,
+  {
+    payment,
+    url,
+    now = Date.now(),
+  }: { readonly payment: SignedPayment; readonly url: string; readonly now?: number },
+): Promise<string> {
+  const { host: domain, origin: uri } = new URL(url)
+  const nonce = payment.payload.authorization['nonce']?.slice(2)
+  const chainId = payment.accepted.network
+  if (account.signMessage === undefined) throw unacceptable('the account signs no messages')
+  if (asked.domain !== domain || asked.nonce !== nonce || asked.chainId !== chainId)
+    throw unacceptable(`${asked.domain} asks for a signature that is not about this payment to ${domain}`)
+  const issuedAt = new Date(now).toISOString()
+  const { address } = account
+  const message = [
+    `${domain} wants you to sign in with your Ethereum account:`,
+    `${address}\n\n`,
+    `URI: ${uri}`,
+    'Version: 1',
+    `Chain ID: ${chainId.slice('eip155:'.length)}`,
+    `Nonce: ${nonce}`,
+    `Issued At: ${issuedAt}`,
+  ].join('\n')
+  const signature = await account.signMessage({ message })
+  const fields = { domain, address, uri, version: '1', chainId, type: 'eip191', nonce, issuedAt, signature }
+  return btoa(JSON.stringify(fields))
 }
 
 const unacceptable = (message: string): SignalRefusal => new SignalRefusal('offer_unacceptable', message)

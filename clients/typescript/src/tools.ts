@@ -27,6 +27,8 @@ export interface ServiceBlock {
     readonly amount_usdc: string
     readonly transaction: string | null
     readonly status_url: string
+    /** Opens this answer again, as `Payment-Secret` beside the same payment. */
+    readonly secret: string
   }
   readonly notice: string
 }

@@ -24,8 +24,8 @@ export interface ToolPaths {
 export interface SentToolCall {
   readonly name: Json | undefined
   readonly request: Json
-  /** Member `x402/payment` of its metadata. */
-  readonly payment?: Json | undefined
+  /** Its payment as lines of headers. */
+  readonly payment?: readonly string[] | undefined
 }
 
 /**

@@ -24,7 +24,7 @@ import {
   rpcResultText,
 } from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
-import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
+import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import type { McpExtension } from './protocol-server.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
 import type { SdkExchange } from './sdk-exchange.ts'
@@ -182,7 +182,7 @@ async function answerToolCall(
   const outcome = await callTool(edge, caller, {
     name,
     request: sent,
-    payment: meta[PAYMENT_META_KEY],
+    payment: paymentLines(meta),
   })
   if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
   return send(reply, toolAnswerText(id, outcome, edge.tail[era], era === 'modern' && takesOffers(meta)))

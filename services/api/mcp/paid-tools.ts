@@ -4,10 +4,29 @@ import type { PaidCall, PaidCallPath, PaidOutcome } from '../../tool-calls/index
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 
 /** Where a call carries its payment, and an answer what became of it (x402, transport for MCP). */
-export const PAYMENT_META_KEY = 'x402/payment'
+const PAYMENT_META_KEY = 'x402/payment'
+/** Headers of the other transport that prove who the payer is, by their members here. */
+const PROOF_HEADERS = {
+  'x402/payment-secret': 'Payment-Secret',
+  'x402/sign-in-with-x': 'SIGN-IN-WITH-X',
+} as const
 export const SETTLEMENT_META_KEY = 'x402/payment-response'
 /** Clients that name it are told the price by a result of its own type. */
 export const PAYMENT_EXTENSION = 'org.x402/payment'
+
+/**
+ * The payment in the metadata of a call, and the proof beside it, as lines of headers; undefined where there is no payment. The
+ * header holds the same JSON, as it is or in base64.
+ */
+export function paymentLines(meta: JsonObject | undefined): readonly string[] | undefined {
+  const payment = meta?.[PAYMENT_META_KEY]
+  if (meta === undefined || payment === undefined) return undefined
+  const proofs = Object.entries(PROOF_HEADERS).flatMap(([key, name]) => {
+    const proof = meta[key]
+    return proof === undefined ? [] : [name, typeof proof === 'string' ? proof : JSON.stringify(proof)]
+  })
+  return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...proofs]
+}
 
 /**
  * Calls a tool with a payment, by the path that paid routes take: the same authorization has the same answer here and
@@ -20,10 +39,8 @@ export async function payForTool(
   caller: Caller,
   tool: string,
   request: Json,
-  payment: Json,
+  rawHeaders: readonly string[],
 ): Promise<ToolOutcome> {
-  // The header of the other transport holds the same JSON, as it is or in base64.
-  const rawHeaders = ['PAYMENT-SIGNATURE', JSON.stringify(payment)]
   const outcome = await paid.call({ ...callOf(caller, tool, request), rawHeaders })
   if (outcome.kind === 'offer') return { kind: 'offer', body: requiredOf(outcome.offer, outcome.refusal) }
   const { body, isReplay, receipt } = outcome

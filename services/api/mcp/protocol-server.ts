@@ -12,7 +12,7 @@ import { forCallers, isServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { callTool, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './mcp-messages.ts'
-import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
+import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import type { ListedTool } from './tool-list.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
@@ -47,7 +47,7 @@ export interface McpExtension {
 
 /** What the service itself answers. */
 export interface McpBase {
-  readonly callTool: (name: string, request: Json, payment?: Json) => Promise<ToolOutcome>
+  readonly callTool: (name: string, request: Json, payment?: readonly string[]) => Promise<ToolOutcome>
   readonly listResources: () => ListResourcesResult
   readonly readResource: (uri: string) => Promise<ReadResourceResult>
   readonly announce: Announcer
@@ -90,7 +90,9 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
   })
   server.setRequestHandler('tools/call', async ({ params }) => {
     const { name, arguments: request = {}, _meta: meta } = params
-    return toolResult(await base.callTool(name, request as Json, meta?.[PAYMENT_META_KEY] as Json))
+    return toolResult(
+      await base.callTool(name, request as Json, paymentLines(meta as JsonObject | undefined)),
+    )
   })
   server.setRequestHandler('resources/list', ({ params }) => {
     refuseCursor(params?.cursor)

@@ -12,6 +12,7 @@ const PAID_ERRORS = [
   'payment_refused',
   'payment_malformed',
   'payment_mismatch',
+  'payment_unproven',
   'payment_pending',
   'payments_unavailable',
   'invalid_content_type',
@@ -36,6 +37,8 @@ const TOOL_ERRORS = [
 const PAYMENT_HEADERS = {
   'X-PAYMENT': 'The payment: base64 of JSON, version 1 or 2 of x402',
   'PAYMENT-SIGNATURE': 'The same, as version 2 names it; one of both at most',
+  'Payment-Secret': '`_service.payment.secret` of the first answer, to have it again',
+  'SIGN-IN-WITH-X': 'A fresh signature of the payer, to have an answer again that was lost',
 }
 
 const OPERATION_IDS: Readonly<Record<ToolName, string>> = {
@@ -50,7 +53,7 @@ const paidTool = (name: ToolName): Operation => ({
   key: 'optional',
   id: OPERATION_IDS[name],
   summary: `${TOOLS[name].title}, paid for by itself`,
-  description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again.`,
+  description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again, for its payer.`,
   errors: [...PAID_ERRORS, ...TOOL_ERRORS],
   headers: PAYMENT_HEADERS,
   body: TOOLS[name].request,

@@ -26,7 +26,7 @@ export const PAID_CORS_HEADERS = {
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'GET, HEAD, POST',
   'access-control-allow-headers':
-    'Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, Traceparent',
+    'Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Payment-Secret, SIGN-IN-WITH-X, Access-Control-Expose-Headers, Traceparent',
   'access-control-max-age': '600',
 } as const
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type PlanPeriod, payments as paymentsProjection } from '../../../projections/index.ts'
@@ -67,10 +68,13 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const address = { url: '' }
   const computed: unknown[] = []
   const plans = new Map<string, PlanPeriod>()
-  const signer = createOfferSigner({ seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
+  const signer = createOfferSigner({ on: BASE, seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
   const index = createPaymentIndex(projector)
   const payments = createPayments({
+    on: BASE,
     signer,
+    proofKey: Buffer.alloc(32, 9),
+    publicUrl: () => address.url,
     index,
     chain: RICH_CHAIN,
     payTo: PAY_TO,

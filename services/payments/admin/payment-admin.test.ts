@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { payerStream } from '../../../contracts/streams.ts'
@@ -23,6 +24,7 @@ let index: IndexInMemory
 let admin: PaymentAdmin
 const open = (over: EventStore): PaymentAdmin =>
   createPaymentAdmin({
+    on: BASE,
     store: over,
     index,
     newId,
@@ -208,6 +210,7 @@ test('totals are those of all payers', async () => {
 
 test('without read models nothing can be told', async () => {
   const blind = createPaymentAdmin({
+    on: BASE,
     store,
     index: undefined,
     newId,

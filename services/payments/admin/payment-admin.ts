@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin, RecordedEvent } from '../../../contracts/event.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
@@ -68,6 +68,7 @@ export interface PaymentAdmin {
 }
 
 export interface PaymentAdminOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly on: PaymentChain
   readonly store: EventStore
   /** Undefined where this process keeps no read models. */
   readonly index: PaymentIndex | undefined
@@ -122,8 +123,8 @@ export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
       })
       return appended === undefined ? before.payment : (await load(paymentId)).payment
     },
-    block: (payer, reason, origin) => setTrust(path, newId, PayerBlocked, { payer, reason }, origin),
-    unblock: (payer, reason, origin) => setTrust(path, newId, PayerUnblocked, { payer, reason }, origin),
+    block: (payer, reason, origin) => setTrust(path, options, PayerBlocked, { payer, reason }, origin),
+    unblock: (payer, reason, origin) => setTrust(path, options, PayerUnblocked, { payer, reason }, origin),
     totals() {
       if (index === undefined) return undefined
       const { unsettled = '0', debt = '0', open = 0, claims = 0 } = index.total() ?? {}
@@ -159,12 +160,12 @@ async function list(index: PaymentIndex, { state, payer, after, limit }: Payment
 /** What was said last of a payer holds; saying it once more is harmless, and forgets the debts that came since. */
 async function setTrust(
   path: AppendPath,
-  newId: () => string,
+  { on, newId }: Pick<PaymentAdminOptions, 'on' | 'newId'>,
   definition: typeof PayerBlocked | typeof PayerUnblocked,
   data: { payer: string; reason: string },
   origin: Origin,
 ): Promise<void> {
-  const stream = payerStream(CHAIN_ID, data.payer)
+  const stream = payerStream(on.id, data.payer)
   await executeCommand<RecordedEvent | undefined, undefined>(path, {
     stream,
     async load() {

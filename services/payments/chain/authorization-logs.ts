@@ -1,5 +1,5 @@
 import { getAbiItem, type Log, parseEventLogs } from 'viem'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AuthorizationKey, AuthorizationOutcome } from './chain.ts'
@@ -21,8 +21,8 @@ const CLOCK_DIFFERENCE_S = 600n
  * behind the use. Looking for any transfer that fits would take one for another where a payer has several claims in
  * one transaction, and would believe a use for somebody else's sake: a payer may sign the same nonce twice.
  */
-export function isPaidBy(logs: readonly Log[], sought: SoughtAuthorization): boolean {
-  const ofToken = logs.filter(({ address }) => isSame(address, USDC_ADDRESS))
+export function isPaidBy(logs: readonly Log[], sought: SoughtAuthorization, { usdc }: PaymentChain): boolean {
+  const ofToken = logs.filter(({ address }) => isSame(address, usdc))
   const events = parseEventLogs({ abi: tokenAbi, logs: ofToken })
   const use = events.find(
     (event) =>
@@ -56,7 +56,7 @@ export async function findUse(
   for (let range = 0; range < LIMITS.chainLogRanges; range++) {
     const from = to >= LIMITS.chainLogBlocks ? to - BigInt(LIMITS.chainLogBlocks) + 1n : 0n
     const args = { authorizer: sought.payer, nonce: sought.nonce }
-    const where = { address: USDC_ADDRESS, args, fromBlock: from, toBlock: to } as const
+    const where = { address: node.on.usdc, args, fromBlock: from, toBlock: to } as const
     const [[used], [cancelled], first] = await node.ask('what an authorization was used for', (client) =>
       Promise.all([
         client.getLogs({ ...where, event: AUTHORIZATION_USED }),
@@ -83,7 +83,7 @@ async function useIn(
     client.getTransactionReceipt({ hash: transaction }),
   )
   // Used to pay somebody else, or less: it is gone like a cancelled one.
-  if (!isPaidBy(receipt.logs, sought)) return { kind: 'cancelled', transaction }
+  if (!isPaidBy(receipt.logs, sought, node.on)) return { kind: 'cancelled', transaction }
   const { blockNumber, blockHash } = receipt
   return { kind: 'paid', transaction, blockNumber: Number(blockNumber), blockHash }
 }

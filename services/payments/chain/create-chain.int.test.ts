@@ -1,6 +1,7 @@
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
 import { PAY_TO } from '../testing/chain/settlement-world.ts'
@@ -22,7 +23,7 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
   afterAll(() => node?.stop())
   beforeEach(async () => {
     line = await startRpcProxy(node.rpcUrl)
-    chain = createChain({ rpcUrl: line.url, requestMs: 150, elapsed: () => now })
+    chain = createChain({ on: BASE, rpcUrl: line.url, requestMs: 150, elapsed: () => now })
   })
   afterEach(() => line.close())
 
@@ -80,7 +81,7 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
     const payer = await node.payer(50_000n)
     const [paid, cancelled] = [await sign(payer), await sign(payer)]
     expect(await chain.outcomeOf(paid, node.now())).toEqual({ kind: 'unused' })
-    const { hash } = await node.send(transferCall(paid))
+    const { hash } = await node.send(transferCall(paid, BASE))
     const receipt = await node.node.getTransactionReceipt({ hash })
     expect(await chain.outcomeOf(paid, node.now())).toEqual({
       kind: 'paid',
@@ -95,7 +96,7 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
   test('of several in one transaction, each is paid by its own transfer and by no other', async () => {
     const payer = await node.payer(30_000n)
     const [first, second] = [await sign(payer), await sign(payer)]
-    const { hash } = await node.send(transfersCall([first, second]))
+    const { hash } = await node.send(transfersCall([first, second], BASE))
     const receipt = await chain.receiptOf(hash)
     expect([first, second].map((one) => receipt?.isPaying(one))).toEqual([true, false])
     expect(receipt?.isPaying({ ...first, value: 1n })).toBe(false)
@@ -106,7 +107,7 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
   test('a use is found behind many blocks, and not looked for before its claim', async () => {
     const payer = await node.payer(50_000n)
     const paid = await sign(payer)
-    await node.send(transferCall(paid))
+    await node.send(transferCall(paid, BASE))
     const signedAt = node.now()
     await node.mine(LIMITS.chainLogBlocks + 10)
     expect(await chain.outcomeOf(paid, signedAt)).toMatchObject({ kind: 'paid' })
@@ -143,7 +144,7 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
     await node.setBlacklisted(payer.address, true)
     expect(await reasonOf(good)).toBe('blacklisted')
     await node.setBlacklisted(payer.address, false)
-    await node.send(transferCall(good))
+    await node.send(transferCall(good, BASE))
     expect(await reasonOf(good)).toBe('used')
   })
 

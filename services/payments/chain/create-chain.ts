@@ -6,7 +6,6 @@ import {
   TransactionReceiptNotFoundError,
   BaseError as ViemError,
 } from 'viem'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
@@ -21,10 +20,10 @@ import { transferCall } from './transfer-call.ts'
 export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
 
 /**
- * The chain of Base and its USDC, as a node tells them.
+ * A chain and its USDC, as a node tells them.
  *
  * @example
- * const chain = createChain({ rpcUrl: 'http://127.0.0.1:8545', elapsed: () => performance.now() })
+ * const chain = createChain({ on: BASE, rpcUrl: 'http://127.0.0.1:8545', elapsed: () => performance.now() })
  * await chain.payerFacts({ payer: '0x1111…', nonce: '0xabcd…' })
  */
 export function createChain({ elapsed, ...options }: ChainOptions): SettlementChain {
@@ -41,7 +40,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
     const balance = await limited(() =>
       node.ask('the balance of a payer', (client) =>
         client.readContract({
-          address: USDC_ADDRESS,
+          address: node.on.usdc,
           abi: tokenAbi,
           functionName: 'balanceOf',
           args: [payer],
@@ -67,7 +66,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
   const isNonceUsed = ({ payer, nonce }: AuthorizationKey): Promise<boolean> =>
     node.ask('whether an authorization is used', (client) =>
       client.readContract({
-        address: USDC_ADDRESS,
+        address: node.on.usdc,
         abi: tokenAbi,
         functionName: 'authorizationState',
         args: [payer, nonce],
@@ -132,7 +131,8 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
       node.ask('the receipt of a transaction', async (client) => {
         try {
           const { blockNumber, blockHash, logs } = await client.getTransactionReceipt({ hash: transaction })
-          const isPaying = (authorization: SignedAuthorization): boolean => isPaidBy(logs, authorization)
+          const isPaying = (authorization: SignedAuthorization): boolean =>
+            isPaidBy(logs, authorization, node.on)
           return { blockNumber: Number(blockNumber), blockHash, isPaying }
         } catch (error) {
           if (error instanceof TransactionReceiptNotFoundError) return undefined
@@ -151,7 +151,7 @@ const refusalWords = (
 ): Promise<string | undefined> =>
   node.ask('whether the token takes an authorization', async (client) => {
     try {
-      await client.call({ ...transferCall(authorization), ...(sender && { account: sender }) })
+      await client.call({ ...transferCall(authorization, node.on), ...(sender && { account: sender }) })
       return undefined
     } catch (error) {
       const words = revertWords(error, node)

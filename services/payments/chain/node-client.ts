@@ -1,9 +1,11 @@
 import { createPublicClient, http, type PublicClient } from 'viem'
 import { base } from 'viem/chains'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 export interface NodeOptions {
+  readonly on: PaymentChain
   /** JSON-RPC over HTTP; may hold a key, so that it stands in no message. */
   readonly rpcUrl: string
   /** How long one request may take, milliseconds. */
@@ -12,6 +14,7 @@ export interface NodeOptions {
 
 /** The node, asked by viem, and a way to ask that ends in time and in an error of this service. */
 export interface NodeClient {
+  readonly on: PaymentChain
   readonly client: PublicClient
   /**
    * Asks. Questions of one moment share one HTTP request.
@@ -27,7 +30,7 @@ export interface NodeClient {
 /** Public nodes refuse batches that are much larger. */
 const BATCH_REQUESTS = 50
 
-export function createNodeClient({ rpcUrl, requestMs = LIMITS.chainRequestMs }: NodeOptions): NodeClient {
+export function createNodeClient({ on, rpcUrl, requestMs = LIMITS.chainRequestMs }: NodeOptions): NodeClient {
   const client = createPublicClient({
     chain: base,
     // Answers are of their moment: what was true for the question before may not be for this one.
@@ -38,6 +41,7 @@ export function createNodeClient({ rpcUrl, requestMs = LIMITS.chainRequestMs }: 
   const hidden = secretsIn(rpcUrl)
   const reason = (error: unknown): string => shortReason(error, hidden)
   return {
+    on,
     client,
     reasonOf: reason,
     async ask(what, question) {

@@ -1,5 +1,5 @@
 import { encodeFunctionData } from 'viem'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { SignedAuthorization } from './chain.ts'
 import { MULTICALL_ADDRESS, multicallAbi, tokenAbi } from './token-abi.ts'
 
@@ -10,7 +10,7 @@ export interface ContractCall {
 }
 
 /** The call that makes an authorization a transfer: of the overload that every version 2 of the token has. */
-export function transferCall(authorization: SignedAuthorization): ContractCall {
+export function transferCall(authorization: SignedAuthorization, { usdc }: PaymentChain): ContractCall {
   const { payer, payTo, value, validAfter, validBefore, nonce, signature } = authorization
   const [r, s] = [`0x${signature.slice(2, 66)}`, `0x${signature.slice(66, 130)}`] as const
   const v = Number.parseInt(signature.slice(130, 132), 16)
@@ -19,15 +19,18 @@ export function transferCall(authorization: SignedAuthorization): ContractCall {
     functionName: 'transferWithAuthorization',
     args: [payer, payTo, value, validAfter, validBefore, nonce, v, r, s],
   })
-  return { to: USDC_ADDRESS, data }
+  return { to: usdc, data }
 }
 
 /** One call for several authorizations; one that the token refuses leaves the others as they are. */
-export function transfersCall(authorizations: readonly SignedAuthorization[]): ContractCall {
+export function transfersCall(
+  authorizations: readonly SignedAuthorization[],
+  on: PaymentChain,
+): ContractCall {
   const [first] = authorizations
-  if (first !== undefined && authorizations.length === 1) return transferCall(first)
+  if (first !== undefined && authorizations.length === 1) return transferCall(first, on)
   const calls = authorizations.map((authorization) => {
-    const { to, data } = transferCall(authorization)
+    const { to, data } = transferCall(authorization, on)
     return { target: to, allowFailure: true, callData: data }
   })
   return {

@@ -29,6 +29,7 @@ describe('giving an answer', () => {
   test.each<[string, Partial<Payment>, boolean, number, string]>([
     ['to whom it was made for takes nothing', {}, false, NOON, 'give'],
     ['again is recorded, while its first request may yet say that it failed', {}, true, NOON, 'record'],
+    ['again is recorded until the last moment of that', {}, true, DOUBT_OVER - 1, 'record'],
     ['again takes nothing later', {}, true, DOUBT_OVER, 'give'],
     ['a third time takes nothing', { isGiven: true }, true, NOON, 'give'],
     ['that waited for its money takes nothing', { ...WAITS, state: 'confirmed' }, true, NOON, 'give'],

@@ -5,12 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { DEMO_CHAIN, type PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
 import { findAnvil } from './find-anvil.ts'
 import { mint, openPlayChain, type PlayChain, placeContracts } from './play-chain.ts'
-import { type RunningAnvil, startAnvil } from './start-anvil.ts'
+import { type AnvilOptions, type RunningAnvil, startAnvil } from './start-anvil.ts'
 
 export interface DemoChainOptions {
   /** Folder that the chain and its keys are kept in from run to run; made where it is missing. */
@@ -23,6 +23,7 @@ export interface DemoChainOptions {
 
 /** A chain of this machine with play money, and everything that a trial of paid calls needs. */
 export interface DemoChain {
+  readonly on: PaymentChain
   readonly rpcUrl: string
   readonly payTo: `0x${string}`
   /** Of the wallet that settles; it has gas. */
@@ -38,7 +39,13 @@ export interface DemoChain {
 }
 
 const privateKey = z.string().regex(/^0x[0-9a-f]{64}$/)
-const keysSchema = z.object({ payTo: privateKey, settler: privateKey, payer: privateKey })
+const keysSchema = z.object({
+  /** Chains of former releases passed for Base, and their keys say nothing. */
+  chainId: z.literal(DEMO_CHAIN.id).optional(),
+  payTo: privateKey,
+  settler: privateKey,
+  payer: privateKey,
+})
 type Keys = z.output<typeof keysSchema>
 
 const KEYS_FILE = 'keys.json'
@@ -68,16 +75,20 @@ export async function startDemoChain(options: DemoChainOptions): Promise<DemoCha
   }
   await mkdir(directory, { recursive: true, mode: 0o700 })
   await endFormer(directory)
-  const keys = await loadKeys(join(directory, KEYS_FILE))
-  const anvil = await startKept({ binary, blockTimeS, state: join(directory, STATE_FILE) }, report)
+  const keys = await loadKeys(directory, report)
+  const anvil = await startKept(
+    { binary, blockTimeS, chainId: DEMO_CHAIN.id, state: join(directory, STATE_FILE) },
+    report,
+  )
   try {
     await writeFile(join(directory, PID_FILE), String(anvil.pid))
-    await equip(openPlayChain(anvil.rpcUrl), keys)
+    await equip(openPlayChain(anvil.rpcUrl, DEMO_CHAIN), keys)
   } catch (error) {
     await anvil.stop()
     throw error
   }
   return {
+    on: DEMO_CHAIN,
     rpcUrl: anvil.rpcUrl,
     payTo: addressOf(keys.payTo),
     settlerKey: keys.settler as Hex,
@@ -97,15 +108,28 @@ const refundKeyOf = ({ settler }: Keys): Hex => `0x${hash('sha256', `refunds bes
 
 const addressOf = (key: string): Hex => privateKeyToAccount(key as Hex).address
 
-/** Keys are made once for a folder, so that payments of an earlier run can still be settled. */
-async function loadKeys(path: string): Promise<Keys> {
+/**
+ * Keys are made once for a folder, so that payments of an earlier run can still be settled. Where that run was of a chain that
+ * passed for Base, its files are set aside: what was signed for it was good on Base, so it is not gone on with. Payments in the log
+ * that were to be settled on it are found uncollectable.
+ */
+async function loadKeys(directory: string, report: NonNullable<DemoChainOptions['report']>): Promise<Keys> {
+  const path = join(directory, KEYS_FILE)
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-  if (text !== undefined) return parseKeys(text, path)
+  const known = text === undefined ? undefined : parseKeys(text, path)
+  if (known?.chainId !== undefined) return known
+  if (known !== undefined) {
+    await setAside(join(directory, STATE_FILE), 'former')
+    await setAside(path, 'former')
+    report('demo_chain_begins_anew', {
+      because: `the chain in ${directory} passed for Base. Its files are kept as *.former; the demo payer has a new key`,
+    })
+  }
   const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
-  const keys = { payTo: newKey(), settler: newKey(), payer: newKey() }
+  const keys = { chainId: DEMO_CHAIN.id, payTo: newKey(), settler: newKey(), payer: newKey() }
   // Written beside and moved, so that a crash leaves none or all.
   await writeFile(`${path}.new`, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
   await rename(`${path}.new`, path)
@@ -123,25 +147,27 @@ function parseKeys(text: string, path: string): Keys {
 }
 
 async function startKept(
-  options: { readonly binary: string; readonly blockTimeS: number; readonly state: string },
+  options: AnvilOptions & { readonly state: string },
   report: NonNullable<DemoChainOptions['report']>,
 ): Promise<RunningAnvil> {
   try {
     return await startAnvil(options)
   } catch (error) {
-    const aside = `${options.state}.unreadable`
-    const isThere = await rename(options.state, aside).then(
-      () => true,
-      (failure: NodeJS.ErrnoException) => {
-        if (failure.code === 'ENOENT') return false
-        throw failure
-      },
-    )
-    if (!isThere) throw error
-    report('demo_chain_begins_anew', { because: `${aside} could not be read` })
+    if (!(await setAside(options.state, 'unreadable'))) throw error
+    report('demo_chain_begins_anew', { because: `${options.state}.unreadable could not be read` })
     return startAnvil(options)
   }
 }
+
+/** @returns whether there was such a file */
+const setAside = (path: string, why: 'former' | 'unreadable'): Promise<boolean> =>
+  rename(path, `${path}.${why}`).then(
+    () => true,
+    (failure: NodeJS.ErrnoException) => {
+      if (failure.code === 'ENOENT') return false
+      throw failure
+    },
+  )
 
 /** Puts in place what is missing: all of it on a new chain, and what was spent on a kept one. */
 async function equip(chain: PlayChain, keys: Keys): Promise<void> {
@@ -149,7 +175,7 @@ async function equip(chain: PlayChain, keys: Keys): Promise<void> {
   await chain.setBalance({ address: addressOf(keys.settler), value: GAS_WEI })
   for (const account of [addressOf(keys.payer), addressOf(refundKeyOf(keys))]) {
     const balance = await chain.readContract({
-      address: USDC_ADDRESS,
+      address: chain.on.usdc,
       abi: tokenAbi,
       functionName: 'balanceOf',
       args: [account],

@@ -8,23 +8,23 @@ import {
   type TestClient,
 } from 'viem'
 import { base } from 'viem/chains'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { MULTICALL_ADDRESS } from '../chain/token-abi.ts'
 import contracts from './contracts/play-contracts.json' with { type: 'json' }
 
 /** Speaks to the node as its owner: sets balances, code and time. */
-export type PlayChain = TestClient<'anvil'> & PublicActions
+export type PlayChain = TestClient<'anvil'> & PublicActions & { readonly on: PaymentChain }
 
 /** @param rpcUrl of an anvil on this machine */
-export const openPlayChain = (rpcUrl: string): PlayChain =>
-  createTestClient({ mode: 'anvil', chain: base, transport: http(rpcUrl, { retryCount: 0 }) }).extend(
-    publicActions,
-  ) as unknown as PlayChain
+export const openPlayChain = (rpcUrl: string, on: PaymentChain): PlayChain =>
+  createTestClient({ mode: 'anvil', chain: base, transport: http(rpcUrl, { retryCount: 0 }) })
+    .extend(publicActions)
+    .extend(() => ({ on })) as unknown as PlayChain
 
-/** Puts the play token and the multicall contract where the real ones are on Base. Safe to repeat. */
+/** Puts the play token and the multicall contract where payments look for them. Safe to repeat. */
 export async function placeContracts(chain: PlayChain): Promise<void> {
   const { PlayUsdc, PlayMulticall } = contracts.contracts
-  await chain.setCode({ address: USDC_ADDRESS, bytecode: PlayUsdc.runtimeCode as `0x${string}` })
+  await chain.setCode({ address: chain.on.usdc, bytecode: PlayUsdc.runtimeCode as `0x${string}` })
   await chain.setCode({ address: MULTICALL_ADDRESS, bytecode: PlayMulticall.runtimeCode as `0x${string}` })
 }
 
@@ -55,7 +55,7 @@ async function asOwner(chain: PlayChain, data: `0x${string}`): Promise<void> {
   await chain.impersonateAccount({ address: OWNER })
   const hash = await chain.request({
     method: 'eth_sendTransaction' as never,
-    params: [{ from: OWNER, to: USDC_ADDRESS, data }] as never,
+    params: [{ from: OWNER, to: chain.on.usdc, data }] as never,
   })
   await chain.waitForTransactionReceipt({ hash, pollingInterval: 20 })
 }

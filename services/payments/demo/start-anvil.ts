@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 
 export interface AnvilOptions {
+  readonly chainId: number
   readonly binary: string
   /** Seconds from block to block; a block for each transaction without it. */
   readonly blockTimeS?: number
@@ -34,7 +34,7 @@ const STATE_INTERVAL_S = 5
 const FINAL_EPOCHS = 2
 
 /**
- * Starts anvil on a free loopback port as the chain of Base, without accounts of its own.
+ * Starts anvil on a free loopback port, without accounts of its own.
  *
  * @throws ServiceError `config_invalid` where it does not start
  */
@@ -52,8 +52,8 @@ export async function startAnvil(options: AnvilOptions): Promise<RunningAnvil> {
   }
 }
 
-function argumentsFor({ blockTimeS, state }: AnvilOptions, port: number): string[] {
-  const place = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(CHAIN_ID), '--silent']
+function argumentsFor({ chainId, blockTimeS, state }: AnvilOptions, port: number): string[] {
+  const place = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--silent']
   // Nobody waits a quarter of an hour for play money; but what is final must have been written out, so that a kill
   // cannot undo it.
   const isKept = state !== undefined && blockTimeS !== undefined

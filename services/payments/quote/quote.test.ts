@@ -7,7 +7,7 @@ import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { PaymentRequirementsSchema } from 'x402/types'
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
-import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
@@ -26,7 +26,7 @@ const offered: Offered = {
   description: TOOLS.get_trade_call.description,
   example: { request: { coin: 'BTC', timeframe: '1h' }, answer: { call: 'BUY', confidence: 56 } },
 }
-const terms = { payTo: PAY_TO, offersGateway: true }
+const terms = { on: BASE, payTo: PAY_TO, offersGateway: true }
 const quote = makeQuote(terms, offered, 'payment_required')
 const payer = payerNumber(11)
 const recovery = await openRecovery({ report: () => expect.unreachable('the fast way is right here') })
@@ -47,7 +47,7 @@ describe('a quote', () => {
       mimeType: 'application/json',
       payTo: getAddress(PAY_TO),
       maxTimeoutSeconds: 300,
-      asset: USDC_ADDRESS,
+      asset: BASE.usdc,
       extra: { name: 'USD Coin', version: '2' },
     })
   })
@@ -55,7 +55,7 @@ describe('a quote', () => {
   test('in version 2 is what its clients parse, and offers the chain first', () => {
     const required = decodePaymentRequiredHeader(quote.header)
     expect(PaymentRequiredV2Schema.parse(required)).toEqual(required)
-    const common = { scheme: 'exact', network: 'eip155:8453', amount: '20000', asset: USDC_ADDRESS }
+    const common = { scheme: 'exact', network: 'eip155:8453', amount: '20000', asset: BASE.usdc }
     expect(required.accepts).toEqual([
       {
         ...common,
@@ -92,7 +92,11 @@ describe('a quote', () => {
   })
 
   test('without a recipient offers nothing, in both versions, and says why', () => {
-    const { body, header } = makeQuote({ payTo: undefined, offersGateway: true }, offered, 'payment_required')
+    const { body, header } = makeQuote(
+      { ...terms, payTo: undefined, offersGateway: true },
+      offered,
+      'payment_required',
+    )
     expect(body).toEqual({ x402Version: 1, error: NOT_CONFIGURED, accepts: [] })
     const required = JSON.parse(Buffer.from(header, 'base64').toString()) as JsonObject
     expect(required).toMatchObject({ x402Version: 2, error: NOT_CONFIGURED, accepts: [] })
@@ -104,7 +108,7 @@ function sellingFetch(price = 20_000n) {
   const sold: { verified: VerifiedPayment; bytes: number }[] = []
   const selling: typeof fetch = async (input, init) => {
     const rawHeaders = [...new Request(input, init).headers].flat()
-    const presented = readPayment(rawHeaders)
+    const presented = readPayment(rawHeaders, BASE)
     if (presented === undefined) {
       // Beside what x402 says stands what the service says to everybody.
       const body = {
@@ -177,7 +181,7 @@ describe('a receipt', () => {
   const transaction = `0x${'7a'.repeat(32)}`
   const payment = { transaction, payer: payer.address.toLowerCase(), value: '20000' }
   const receipt = (state: string, protocol: 1 | 2) =>
-    receiptOf({ ...payment, state } as Parameters<typeof receiptOf>[0], protocol)
+    receiptOf({ ...payment, state } as Parameters<typeof receiptOf>[0], { on: BASE, protocol })
 
   test('is read by clients of version 1', () => {
     const { name, value } = receipt('confirmed', 1) ?? expect.unreachable('confirmed is settled')

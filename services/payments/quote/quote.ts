@@ -1,18 +1,12 @@
 import { getAddress } from 'viem'
-import {
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  NETWORK,
-  NETWORK_V1,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Offered, Quote } from '../payments.ts'
 import type { OfferSigner } from '../signing/offer-signer.ts'
 
 export interface QuoteTerms {
+  readonly on: PaymentChain
   /** Whom payments are for; undefined where none are taken. */
   readonly payTo: string | undefined
   /** Whether the payment gateway is offered as a second rail. */
@@ -37,14 +31,14 @@ export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X40
  * @example const { body, header } = makeQuote({ payTo, offersGateway: true }, offered, 'payment_required')
  */
 export function makeQuote(
-  { payTo, offersGateway, signing }: QuoteTerms,
+  { on, payTo, offersGateway, signing }: QuoteTerms,
   offered: Offered,
   error: string,
 ): Quote {
   const recipient = payTo === undefined ? undefined : getAddress(payTo)
   const said = recipient === undefined ? NOT_CONFIGURED : error
   const { url, description } = offered
-  const accepts = recipient === undefined ? [] : offersV2(recipient, offersGateway, offered.price)
+  const accepts = recipient === undefined ? [] : offersV2(recipient, { on, offersGateway }, offered.price)
   const required = {
     x402Version: 2,
     error: said,
@@ -67,7 +61,7 @@ export function makeQuote(
     body: {
       x402Version: 1,
       error: said,
-      accepts: recipient === undefined ? [] : [offerV1(recipient, offered)],
+      accepts: recipient === undefined ? [] : offersV1(recipient, on, offered),
     },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
@@ -85,21 +79,31 @@ const IDENTIFIER = {
 }
 
 /** Members that clients of version 1 insist on, and none that they stumble over: `outputSchema: null` is one. */
-const offerV1 = (payTo: string, { price, url, description }: Offered): JsonObject => ({
-  scheme: 'exact',
-  network: NETWORK_V1,
-  maxAmountRequired: price.toString(),
-  resource: url,
-  description,
-  mimeType: MIME_TYPE,
-  payTo,
-  maxTimeoutSeconds: LIMITS.paymentValidityS,
-  asset: USDC_ADDRESS,
-  extra: { ...USDC_DOMAIN },
-})
+function offersV1(payTo: string, { networkV1, usdc }: PaymentChain, offered: Offered): JsonObject[] {
+  if (networkV1 === undefined) return []
+  const { price, url, description } = offered
+  const offer = {
+    scheme: 'exact',
+    network: networkV1,
+    maxAmountRequired: price.toString(),
+    resource: url,
+    description,
+    mimeType: MIME_TYPE,
+    payTo,
+    maxTimeoutSeconds: LIMITS.paymentValidityS,
+    asset: usdc,
+    extra: { ...USDC_DOMAIN },
+  }
+  return [offer]
+}
 
-function offersV2(payTo: string, offersGateway: boolean, price: bigint) {
-  const common = { scheme: 'exact', network: NETWORK, amount: price.toString(), asset: USDC_ADDRESS, payTo }
+function offersV2(
+  payTo: string,
+  { on, offersGateway }: Pick<QuoteTerms, 'on' | 'offersGateway'>,
+  price: bigint,
+) {
+  const { network, usdc: asset } = on
+  const common = { scheme: 'exact', network, amount: price.toString(), asset, payTo }
   const direct = { ...common, maxTimeoutSeconds: LIMITS.paymentValidityS, extra: { ...USDC_DOMAIN } }
   const gateway = {
     ...common,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { anAuthorization, encoded, payerNumber, paymentV1, paymentV2 } from '../testing/sign-payment.ts'
@@ -12,12 +12,13 @@ const SIGNATURE: `0x${string}` = `0x${'ab'.repeat(64)}1b`
 const [v1, v2] = [paymentV1(authorization, SIGNATURE), paymentV2(authorization, SIGNATURE)]
 const gateway = paymentV2(anAuthorization(payer, { rail: 'gateway' }), SIGNATURE)
 
-const read = (value: string, name = 'X-PAYMENT') => readPayment(['Host', 'a', name, value, 'Accept', '*/*'])
+const read = (value: string, name = 'X-PAYMENT') =>
+  readPayment(['Host', 'a', name, value, 'Accept', '*/*'], BASE)
 
 /** What a header is refused with: the code, and the reason where there is one. */
 function refusal(headers: readonly string[]): string {
   try {
-    readPayment(headers)
+    readPayment(headers, BASE)
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     expect(error.message.length).toBeLessThan(400)
@@ -29,6 +30,7 @@ function refusal(headers: readonly string[]): string {
 const refusalOf = (value: string): string => refusal(['X-PAYMENT', value])
 
 const expected = {
+  on: BASE,
   scheme: 'exact',
   rail: 'direct',
   payer: payer.address.toLowerCase(),
@@ -43,7 +45,7 @@ const expected = {
 describe('a payment is read', () => {
   test('of version 1, and of version 2', () => {
     expect(read(encoded(v1))).toEqual({ ...expected, protocol: 1, network: 'base', asset: undefined })
-    const asset = USDC_ADDRESS.toLowerCase()
+    const asset = BASE.usdc.toLowerCase()
     expect(read(encoded(v2))).toEqual({ ...expected, protocol: 2, network: 'eip155:8453', asset })
   })
 
@@ -93,8 +95,8 @@ describe('a payment is read', () => {
 })
 
 test('a request without a payment brings none', () => {
-  expect(readPayment([])).toBeUndefined()
-  expect(readPayment(['Content-Type', 'application/json', 'X-Paymentx', encoded(v1)])).toBeUndefined()
+  expect(readPayment([], BASE)).toBeUndefined()
+  expect(readPayment(['Content-Type', 'application/json', 'X-Paymentx', encoded(v1)], BASE)).toBeUndefined()
 })
 
 describe('payment_malformed', () => {
@@ -156,7 +158,7 @@ describe('payment_refused', () => {
     { name: 'USDC', version: '2' },
     { name: 'USD Coin', version: '1' },
     { name: 'GatewayWalletBatched', version: '2', verifyingContract: GATEWAY_ADDRESS },
-    { name: 'GatewayWalletBatched', version: '1', verifyingContract: USDC_ADDRESS },
+    { name: 'GatewayWalletBatched', version: '1', verifyingContract: BASE.usdc },
     { name: '', version: '2' },
     { name: '__proto__' },
   ])('the domain %j', (extra) => {

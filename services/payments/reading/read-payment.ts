@@ -4,8 +4,7 @@ import {
   bytes32Schema,
   GATEWAY_ADDRESS,
   GATEWAY_DOMAIN,
-  NETWORK,
-  NETWORK_V1,
+  type PaymentChain,
   USDC_DOMAIN,
 } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
@@ -57,29 +56,36 @@ const acceptedSchema = z.object({
  * is only a client's word, and used for nothing but to tell which of our offers it means.
  *
  * @param rawHeaders names and values in turn
+ * @param on the chain that is paid on here
  * @throws ServiceError `payment_malformed` for what cannot be read, `payment_refused` with `details.reason` for
  *   what can be read and is nothing that was offered
  */
-export function readPayment(rawHeaders: readonly string[]): PresentedPayment | undefined {
+export function readPayment(rawHeaders: readonly string[], on: PaymentChain): PresentedPayment | undefined {
   const header = findPaymentHeader(rawHeaders)
   if (header === undefined) return undefined
   const sent = decodePaymentHeader(header)
   const { x402Version } = sent
-  if (x402Version === 1) return readVersion1(sent)
-  if (x402Version === 2) return readVersion2(sent)
+  if (x402Version === 1) return readVersion1(sent, on)
+  if (x402Version === 2) return readVersion2(sent, on)
   throw paymentRefusedError(
     'invalid_x402_version',
     `x402Version is ${shown(x402Version)}; 1 and 2 are spoken here.`,
   )
 }
 
-function readVersion1(sent: Readonly<Record<string, unknown>>): PresentedPayment {
-  requireOffered(sent, NETWORK_V1)
+function readVersion1(sent: Readonly<Record<string, unknown>>, on: PaymentChain): PresentedPayment {
+  const network = on.networkV1
+  if (network === undefined)
+    throw paymentRefusedError(
+      'invalid_network',
+      `Version 1 of x402 has no name for ${on.network}: pay with version 2.`,
+    )
+  requireOffered(sent, network)
   const payload = parse(payloadSchema, sent.payload, 'payload')
-  return presented({ protocol: 1, rail: 'direct', network: NETWORK_V1, asset: undefined, payload })
+  return presented({ on, protocol: 1, rail: 'direct', network, asset: undefined, payload })
 }
 
-function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment {
+function readVersion2(sent: Readonly<Record<string, unknown>>, on: PaymentChain): PresentedPayment {
   const { accepted } = sent
   if (typeof accepted !== 'object' || accepted === null) {
     throw paymentRefusedError(
@@ -87,11 +93,19 @@ function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment
       `accepted is ${shown(accepted)}; it must repeat one of the offers.`,
     )
   }
-  requireOffered(accepted, NETWORK)
+  requireOffered(accepted, on.network)
   const { asset, extra } = parse(acceptedSchema, accepted, 'accepted')
   const payload = parse(payloadSchema, sent.payload, 'payload')
   const identifier = identifierIn(sent.extensions)
-  return presented({ protocol: 2, rail: railOf(extra ?? {}), network: NETWORK, asset, payload, identifier })
+  return presented({
+    on,
+    protocol: 2,
+    rail: railOf(extra ?? {}),
+    network: on.network,
+    asset,
+    payload,
+    identifier,
+  })
 }
 
 /** The scheme first: what another one's payload looks like is not known here. */
@@ -143,7 +157,8 @@ function identifierIn(extensions: unknown): string | undefined {
 
 const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/
 
-interface Parts extends Pick<PresentedPayment, 'protocol' | 'rail' | 'network' | 'asset' | 'identifier'> {
+interface Parts
+  extends Pick<PresentedPayment, 'on' | 'protocol' | 'rail' | 'network' | 'asset' | 'identifier'> {
   readonly payload: z.output<typeof payloadSchema>
 }
 

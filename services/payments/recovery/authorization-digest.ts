@@ -1,7 +1,8 @@
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { keccak256 } from './keccak.ts'
 import type { Authorization } from './recover-signer.ts'
-import { SIGNING_DOMAINS, type SigningDomain } from './signing-domains.ts'
+import { type SigningDomain, signingDomain } from './signing-domains.ts'
 
 const WORD = 32
 
@@ -14,9 +15,17 @@ const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId,add
 /** The type's hash and its six members, and in front of the struct's hash what EIP-712 puts there. */
 const struct = Buffer.alloc(7 * WORD)
 struct.set(hashOfText(TRANSFER_TYPE), 0)
-const envelopes: Readonly<Record<Rail, Buffer>> = {
-  direct: envelopeOf(SIGNING_DOMAINS.direct),
-  gateway: envelopeOf(SIGNING_DOMAINS.gateway),
+const envelopes = new WeakMap<PaymentChain, Readonly<Record<Rail, Buffer>>>()
+
+function envelopesOn(on: PaymentChain): Readonly<Record<Rail, Buffer>> {
+  const known = envelopes.get(on)
+  if (known !== undefined) return known
+  const made = {
+    direct: envelopeOf(signingDomain('direct', on)),
+    gateway: envelopeOf(signingDomain('gateway', on)),
+  }
+  envelopes.set(on, made)
+  return made
 }
 
 function envelopeOf({ name, version, chainId, verifyingContract }: SigningDomain): Buffer {
@@ -48,14 +57,14 @@ function writeAddress(words: Buffer, address: string, index: number): void {
  * @returns 32 bytes
  */
 export function authorizationDigest(authorization: Authorization): Uint8Array {
-  const { rail, payer, payTo, value, validAfter, validBefore, nonce } = authorization
+  const { on, rail, payer, payTo, value, validAfter, validBefore, nonce } = authorization
   writeAddress(struct, payer, 1)
   writeAddress(struct, payTo, 2)
   writeNumber(struct, value, 3)
   writeNumber(struct, validAfter, 4)
   writeNumber(struct, validBefore, 5)
   struct.write(nonce.slice(2), 6 * WORD, 'hex')
-  const envelope = envelopes[rail]
+  const envelope = envelopesOn(on)[rail]
   envelope.set(keccak256(struct), 2 + WORD)
   return keccak256(envelope)
 }

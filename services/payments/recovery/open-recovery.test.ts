@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { hashTypedData } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { BASE, DEMO_CHAIN } from '../../../contracts/chain.ts'
 import { RAILS } from '../../../contracts/payment-events.ts'
 import { anAuthorization, payerNumber, signAuthorization } from '../testing/sign-payment.ts'
 import { authorizationDigest } from './authorization-digest.ts'
 import { createNativeRecovery } from './native-recovery.ts'
 import { openRecovery } from './open-recovery.ts'
 import type { Authorization, RecoverSigner } from './recover-signer.ts'
-import { SIGNING_DOMAINS } from './signing-domains.ts'
+import { signingDomain } from './signing-domains.ts'
 import { AUTHORIZATION_TYPES, createViemRecovery } from './viem-recovery.ts'
 
 const [fast, oracle] = [createNativeRecovery(), createViemRecovery()]
@@ -19,6 +20,7 @@ const hex = (bytes: number) =>
     .map((all): `0x${string}` => `0x${Buffer.from(all).toString('hex')}`)
 const uint256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n })
 const authorizations: fc.Arbitrary<Authorization> = fc.record({
+  on: fc.constantFrom(BASE, DEMO_CHAIN),
   rail: fc.constantFrom(...RAILS),
   payer: hex(20),
   payTo: hex(20),
@@ -37,11 +39,11 @@ const bothOf = async (authorization: Authorization, signature: `0x${string}`) =>
 test('the hash that is signed is the one that viem makes, whatever was hashed before', () => {
   fc.assert(
     fc.property(authorizations, (authorization) => {
-      const { rail, payer: from, payTo: to } = authorization
+      const { on, rail, payer: from, payTo: to } = authorization
       const primaryType = 'TransferWithAuthorization'
       const message = { ...authorization, from, to }
       const expected = hashTypedData({
-        domain: SIGNING_DOMAINS[rail],
+        domain: signingDomain(rail, on),
         types: AUTHORIZATION_TYPES,
         primaryType,
         message,

@@ -1,3 +1,4 @@
+import { BASE } from '../../../contracts/chain.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { createNativeRecovery } from './native-recovery.ts'
 import type { Authorization, RecoverSigner } from './recover-signer.ts'
@@ -16,6 +17,7 @@ const KNOWN = {
   signature:
     '0xb9610315cc2875f377a3e92b6e6a40629eb57acad3e865ad7e43fc183795dcc013458fa7b462d3df3a108a7f9c81c0f2d6c853cd62daad3bf7a217fe3516bcef1c',
   authorization: {
+    on: BASE,
     rail: 'direct',
     payer: '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf',
     payTo: '0x2222222222222222222222222222222222222222',

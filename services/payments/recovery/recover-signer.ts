@@ -1,7 +1,9 @@
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
 /** What a payer signs: the `TransferWithAuthorization` of ERC-3009, under the domain of its rail. */
 export interface Authorization {
+  readonly on: PaymentChain
   readonly rail: Rail
   readonly payer: `0x${string}`
   readonly payTo: `0x${string}`

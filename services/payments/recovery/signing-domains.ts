@@ -1,10 +1,4 @@
-import {
-  CHAIN_ID,
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
 /** What a signature is bound to (EIP-712). */
@@ -16,10 +10,11 @@ export interface SigningDomain {
 }
 
 /** Ours, never a client's: a signature under any other domain brings no money. */
-export const SIGNING_DOMAINS: Readonly<Record<Rail, SigningDomain>> = {
-  direct: { ...USDC_DOMAIN, chainId: CHAIN_ID, verifyingContract: USDC_ADDRESS },
-  gateway: { ...GATEWAY_DOMAIN, chainId: CHAIN_ID, verifyingContract: GATEWAY_ADDRESS },
-}
+export const signingDomain = (rail: Rail, { id, usdc }: PaymentChain): SigningDomain =>
+  rail === 'gateway'
+    ? { ...GATEWAY_DOMAIN, chainId: id, verifyingContract: GATEWAY_ADDRESS }
+    : { ...USDC_DOMAIN, chainId: id, verifyingContract: usdc }
 
 /** The contract that a rail's signatures are for, in lower case, as streams and events name it. */
-export const contractOf = (rail: Rail): string => SIGNING_DOMAINS[rail].verifyingContract.toLowerCase()
+export const contractOf = (rail: Rail, on: PaymentChain): string =>
+  signingDomain(rail, on).verifyingContract.toLowerCase()

@@ -1,6 +1,6 @@
 import { recoverTypedDataAddress } from 'viem'
 import type { RecoverSigner } from './recover-signer.ts'
-import { SIGNING_DOMAINS } from './signing-domains.ts'
+import { signingDomain } from './signing-domains.ts'
 
 export const AUTHORIZATION_TYPES = {
   TransferWithAuthorization: [
@@ -16,10 +16,10 @@ export const AUTHORIZATION_TYPES = {
 /** Recovery by viem: what the fast way is measured against, and what takes its place where it cannot be had. */
 export const createViemRecovery = (): RecoverSigner => ({
   name: 'viem',
-  async recover({ rail, payer, payTo, value, validAfter, validBefore, nonce }, signature) {
+  async recover({ on, rail, payer, payTo, value, validAfter, validBefore, nonce }, signature) {
     if (signature.length !== 132) return undefined
     const typed = {
-      domain: SIGNING_DOMAINS[rail],
+      domain: signingDomain(rail, on),
       types: AUTHORIZATION_TYPES,
       primaryType: 'TransferWithAuthorization',
       message: { from: payer, to: payTo, value, validAfter, validBefore, nonce },

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { CHAIN_ID, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -19,6 +19,7 @@ import type { RefundWallet } from './refund-wallet.ts'
 
 /** What giving back is done with. Amounts are millionths of a USDC. */
 export interface RefundTools extends Pick<Clock, 'now' | 'sleep'> {
+  readonly on: PaymentChain
   readonly store: EventStore
   /** Undefined where refunds are credits. */
   readonly wallet: RefundWallet | undefined
@@ -128,7 +129,7 @@ async function authorise(
   value: bigint,
   signal: AbortSignal,
 ): Promise<void> {
-  const { wallet, now, validityS } = tools
+  const { on, wallet, now, validityS } = tools
   const { paymentId } = payment
   // It was begun with a wallet, and there is none any more: it waits for it, and the health says so.
   if (wallet === undefined) throw noWalletError(paymentId)
@@ -138,8 +139,8 @@ async function authorise(
   const signature = await wallet.sign({ to, value, validBefore, nonce })
   const data = {
     paymentId,
-    chainId: CHAIN_ID,
-    contract: USDC_ADDRESS.toLowerCase(),
+    chainId: on.id,
+    contract: on.usdc.toLowerCase(),
     from: wallet.address,
     to,
     value: value.toString(),

@@ -1,4 +1,5 @@
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { formatUsdc, type PaymentChain } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
@@ -10,6 +11,7 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly on: PaymentChain
   readonly store: EventStore
   readonly newId: () => string
   /** Ends all waiting. */
@@ -20,14 +22,18 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
 export interface CreditLedger {
   /** Gives a credit for a payment, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
-  /** Whether there is enough for an authorization, or it was taken for it before. @throws ServiceError of the store */
+  /**
+   * Whether there is enough for an authorization, or it was taken for it before.
+   *
+   * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
+   */
   covers(payer: string, authorization: string, value: bigint): Promise<boolean>
   /**
    * Takes credit for an authorization, once however often it is called.
    *
    * @param authorization stream of its claim
    * @returns whether there was enough, or it was taken before
-   * @throws ServiceError of the store
+   * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
    */
   take(payer: string, authorization: string, value: bigint, requestId: string): Promise<boolean>
 }
@@ -35,27 +41,44 @@ export interface CreditLedger {
 /** The credit of one payer as its stream tells it. */
 interface Credit {
   readonly balance: bigint
-  /** Payments that it was given for, and authorizations that it was taken for. */
+  /** Payments that it was given for. */
   readonly given: ReadonlySet<string>
-  readonly taken: ReadonlySet<string>
+  /** Amounts by the authorization that they were taken for. */
+  readonly taken: ReadonlyMap<string, bigint>
+}
+
+/**
+ * Whether credit was taken for an authorization before. A payer can sign many amounts under one nonce, which is all that
+ * the name of an authorization tells: credit that was taken for one of them covers no other.
+ *
+ * @throws ServiceError `payment_mismatch`
+ */
+function wasTaken({ taken }: Credit, authorization: string, value: bigint): boolean {
+  const amount = taken.get(authorization)
+  if (amount === undefined || amount === value) return amount !== undefined
+  throw new ServiceError('payment_mismatch', {
+    message: `A credit of ${formatUsdc(amount)} USDC was taken for an authorization with this nonce, and this one is over ${formatUsdc(value)} USDC; nothing was charged.`,
+    nextStep: 'Sign a new authorization with a nonce of its own.',
+  })
 }
 
 /** @example if (await credits.take(payer, stream, 20_000n, requestId)) … // its authorization is not used */
 export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
-  const { store, newId } = options
+  const { on, store, newId } = options
   const path = { ...options, policy: CALLER_WAITS }
 
   async function load(stream: string): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
     let revision: Revision | 'no-stream' = 'no-stream'
     let balance = 0n
-    const [given, taken] = [new Set<string>(), new Set<string>()]
+    const given = new Set<string>()
+    const taken = new Map<string, bigint>()
     for await (const recorded of store.read(stream)) {
       const event = decodeEvent(recorded)
       revision = recorded.revision
       if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
       balance = BigInt(event.data.balance)
       if (event.type === 'CreditGiven') given.add(event.data.paymentId)
-      else taken.add(event.data.authorization)
+      else taken.set(event.data.authorization, BigInt(event.data.value))
     }
     return { state: { balance, given, taken }, revision }
   }
@@ -64,7 +87,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     payer: string,
     decide: (credit: Credit) => { readonly event?: NewEvent; readonly result: Result },
   ): Promise<Result> {
-    const stream = creditStream(CHAIN_ID, payer)
+    const stream = creditStream(on.id, payer)
     const { result } = await executeCommand(path, {
       stream,
       load: () => load(stream),
@@ -89,12 +112,13 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
       }),
     async covers(payer, authorization, value) {
-      const { state } = await load(creditStream(CHAIN_ID, payer))
-      return state.taken.has(authorization) || state.balance >= value
+      const { state } = await load(creditStream(on.id, payer))
+      return wasTaken(state, authorization, value) || state.balance >= value
     },
     take: (payer, authorization, value, requestId) =>
-      change(payer, ({ balance, taken }) => {
-        if (taken.has(authorization)) return { result: true }
+      change(payer, (credit) => {
+        const { balance } = credit
+        if (wasTaken(credit, authorization, value)) return { result: true }
         if (balance < value) return { result: false }
         const meta = { correlationId: requestId, actor: 'calls' }
         const data = { payer, authorization, value: value.toString(), balance: (balance - value).toString() }

@@ -1,10 +1,9 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
-import { SIGNING_DOMAINS } from '../recovery/signing-domains.ts'
+import { signingDomain } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
 
 /** A transfer out of the refund wallet that is to be signed. */
@@ -32,7 +31,7 @@ export interface RefundWallet {
 
 /**
  * @throws ServiceError `config_invalid` for a key that is none
- * @example createRefundWallet({ rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
+ * @example createRefundWallet({ on: BASE, rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
  */
 export function createRefundWallet({
   privateKey,
@@ -45,7 +44,7 @@ export function createRefundWallet({
     balance: () =>
       node.ask('the balance of the refund wallet', (client) =>
         client.readContract({
-          address: USDC_ADDRESS,
+          address: node.on.usdc,
           abi: tokenAbi,
           functionName: 'balanceOf',
           args: [account.address],
@@ -53,7 +52,7 @@ export function createRefundWallet({
       ),
     sign: ({ to, value, validBefore, nonce }) =>
       account.signTypedData({
-        domain: SIGNING_DOMAINS.direct,
+        domain: signingDomain('direct', node.on),
         types: AUTHORIZATION_TYPES,
         primaryType: 'TransferWithAuthorization',
         message: {

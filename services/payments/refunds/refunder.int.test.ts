@@ -1,6 +1,7 @@
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { creditStream, refundStream } from '../../../contracts/streams.ts'
 import { sleep } from '../../platform/async/sleep.ts'
@@ -40,7 +41,7 @@ describe.skipIf(missingChain !== undefined)(`a refund ${missingChain ?? ''}`, ()
     const privateKey = generatePrivateKey()
     const { address } = privateKeyToAccount(privateKey)
     if (usdc > 0n) await chain.mint(address, usdc)
-    return { address, wallet: createRefundWallet({ rpcUrl: chain.rpcUrl, privateKey }) }
+    return { address, wallet: createRefundWallet({ on: BASE, rpcUrl: chain.rpcUrl, privateKey }) }
   }
 
   /** A payment whose answer waits for its money and was not given, by a payer with a dollar. */

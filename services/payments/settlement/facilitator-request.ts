@@ -1,12 +1,5 @@
 import { getAddress } from 'viem'
-import {
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  NETWORK,
-  NETWORK_V1,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
@@ -44,14 +37,14 @@ const resourceOf = ({ product }: ForwardedPayment, publicUrl: string): string =>
 function requirementsV1(claim: ForwardedPayment, publicUrl: string): JsonObject {
   return {
     scheme: 'exact',
-    network: NETWORK_V1,
+    network: BASE.networkV1,
     maxAmountRequired: String(claim.value),
     resource: resourceOf(claim, publicUrl),
     description: claim.product,
     mimeType: 'application/json',
     payTo: getAddress(claim.payTo),
     maxTimeoutSeconds: LIMITS.paymentValidityS,
-    asset: USDC_ADDRESS,
+    asset: BASE.usdc,
     extra: { ...USDC_DOMAIN },
   }
 }
@@ -60,9 +53,9 @@ function requirementsV2({ rail, value, payTo }: ForwardedPayment): JsonObject {
   const isGateway = rail === 'gateway'
   return {
     scheme: 'exact',
-    network: NETWORK,
+    network: BASE.network,
     amount: String(value),
-    asset: USDC_ADDRESS,
+    asset: BASE.usdc,
     payTo: getAddress(payTo),
     maxTimeoutSeconds: isGateway ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
     extra: isGateway ? { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS } : { ...USDC_DOMAIN },
@@ -81,8 +74,8 @@ function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl:
       nonce: claim.nonce,
     },
   }
-  if (requirements['network'] === NETWORK_V1) {
-    return { x402Version: 1, scheme: 'exact', network: NETWORK_V1, payload }
+  if (requirements['network'] === BASE.networkV1) {
+    return { x402Version: 1, scheme: 'exact', network: BASE.networkV1, payload }
   }
   const resource = {
     url: resourceOf(claim, publicUrl),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { PrivateKeyAccount } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { transferCall } from '../chain/transfer-call.ts'
 import type { ClaimData } from '../loaded-payment.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
@@ -247,7 +248,7 @@ describe.skipIf(missingChain !== undefined)(`a facilitator beside a node ${missi
     const stream = await world.claim(terms)
     await world.start({ facilitator: facilitator.client })
     expect(await world.until(stream, 'unknown')).toMatchObject({ transaction: HASH })
-    await chain.send(transferCall(await signAuthorization(payer, terms)))
+    await chain.send(transferCall(await signAuthorization(payer, terms), BASE))
     await world.until(stream, 'confirmed')
     await expectEqual()
   })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { transferCall } from '../chain/transfer-call.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { PAY_TO, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
@@ -124,7 +125,7 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     const validBefore = BigInt(Math.floor(chain.now() / 1_000) + 300)
     const stream = await world.claim({ payer, value: 20_000n, nonce })
     const less = await signAuthorization(payer, { payTo: payer.address, value: 20_000n, validBefore, nonce })
-    await chain.send(transferCall(less))
+    await chain.send(transferCall(less, BASE))
     await world.start()
     expect((await world.until(stream, 'uncollectable')).reason).toBe('cancelled')
   })
@@ -136,7 +137,7 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
     const terms = { payer, value: 20_000n, nonce, validBefore }
     const stream = await world.claim(terms)
     const { hash } = await chain.send(
-      transferCall(await signAuthorization(payer, { ...terms, payTo: PAY_TO })),
+      transferCall(await signAuthorization(payer, { ...terms, payTo: PAY_TO }), BASE),
     )
     await world.start()
     expect(await world.until(stream, 'confirmed')).toMatchObject({ transaction: hash })

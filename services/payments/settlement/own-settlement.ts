@@ -1,3 +1,4 @@
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { Receipt, SettlementChain } from '../chain/chain.ts'
@@ -10,6 +11,7 @@ import type { SettlementTiming } from './settlement-timing.ts'
 import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
 
 export interface OwnSettlementOptions extends Clock {
+  readonly on: PaymentChain
   readonly chain: SettlementChain
   readonly wallet: Wallet
   readonly gas: GasGuard
@@ -19,6 +21,7 @@ export interface OwnSettlementOptions extends Clock {
 
 /** Where a text stands on the chain. */
 export interface WrittenText {
+  readonly chainId: number
   readonly transaction: `0x${string}`
   readonly blockNumber: number
   readonly blockHash: `0x${string}`
@@ -44,7 +47,7 @@ const GAS_WAITS = 5
  * The hash is in the log before the node has the transaction, so that ours is known again in every case.
  */
 export function createOwnSettlement(options: OwnSettlementOptions) {
-  const { chain, wallet, gas, queue, timing, now, elapsed, sleep } = options
+  const { on, chain, wallet, gas, queue, timing, now, elapsed, sleep } = options
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
@@ -240,7 +243,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
       if (receipt === undefined)
         throw notWrittenError('reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`)
       const { blockNumber, blockHash } = receipt
-      return { transaction: transaction.hash, blockNumber, blockHash }
+      return { chainId: on.id, transaction: transaction.hash, blockNumber, blockHash }
     },
   }
 }

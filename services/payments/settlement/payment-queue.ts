@@ -40,7 +40,7 @@ export interface PaymentQueue {
   take(stage: Stage, most: number): string[]
   /** Sleeps until the next of a stage is due, one is added, or the signal is aborted. */
   wait(stage: Stage, signal: AbortSignal): Promise<void>
-  /** Adds a payment, to be looked at now; one that is known stays as it is. */
+  /** Adds a payment, to be looked at now, or once its answer has had time to arrive; one that is known stays as it is. */
   track(payment: Payment): void
   /** Reads a payment that may have been ended and is not: somebody has found its money. */
   revive(stream: string, signal: AbortSignal): Promise<void>
@@ -115,6 +115,15 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
     stages[entry.stage].added.notify()
   }
 
+  /**
+   * How long a new payment is left alone. A client that lost its answer sends the same payment again within seconds, and that is
+   * enough for as long as nobody else can have read it. Whoever waits for the settlement has no answer to lose.
+   */
+  function restOf({ isServedFirst, state, claimedAtMs }: Payment): number {
+    if (!isServedFirst || state !== 'owed') return 0
+    return Math.min(timing.restMs, Math.max(0, claimedAtMs + timing.restMs - now()))
+  }
+
   /** Takes note of a payment's newest state; true where the same stage goes on with it. */
   function note(payment: Payment): boolean {
     const { stream } = payment
@@ -128,7 +137,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
     if (entry === undefined) {
       const added = { payment, stage, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
       entries.set(stream, added)
-      plan(added, elapsed())
+      plan(added, elapsed() + restOf(payment))
       return true
     }
     const wasPayable = isPayable(entry.payment)

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CHAIN_ID, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -21,7 +21,7 @@ const VALID_MS = 300_000
 /** What a look of the settler takes, whatever it is at. */
 const LOOK_MS = 300
 
-const contract = USDC_ADDRESS.toLowerCase()
+const contract = BASE.usdc.toLowerCase()
 /** Made once of each type: checking the same form 90,000 times would be most of what this test does. */
 const template = {
   claimed: paymentFact('PaymentClaimed', { contract, asset: contract, answer: '{}' }).event,
@@ -42,7 +42,7 @@ function storyOf(payer: string, number: number, nowMs: number, isRefused: boolea
   const validBefore = Math.floor((nowMs + VALID_MS) / 1_000)
   const claimed = like(template.claimed, { payer, nonce, validBefore })
   const refused = [like(template.requested), like(template.failed)]
-  const stream = paymentStream({ chainId: CHAIN_ID, contract, payer, nonce })
+  const stream = paymentStream({ chainId: BASE.id, contract, payer, nonce })
   return { stream, events: isRefused ? [claimed, ...refused] : [claimed] }
 }
 
@@ -80,7 +80,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
     blockHash: async () => HASH,
     newestBlock: async () => 1,
     finalBlock: async () => 0,
-    chainId: async () => CHAIN_ID,
+    chainId: async () => BASE.id,
   }
   const never = new AbortController().signal
   const gas = { balance: 10n ** 18n, feePerGas: 1n, tipPerGas: 1n }
@@ -97,6 +97,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
   }
   const ending = new AbortController()
   const settler = createSettler({
+    on: BASE,
     store,
     reader: {
       get: (key) => rows.get(key),

@@ -1,6 +1,6 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, expect, test } from 'vitest'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Lease, Leases } from '../../platform/lease/leases.ts'
 import type { SettlementChain } from '../chain/chain.ts'
@@ -100,7 +100,7 @@ test('a clock that is set back by ten minutes puts off no look at a payment whos
   worlds.push(world)
   const chain: SettlementChain = {
     ...UNASKED,
-    chainId: async () => CHAIN_ID,
+    chainId: async () => BASE.id,
     blockTime: async () => Math.floor(now / 1_000),
     outcomeOf: async () => ({ kind: 'paid', transaction: HASH, blockNumber: 1, blockHash: HASH }),
     newestBlock: async () => 1,

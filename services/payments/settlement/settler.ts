@@ -1,4 +1,4 @@
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -28,6 +28,7 @@ import type { Wallet } from './wallet.ts'
 import { workWhileLeased } from './work-while-leased.ts'
 
 export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly on: PaymentChain
   readonly store: EventStore
   /** The read model of payments, caught up when {@link Settler.run} is called. */
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
@@ -105,7 +106,7 @@ const TROUBLE_WAITS = 5
 const RESTART_MS = 1_000
 
 export function createSettler(options: SettlerOptions): Settler {
-  const { store, reader, chain, wallet, facilitator, gateway, leases, now, sleep, report } = options
+  const { on, store, reader, chain, wallet, facilitator, gateway, leases, now, sleep, report } = options
   const elapsed = options.elapsed ?? (() => performance.now())
   const timing = { ...SETTLEMENT_TIMING, ...options.timing }
   const log = createSettlementLog(options)
@@ -132,10 +133,10 @@ export function createSettler(options: SettlerOptions): Settler {
   async function requireOwnChain(): Promise<void> {
     if (isOwnChain) return
     const id = await chain?.chainId()
-    isOwnChain = id === undefined || id === CHAIN_ID
+    isOwnChain = id === undefined || id === on.id
     if (isOwnChain) return
     throw new ServiceError('payments_unavailable', {
-      message: `The node is of chain ${id}, and payments are on chain ${CHAIN_ID} (Base): nothing is settled`,
+      message: `The node is of chain ${id}, and payments are on chain ${on.id}: nothing is settled`,
     })
   }
 
@@ -182,7 +183,7 @@ export function createSettler(options: SettlerOptions): Settler {
       runStage('finality', FINALITY_PAYMENTS, (some, until) => finality.work(some, until), signal),
     ]
     if (wallet !== undefined && chain !== undefined) {
-      const own = createOwnSettlement({ ...parts, chain, wallet, gas })
+      const own = createOwnSettlement({ ...parts, on, chain, wallet, gas })
       // The wallet has one transaction at a time.
       const alone = createConcurrencyLimit(1)
       write = (text, until) =>

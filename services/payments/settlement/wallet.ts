@@ -1,6 +1,5 @@
 import { type Hex, keccak256, stringToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { SignedAuthorization } from '../chain/chain.ts'
 import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
@@ -68,7 +67,7 @@ export interface WalletOptions extends NodeOptions {
 
 /**
  * @throws ServiceError `config_invalid` for a key that is none
- * @example createWallet({ rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
+ * @example createWallet({ on: BASE, rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
  */
 export function createWallet({ privateKey, ...options }: WalletOptions): Wallet {
   const account = accountOf(privateKey)
@@ -81,7 +80,7 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
   ): Promise<SignedTransaction> {
     const raw = await account.signTransaction({
       type: 'eip1559',
-      chainId: CHAIN_ID,
+      chainId: node.on.id,
       nonce: accountNonce,
       gas,
       maxFeePerGas: feePerGas,
@@ -108,7 +107,7 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
       return { balance, tipPerGas, feePerGas: 2n * (block.baseFeePerGas ?? 0n) + tipPerGas }
     },
     sign: (authorizations, fees) =>
-      signed(transfersCall(authorizations), gasFor(authorizations.length), fees),
+      signed(transfersCall(authorizations, node.on), gasFor(authorizations.length), fees),
     signText: (text, fees) => signed({ to: address, data: stringToHex(text) }, gasFor(0), fees),
     async send({ raw }) {
       try {

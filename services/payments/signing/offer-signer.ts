@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { NETWORK } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -45,9 +45,11 @@ const KEY_NAME = 'x402'
  * @param publicUrl the address under which callers reach the service, whose domain the key signs for
  */
 export function createOfferSigner({
+  on,
   seed,
   publicUrl,
 }: {
+  readonly on: PaymentChain
   readonly seed: Uint8Array
   readonly publicUrl: () => string
 }): OfferSigner {
@@ -79,7 +81,7 @@ export function createOfferSigner({
     receipt: ({ product, payer, transaction, changedAtMs }) =>
       signed({
         version: 1,
-        network: NETWORK,
+        network: on.network,
         resourceUrl: `${origin()}/x402/${product}`,
         payer,
         issuedAt: Math.floor(changedAtMs / 1_000),

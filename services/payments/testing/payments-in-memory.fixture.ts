@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { BASE } from '../../../contracts/chain.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
@@ -36,6 +37,10 @@ const recovery = await openRecovery({
     throw new Error('the fast way is right here')
   },
 })
+
+/** What every process of a test derives secrets from, and where callers reach it. */
+const PROOF_KEY = Buffer.alloc(32, 9)
+export const PUBLIC_URL = 'https://signals.example.com'
 
 let ids = 0
 /** Rises with each id, as those of a clock do. */
@@ -77,6 +82,9 @@ export function paymentsInMemory(
   const index = createIndexInMemory(store)
   const ending = new AbortController()
   const payments = createPayments({
+    on: BASE,
+    proofKey: PROOF_KEY,
+    publicUrl: () => PUBLIC_URL,
     store,
     index,
     chain: RICH_CHAIN,

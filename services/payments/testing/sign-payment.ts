@@ -1,7 +1,8 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { createSiweMessage } from 'viem/siwe'
+import { BASE, type PaymentChain } from '../../../contracts/chain.ts'
 import type { Authorization } from '../recovery/recover-signer.ts'
-import { SIGNING_DOMAINS } from '../recovery/signing-domains.ts'
+import { signingDomain } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
 
 /** Whom payments of tests are for. */
@@ -23,6 +24,7 @@ export const anAuthorization = (
   payer: TestPayer,
   change: Partial<Omit<Authorization, 'payer'>> = {},
 ): Authorization => ({
+  on: BASE,
   rail: 'direct',
   payer: payer.address.toLowerCase() as `0x${string}`,
   payTo: PAY_TO,
@@ -35,7 +37,7 @@ export const anAuthorization = (
 
 export const signAuthorization = (payer: TestPayer, authorization: Authorization): Promise<`0x${string}`> =>
   payer.signTypedData({
-    domain: SIGNING_DOMAINS[authorization.rail],
+    domain: signingDomain(authorization.rail, authorization.on),
     types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
     message: { ...authorization, from: authorization.payer, to: authorization.payTo },
@@ -58,7 +60,7 @@ export const payloadOf = (authorization: Authorization, signature: string) => ({
 export const paymentV1 = (authorization: Authorization, signature: string) => ({
   x402Version: 1,
   scheme: 'exact',
-  network: NETWORK_V1,
+  network: BASE.networkV1,
   payload: payloadOf(authorization, signature),
 })
 
@@ -67,14 +69,53 @@ export const paymentV2 = (authorization: Authorization, signature: string) => ({
   x402Version: 2,
   accepted: {
     scheme: 'exact',
-    network: NETWORK,
+    network: authorization.on.network,
     amount: String(authorization.value),
-    asset: USDC_ADDRESS,
+    asset: authorization.on.usdc,
     payTo: authorization.payTo,
     maxTimeoutSeconds: 300,
-    extra: { ...SIGNING_DOMAINS[authorization.rail] },
+    extra: { ...signingDomain(authorization.rail, authorization.on) },
   },
   payload: payloadOf(authorization, signature),
 })
 
 export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
+
+/** What a payer's wallet signs to have an answer again: the value of SIGN-IN-WITH-X. The text is viem's, and not ours. */
+export async function signInOf(
+  payer: TestPayer,
+  { nonce, on = BASE, url, atMs = NOW_S * 1_000, ...more }: SignInTerms,
+): Promise<string> {
+  const { host: domain, origin: uri } = new URL(url)
+  const issuedAt = new Date(atMs)
+  const fields = {
+    domain,
+    uri,
+    address: payer.address,
+    version: '1',
+    nonce: nonce.slice(2),
+    ...more,
+  } as const
+  const signature = await payer.signMessage({
+    message: createSiweMessage({ ...fields, version: '1', chainId: on.id, issuedAt }),
+  })
+  return encoded({
+    ...fields,
+    chainId: on.network,
+    type: 'eip191',
+    issuedAt: issuedAt.toISOString(),
+    signature,
+  })
+}
+
+export interface SignInTerms {
+  /** Of the authorization. */
+  readonly nonce: `0x${string}`
+  readonly on?: PaymentChain
+  /** Of the service. */
+  readonly url: string
+  readonly atMs?: number
+  readonly statement?: string
+  readonly domain?: string
+  readonly uri?: string
+}

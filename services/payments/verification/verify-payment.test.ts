@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CHAIN_ID, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { PresentedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'
@@ -42,7 +42,7 @@ async function presentedBy(
 ): Promise<PresentedPayment> {
   const signed = signature ?? (await signAuthorization(payer, authorization))
   const sent = protocol === 1 ? paymentV1(authorization, signed) : paymentV2(authorization, signed)
-  const presented = readPayment(['X-PAYMENT', encoded(sent)])
+  const presented = readPayment(['X-PAYMENT', encoded(sent)], BASE)
   if (presented === undefined) throw new Error('not read')
   return presented
 }
@@ -73,7 +73,7 @@ describe('a payment that is as it should be', () => {
       const address = payer.address.toLowerCase()
       expect(verified).toMatchObject({ payer: address, value: 20_000n, protocol })
       expect(verified.stream).toBe(
-        `payment-${CHAIN_ID}.${USDC_ADDRESS.toLowerCase()}.${address}.${nonceNumber(1)}`,
+        `payment-${BASE.id}.${BASE.usdc.toLowerCase()}.${address}.${nonceNumber(1)}`,
       )
     },
   )
@@ -82,7 +82,7 @@ describe('a payment that is as it should be', () => {
     const authorization = anAuthorization(payer, { rail: 'gateway', validBefore: BigInt(NOW_S + WEEK + 100) })
     const verified = await verify(await presentedBy(authorization))
     expect(verified.rail).toBe('gateway')
-    expect(verified.stream).toContain(`.${contractOf('gateway')}.`)
+    expect(verified.stream).toContain(`.${contractOf('gateway', BASE)}.`)
   })
 })
 

@@ -1,4 +1,4 @@
-import { CHAIN_ID, formatUsdc, NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { formatUsdc } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { paymentStream } from '../../../contracts/streams.ts'
@@ -45,21 +45,21 @@ export async function verifyPayment(
 }
 
 /** The stream of its claim, which names what was signed and not who says so: also before a payment is verified. */
-export const streamOf = ({ rail, payer, nonce }: PresentedPayment): string =>
-  paymentStream({ chainId: CHAIN_ID, contract: contractOf(rail), payer, nonce })
+export const streamOf = ({ on, rail, payer, nonce }: PresentedPayment): string =>
+  paymentStream({ chainId: on.id, contract: contractOf(rail, on), payer, nonce })
 
-function requireOurs({ protocol, network, asset, payTo }: PresentedPayment, ours: string): void {
-  const expected = protocol === 1 ? NETWORK_V1 : NETWORK
+function requireOurs({ on, protocol, network, asset, payTo }: PresentedPayment, ours: string): void {
+  const expected = protocol === 1 ? on.networkV1 : on.network
   if (network !== expected) {
     throw paymentRefusedError(
       'invalid_network',
       `The network is ${shown(network)}; it must be "${expected}".`,
     )
   }
-  if (asset !== undefined && asset.toLowerCase() !== USDC_ADDRESS.toLowerCase()) {
+  if (asset !== undefined && asset.toLowerCase() !== on.usdc.toLowerCase()) {
     throw paymentRefusedError(
       'invalid_payment_requirements',
-      `The asset is ${shown(asset)}; it must be USDC, ${USDC_ADDRESS}.`,
+      `The asset is ${shown(asset)}; it must be USDC, ${on.usdc}.`,
     )
   }
   if (payTo !== ours) {

@@ -1,4 +1,3 @@
-import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -18,6 +17,7 @@ import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
 
 /** Where a text stands on the chain. */
 export interface OnChain {
+  readonly chainId: number
   readonly transaction: string
   readonly blockNumber: number
   readonly blockHash: string
@@ -84,13 +84,12 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
 
   async function record(
     head: Pick<CheckpointRow, 'origin' | 'size' | 'root'>,
-    { transaction, blockNumber, blockHash }: OnChain,
+    stands: OnChain,
     countedFrom: number,
     signal: AbortSignal,
   ): Promise<void> {
     const anchoredAt = marketNow()
     const { verdicts, open } = countVerdicts(tree, { from: countedFrom, to: head.size, at: anchoredAt })
-    const stands = { chainId: CHAIN_ID, transaction, blockNumber, blockHash }
     const event = newEvent(CheckpointAnchored, {
       id: options.newId(),
       data: {

@@ -52,7 +52,7 @@ describe('checkpoints on the chain', () => {
         if (fault !== undefined) throw new Error(fault)
         texts.push(text)
         const name = `0x${hash('sha256', text)}`
-        return { transaction: name, blockNumber: texts.length, blockHash: name }
+        return { chainId: 8453, transaction: name, blockNumber: texts.length, blockHash: name }
       },
       onProblem: (why) => void problems.push(why),
     })

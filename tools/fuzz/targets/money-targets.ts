@@ -1,3 +1,4 @@
+import { BASE } from '../../../contracts/chain.ts'
 import { readCredential } from '../../../services/accounts/credentials.ts'
 import { normaliseEmail } from '../../../services/accounts/email.ts'
 import { readClientCredentials } from '../../../services/accounts/oauth/authenticate-client.ts'
@@ -47,7 +48,7 @@ const tokens = createTokens(Buffer.alloc(32, 1), (bytes) => Buffer.alloc(bytes, 
 
 /** What callers prove who they are with, and pay with. */
 export const MONEY_TARGETS: readonly Target[] = [
-  { name: 'payment', read: (input) => readPayment(['payment-signature', asHeader(textOf(input))]) },
+  { name: 'payment', read: (input) => readPayment(['payment-signature', asHeader(textOf(input))], BASE) },
   {
     name: 'facilitator',
     read: (input) =>

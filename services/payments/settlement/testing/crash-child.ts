@@ -1,4 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
+import { BASE } from '../../../../contracts/chain.ts'
 import { openEmbeddedStore } from '../../../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import { createChain } from '../../chain/create-chain.ts'
@@ -42,15 +43,15 @@ const store: EventStore = {
   },
 }
 const crashing = settlementWorld({ store })
-const wallet = createWallet({ rpcUrl, privateKey: gasKey })
+const wallet = createWallet({ on: BASE, rpcUrl, privateKey: gasKey })
 const refunds: RefundChange | undefined = isInVain
   ? {
-      wallet: createRefundWallet({ rpcUrl, privateKey: refundKey }),
+      wallet: createRefundWallet({ on: BASE, rpcUrl, privateKey: refundKey }),
       timing: { afterMs: 0, graceMs: 0, pollMs: 10, validityS: 600 },
     }
   : undefined
 const options: Partial<SettlerOptions> = {
-  chain: createChain({ rpcUrl, elapsed: () => performance.now() }),
+  chain: createChain({ on: BASE, rpcUrl, elapsed: () => performance.now() }),
   wallet: {
     ...wallet,
     async send(transaction) {

@@ -5,7 +5,7 @@ import { ExactEvmSchemeV1 } from '@x402/evm/exact/v1/facilitator'
 import { createWalletClient, type Hex, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
-import { NETWORK, NETWORK_V1 } from '../../../../contracts/chain.ts'
+import { BASE } from '../../../../contracts/chain.ts'
 import type { JsonObject } from '../../../../contracts/json.ts'
 
 /** The facilitator of the x402 packages, unmodified, with a wallet on a test chain. @returns what answers /settle */
@@ -19,8 +19,8 @@ export function referenceFacilitator(rpcUrl: string, gasKey: Hex): (body: JsonOb
   }).extend(publicActions)
   const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never)
   const facilitator = new x402Facilitator()
-    .register(NETWORK, new ExactEvmScheme(signer))
-    .registerV1(NETWORK_V1 as never, new ExactEvmSchemeV1(signer))
+    .register(BASE.network, new ExactEvmScheme(signer))
+    .registerV1(BASE.networkV1 as never, new ExactEvmSchemeV1(signer))
   return ({ paymentPayload, paymentRequirements }) =>
     facilitator.settle(paymentPayload as never, paymentRequirements as never)
 }

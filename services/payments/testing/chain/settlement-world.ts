@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { CHAIN_ID, GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS, type PaymentChain } from '../../../../contracts/chain.ts'
 import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
@@ -35,6 +35,7 @@ export const PAY_TO = '0x2222222222222222222222222222222222222222'
 export const QUICK = {
   retryMs: 20,
   retryMaxMs: 80,
+  restMs: 0,
   gatherMs: 5,
   pollMs: 10,
   receiptMs: 400,
@@ -61,11 +62,19 @@ export interface ClaimTerms extends Partial<AuthorizationTerms> {
 
 /** Claims an authorization as the service does, and answers its stream. */
 export async function claim(store: EventStore, now: number, terms: ClaimTerms): Promise<string> {
-  const { payer, value, rail = 'direct', protocol = 2, accountId = null, isServedFirst = true } = terms
+  const {
+    on = BASE,
+    payer,
+    value,
+    rail = 'direct',
+    protocol = 2,
+    accountId = null,
+    isServedFirst = true,
+  } = terms
   const validBefore = terms.validBefore ?? BigInt(Math.floor(now / 1_000) + 300)
   const signed = await signAuthorization(payer, { payTo: PAY_TO, ...terms, validBefore })
-  const contract = (rail === 'gateway' ? GATEWAY_ADDRESS : USDC_ADDRESS).toLowerCase()
-  const name = { chainId: CHAIN_ID, contract, payer: signed.payer, nonce: signed.nonce }
+  const contract = (rail === 'gateway' ? GATEWAY_ADDRESS : on.usdc).toLowerCase()
+  const name = { chainId: on.id, contract, payer: signed.payer, nonce: signed.nonce }
   const data = {
     paymentId: newId(),
     rail,
@@ -73,8 +82,8 @@ export async function claim(store: EventStore, now: number, terms: ClaimTerms): 
     contract,
     accountId,
     isServedFirst,
-    chainId: CHAIN_ID,
-    asset: USDC_ADDRESS.toLowerCase(),
+    chainId: on.id,
+    asset: on.usdc.toLowerCase(),
     payer: signed.payer,
     payTo: signed.payTo,
     value: value.toString(),
@@ -122,6 +131,8 @@ export interface SettlementWorld {
 }
 
 export interface WorldOptions {
+  /** Base where it is left out. */
+  readonly on?: PaymentChain
   readonly chain?: TestChain
   /** Where the settler speaks to the node; by default directly. */
   readonly rpcUrl?: string
@@ -131,7 +142,7 @@ export interface WorldOptions {
   readonly requestMs?: number
 }
 
-export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): SettlementWorld {
+export function settlementWorld({ on = BASE, chain, gasKey, ...options }: WorldOptions): SettlementWorld {
   const now = options.now ?? (() => chain?.now() ?? Date.now())
   const store = options.store ?? openMemoryStore({ now })
   const ending = new AbortController()
@@ -155,13 +166,14 @@ export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): Se
     const reader = projector.reader<PaymentsRow>(payments)
     const parts = { store, reader, newId, now, sleep, report }
     const refunder =
-      refunds && createRefunder({ ...parts, wallet: undefined, dailyCap: 1_000_000n, ...refunds })
+      refunds && createRefunder({ on, ...parts, wallet: undefined, dailyCap: 1_000_000n, ...refunds })
     newest = refunder
     const settler = createSettler({
+      on,
       ...parts,
       refunds: refunder,
-      chain: node && createChain({ ...node, elapsed: now }),
-      wallet: node && gasKey && createWallet({ ...node, privateKey: gasKey }),
+      chain: node && createChain({ on, ...node, elapsed: now }),
+      wallet: node && gasKey && createWallet({ on, ...node, privateKey: gasKey }),
       onPaid: async ({ paymentId }) => void told.push(paymentId),
       timing: QUICK,
       ...change,
@@ -194,7 +206,7 @@ export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): Se
     store,
     reports,
     told,
-    claim: (terms) => claim(store, now(), terms),
+    claim: (terms) => claim(store, now(), { on, ...terms }),
     async withhold(stream) {
       const { paymentId } = await paymentOf(stream)
       const data = { paymentId, code: 'payment_pending' }

@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount } from 'viem'
-import {
-  CHAIN_ID,
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain, USDC_DOMAIN } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
+import { signingDomain } from '../../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../../recovery/viem-recovery.ts'
 import { cancelAbi } from './test-chain.ts'
 
 export interface AuthorizationTerms {
+  /** Base where it is left out. */
+  readonly on?: PaymentChain
   readonly payTo: Hex
   readonly value: bigint
   readonly validAfter?: bigint
@@ -25,21 +22,25 @@ export const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`
 /** What a payer's wallet signs for an offer. */
 export async function signAuthorization(
   payer: PrivateKeyAccount,
-  { payTo, value, validAfter = 0n, validBefore, nonce = randomNonce(), rail = 'direct' }: AuthorizationTerms,
-): Promise<SignedAuthorization> {
-  const isGateway = rail === 'gateway'
+  terms: AuthorizationTerms,
+): Promise<SignedAuthorization & { readonly on: PaymentChain }> {
+  const {
+    on = BASE,
+    payTo,
+    value,
+    validAfter = 0n,
+    validBefore,
+    nonce = randomNonce(),
+    rail = 'direct',
+  } = terms
   const signature = await payer.signTypedData({
-    domain: {
-      ...(isGateway ? GATEWAY_DOMAIN : USDC_DOMAIN),
-      chainId: CHAIN_ID,
-      verifyingContract: isGateway ? GATEWAY_ADDRESS : USDC_ADDRESS,
-    },
+    domain: signingDomain(rail, on),
     types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
     message: { from: payer.address, to: payTo, value, validAfter, validBefore, nonce },
   })
   const address = payer.address.toLowerCase() as Hex
-  return { payer: address, payTo, value, validAfter, validBefore, nonce, signature }
+  return { on, payer: address, payTo, value, validAfter, validBefore, nonce, signature }
 }
 
 const CANCEL_TYPES = {
@@ -55,12 +56,12 @@ export async function cancelCall(
   nonce: Hex,
 ): Promise<{ readonly to: Hex; readonly data: Hex }> {
   const signature = await payer.signTypedData({
-    domain: { ...USDC_DOMAIN, chainId: CHAIN_ID, verifyingContract: USDC_ADDRESS },
+    domain: { ...USDC_DOMAIN, chainId: BASE.id, verifyingContract: BASE.usdc },
     types: CANCEL_TYPES,
     primaryType: 'CancelAuthorization',
     message: { authorizer: payer.address, nonce },
   })
   const args = [payer.address, nonce, signature] as const
   const data = encodeFunctionData({ abi: cancelAbi, functionName: 'cancelAuthorization', args })
-  return { to: USDC_ADDRESS, data }
+  return { to: BASE.usdc, data }
 }

@@ -1,6 +1,6 @@
 import { type Hex, parseAbi } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { USDC_ADDRESS } from '../../../../contracts/chain.ts'
+import { BASE } from '../../../../contracts/chain.ts'
 import { tokenAbi } from '../../chain/token-abi.ts'
 import { findAnvil } from '../../demo/find-anvil.ts'
 import { mint, openPlayChain, type PlayChain, placeContracts, setBlacklisted } from '../../demo/play-chain.ts'
@@ -43,8 +43,8 @@ const SENDER = '0x00000000000000000000000000000000005e4de4'
 export async function startTestChain(): Promise<TestChain> {
   const { binary, missing } = findAnvil()
   if (binary === undefined) throw new Error(missing)
-  const anvil = await startAnvil({ binary })
-  const node = openPlayChain(anvil.rpcUrl)
+  const anvil = await startAnvil({ binary, chainId: BASE.id })
+  const node = openPlayChain(anvil.rpcUrl, BASE)
   await placeContracts(node)
   return {
     ...helpersFor(node),
@@ -68,7 +68,7 @@ function helpersFor(node: PlayChain): Omit<TestChain, 'rpcUrl' | 'node' | 'stop'
       return key
     },
     balanceOf: (account) =>
-      node.readContract({ address: USDC_ADDRESS, abi: tokenAbi, functionName: 'balanceOf', args: [account] }),
+      node.readContract({ address: BASE.usdc, abi: tokenAbi, functionName: 'balanceOf', args: [account] }),
     mint: (to, usdc) => mint(node, to, usdc),
     setBlacklisted: (account, listed) => setBlacklisted(node, account, listed),
     setCode: async (address, bytecode) => await node.setCode({ address, bytecode }),

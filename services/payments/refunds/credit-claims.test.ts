@@ -1,0 +1,151 @@
+import { afterEach, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { CreditGiven } from '../../../contracts/refund-events.ts'
+import { creditStream } from '../../../contracts/streams.ts'
+import { sleep } from '../../platform/async/sleep.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import type { Claim, VerifiedPayment } from '../payments.ts'
+import {
+  closePayments,
+  newId,
+  type PaymentsInMemory,
+  paymentsInMemory,
+  signedHeader,
+} from '../testing/payments-in-memory.fixture.ts'
+import { NOW_S, payerNumber } from '../testing/sign-payment.ts'
+import { createCreditLedger } from './credit-ledger.ts'
+
+afterEach(closePayments)
+
+const payer = payerNumber(33)
+const address = payer.address.toLowerCase()
+const CALL = 20_000n
+const PLAN = 49_000_000n
+
+async function signed({ payments }: PaymentsInMemory, nonce: number, value = CALL): Promise<VerifiedPayment> {
+  const presented = payments.read(['PAYMENT-SIGNATURE', await signedHeader(payer, nonce, { value })])
+  if (presented === undefined) return expect.fail('the payment was not read')
+  return payments.verify(presented, value)
+}
+
+const claimOf = (change: Partial<Claim> = {}): Claim => ({
+  product: 'get_trade_call',
+  requestHash: 'c'.repeat(64),
+  answer: '{"call":"BUY"}',
+  accountId: null,
+  mustSettleFirst: false,
+  requestId: 'request',
+  ...change,
+})
+const A_PLAN = claimOf({ product: 'plans/pro', requestHash: 'd'.repeat(64), mustSettleFirst: true })
+
+async function buy({ payments }: PaymentsInMemory, payment: VerifiedPayment, claim = claimOf()) {
+  await payments.requirePayable(payment, claim)
+  return payments.claim(payment, claim)
+}
+
+async function giveCredit(world: PaymentsInMemory, value = CALL): Promise<void> {
+  const data = { payer: address, paymentId: newId(), value: `${value}`, balance: `${value}` }
+  const event = newEvent(CreditGiven, {
+    id: newId(),
+    data,
+    meta: { correlationId: 'test', actor: 'settler' },
+  })
+  await world.store.append(creditStream(8453, address), [event], { expected: 'no-stream' })
+  await world.index.catchUp()
+}
+
+const ledgerOf = ({ store }: PaymentsInMemory) =>
+  createCreditLedger({
+    on: BASE,
+    store,
+    newId,
+    now: () => NOW_S * 1_000,
+    sleep,
+    signal: new AbortController().signal,
+  })
+
+/** A log that refuses every claim until it is told otherwise; credit is taken ahead of the claim. */
+function refusingClaims(log = createMemoryLog()): { store: EventStore; mend: () => void } {
+  const store = openMemoryStore({ now: () => NOW_S * 1_000, log })
+  let isMended = false
+  const append: EventStore['append'] = (stream, events, options) =>
+    stream.startsWith('payment-') && !isMended
+      ? Promise.reject(new ServiceError('store_unavailable'))
+      : store.append(stream, events, options)
+  const refusing = new Proxy(store, {
+    get: (target, name: keyof EventStore) => (name === 'append' ? append : target[name]),
+  })
+  return { store: refusing, mend: () => void (isMended = true) }
+}
+
+const creditsIn = async (world: PaymentsInMemory): Promise<string[]> =>
+  (await world.events()).map(({ type }) => type).filter((type) => type.startsWith('Credit'))
+
+test('credit that was taken for one amount covers no other one under the same nonce, after a log that refused the claim', async () => {
+  const log = createMemoryLog()
+  const { store, mend } = refusingClaims(log)
+  const world = paymentsInMemory({ store, sleep: async () => undefined }, log)
+  await giveCredit(world)
+  await expect(buy(world, await signed(world, 1))).rejects.toMatchObject({ code: 'store_unavailable' })
+  mend()
+  const dearer = await signed(world, 1, PLAN)
+  await expect(buy(world, dearer, A_PLAN)).rejects.toMatchObject({ code: 'payment_mismatch' })
+  // Not even where somebody claims without having asked whether it can be paid.
+  await expect(world.payments.claim(dearer, A_PLAN)).rejects.toMatchObject({ code: 'payment_mismatch' })
+  expect(await world.claims()).toEqual([])
+  expect((await buy(world, await signed(world, 1))).payment).toMatchObject({
+    state: 'credited',
+    value: '20000',
+  })
+  expect(await creditsIn(world)).toEqual(['CreditGiven', 'CreditUsed', 'CreditApplied'])
+})
+
+test('two processes that are asked for a cheap and a dear thing under one nonce give one of them, for its own price', async () => {
+  for (const first of [0, 1]) {
+    const log = createMemoryLog()
+    const worlds = [paymentsInMemory({}, log), paymentsInMemory({}, log)] as const
+    await giveCredit(worlds[0])
+    await worlds[1].index.catchUp()
+    const asks = [
+      async () => buy(worlds[0], await signed(worlds[0], 1)),
+      async () => buy(worlds[1], await signed(worlds[1], 1, PLAN), A_PLAN),
+    ]
+    const outcomes = await Promise.allSettled([asks[first], asks[1 - first]].map((ask) => ask?.()))
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true)
+    const claims = await worlds[0].claims()
+    expect(claims).toHaveLength(1)
+    for (const event of await worlds[0].events())
+      if (event.type === 'CreditApplied') expect(event.data['value']).toBe('20000')
+  }
+})
+
+test('a process that died between credit and claim leaves the credit to the same authorization, in the next process', async () => {
+  const log = createMemoryLog()
+  const before = paymentsInMemory({}, log)
+  await giveCredit(before)
+  const payment = await signed(before, 1)
+  await ledgerOf(before).take(address, payment.stream, CALL, 'request')
+  const after = paymentsInMemory({}, log)
+  await after.index.catchUp()
+  await expect(buy(after, await signed(after, 1, PLAN), A_PLAN)).rejects.toMatchObject({
+    code: 'payment_mismatch',
+  })
+  expect((await buy(after, await signed(after, 1))).payment.state).toBe('credited')
+  expect(await creditsIn(after)).toEqual(['CreditGiven', 'CreditUsed', 'CreditApplied'])
+})
+
+test('credit is there again where another process, which knew of none, took money for the same authorization', async () => {
+  const log = createMemoryLog()
+  const [informed, late] = [paymentsInMemory({}, log), paymentsInMemory({}, log)]
+  await giveCredit(informed)
+  const payment = await signed(informed, 1)
+  expect((await buy(late, payment)).payment.state).toBe('owed')
+  const claimed = await informed.payments.claim(payment, claimOf())
+  expect(claimed).toMatchObject({ isReplay: true, payment: { state: 'owed' } })
+  expect(await ledgerOf(informed).covers(address, 'another authorization', CALL)).toBe(true)
+  expect(await ledgerOf(informed).covers(address, 'another authorization', CALL + 1n)).toBe(false)
+})

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
+import type { SettlementChain } from '../chain/chain.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
+import { createFinalityWatch } from './finality-watch.ts'
+import { createPaymentQueue, type PaymentQueue } from './payment-queue.ts'
+import type { SettlementLog } from './settlement-log.ts'
+import { SETTLEMENT_TIMING } from './settlement-timing.ts'
+
+const NOON = Date.UTC(2026, 10, 23, 12)
+const { restMs } = SETTLEMENT_TIMING
+
+const aPayment = (change: Partial<Payment>): Payment =>
+  ({
+    ...JUST_CLAIMED,
+    stream: 'payment-1',
+    rail: 'direct',
+    accountId: null,
+    isServedFirst: true,
+    claimedAtMs: NOON,
+    ...change,
+  }) as Payment
+
+/** When a payment that becomes known at a time is looked at first, milliseconds after that. */
+function firstLook(payment: Payment, now = NOON): number | undefined {
+  let elapsed = 0
+  const queue = createPaymentQueue({
+    log: {} as SettlementLog,
+    timing: SETTLEMENT_TIMING,
+    now: () => now,
+    elapsed: () => elapsed,
+    sleep: async () => undefined,
+    onPaid: async () => undefined,
+    hasChain: true,
+    report: () => undefined,
+  })
+  queue.track(payment)
+  for (; elapsed <= 2 * restMs; elapsed += restMs / 4)
+    if (queue.take('direct', 1).length + queue.take('finality', 1).length > 0) return elapsed
+  return undefined
+}
+
+test.each<[string, number, Partial<Payment>, number]>([
+  ['one that was answered just now rests, so that its client can ask again', NOON, {}, restMs],
+  ['one that was answered a moment ago rests for what is left', NOON + restMs / 2, {}, restMs / 2],
+  ['one that was answered long ago does not', NOON + 10 * restMs, {}, 0],
+  ['nor does one by a clock that was set back rest for longer', NOON - 10 * restMs, {}, restMs],
+  ['one whose answer waits for its money does not', NOON, { isServedFirst: false }, 0],
+  ['one that was handed over does not', NOON, { state: 'broadcast' }, 0],
+  ['one that is settled does not', NOON, { state: 'confirmed' }, 0],
+])('%s', (_, now, change, expected) => {
+  expect(firstLook(aPayment(change), now)).toBe(expected)
+})
+
+test('a payment in a block that was final before anybody looked is final at the first look', async () => {
+  const [hash, blockNumber] = [`0x${'b'.repeat(64)}`, 100] as const
+  const payment = aPayment({ state: 'confirmed', blockNumber, blockHash: hash, transaction: hash })
+  const happened: string[] = []
+  const note = (what: string) => () => void happened.push(what)
+  const queue: Partial<PaymentQueue> = {
+    load: async () => ({ stream: payment.stream, payment }) as LoadedPayment,
+    notifyPaid: async () => true,
+    async record(loaded, facts) {
+      happened.push(...facts.map(({ type }) => type))
+      return loaded
+    },
+    after: note('looked at later'),
+    again: note('looked at again'),
+  }
+  const chain: Partial<SettlementChain> = {
+    newestBlock: async () => blockNumber + 100_000,
+    finalBlock: async () => blockNumber + 99_000,
+    blockHash: async (number) => (number === blockNumber ? hash : undefined),
+  }
+  const watch = createFinalityWatch({
+    chain: chain as SettlementChain,
+    queue: queue as PaymentQueue,
+    timing: SETTLEMENT_TIMING,
+  })
+  await watch.work([payment.stream], new AbortController().signal)
+  expect(happened).toEqual(['SettlementFinalised'])
+})

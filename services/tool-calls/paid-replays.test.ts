@@ -1,0 +1,214 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
+import type { EventType } from '../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Payment } from '../../projections/index.ts'
+import type { Chain } from '../payments/chain/chain.ts'
+import { decideRefundStep } from '../payments/refunds/decide-refund-step.ts'
+import {
+  closePayments,
+  PUBLIC_URL,
+  paymentsInMemory,
+  signedHeader,
+  TRANSACTION,
+} from '../payments/testing/payments-in-memory.fixture.ts'
+import { NOW_S, nonceNumber, payerNumber, signInOf } from '../payments/testing/sign-payment.ts'
+import { createMemoryLog } from '../platform/event-store/memory/memory-store.ts'
+import { createPaidHandshake, type Paid, type PaidWork } from './paid-handshake.ts'
+
+afterEach(closePayments)
+
+const alice = payerNumber(51)
+const [BTC, ETH] = ['b'.repeat(64), 'e'.repeat(64)]
+
+function start(change: Parameters<typeof paymentsInMemory>[0] = {}, log = createMemoryLog()) {
+  const world = paymentsInMemory(change, log)
+  const handshake = createPaidHandshake({
+    payments: world.payments,
+    publicUrl: () => PUBLIC_URL,
+    clock: () => 0,
+  })
+  let serial = 0
+  /** Pays with the first authorization of alice, and what is sent beside it. */
+  async function ask(work: Partial<PaidWork> = {}, proof: readonly string[] = []): Promise<Paid> {
+    const header = await signedHeader(alice, 1)
+    const presented = world.payments.read(['PAYMENT-SIGNATURE', header, ...proof])
+    return handshake.pay(presented ?? expect.fail('not read'), {
+      product: 'get_trade_call',
+      price: 20_000n,
+      requestHash: () => ETH,
+      compute: async () => ({ serial: ++serial }),
+      accountId: null,
+      mustSettleFirst: false,
+      address: '192.0.2.1',
+      requestId: 'request',
+      signal: () => new AbortController().signal,
+      ...work,
+    })
+  }
+  const refused = async (
+    work: Partial<PaidWork> = {},
+    proof: readonly string[] = [],
+  ): Promise<ServiceError> => {
+    const error: unknown = await ask(work, proof).then(
+      () => expect.fail('it was answered'),
+      (thrown: unknown) => thrown,
+    )
+    return isServiceError(error) ? error : expect.fail(String(error))
+  }
+  const record = (payment: Payment, ...facts: readonly (readonly [EventType, object])[]): Promise<void> =>
+    facts.reduce(
+      (before, [type, data]) => before.then(() => world.settle(payment, type, data)),
+      Promise.resolve(),
+    )
+  return { ...world, ask, refused, record }
+}
+
+const signIn = async (atMs = NOW_S * 1_000) => [
+  'SIGN-IN-WITH-X',
+  await signInOf(alice, { nonce: nonceNumber(1), url: PUBLIC_URL, atMs }),
+]
+const requested = (settler: string) => ['SettlementRequested', { attempt: 1, settler }] as const
+const broadcast = ['SettlementBroadcast', { attempt: 1, transaction: TRANSACTION }] as const
+const failed = ['SettlementFailed', { attempt: 1, reason: 'insufficient_funds' }] as const
+const confirmed = (by: string) =>
+  ['SettlementConfirmed', { transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION, by }] as const
+const reorged = ['SettlementReorged', { transaction: TRANSACTION, blockNumber: 7 }] as const
+const lost = ['PaymentUncollectable', { reason: 'expired', detail: 'a test' }] as const
+const final = ['SettlementFinalised', { transaction: TRANSACTION, blockNumber: 7 }] as const
+
+describe('while nobody else can know the signature, the same bytes are enough', () => {
+  test.each<[string, Parameters<ReturnType<typeof start>['record']>[1][]]>([
+    ['claimed', []],
+    ['rehearsed by our own wallet, and refused before it was sent', [requested('own'), failed]],
+  ])('%s', async (_, facts) => {
+    const { ask, record } = start()
+    const { payment } = await ask()
+    await record(payment, ...facts)
+    expect(await ask()).toMatchObject({ isReplay: true, answer: { serial: 1 } })
+  })
+})
+
+describe('once others can know it, they are not', () => {
+  test.each<[string, Parameters<ReturnType<typeof start>['record']>[1][]]>([
+    ['sent by our own wallet', [requested('own'), broadcast]],
+    ['sent, and come to nothing', [requested('own'), broadcast, failed]],
+    ['handed to a facilitator, which has not answered', [requested('facilitator')]],
+    ['refused by a facilitator', [requested('facilitator'), failed]],
+    ['handed to the gateway', [requested('gateway')]],
+    ['settled', [requested('own'), broadcast, confirmed('own')]],
+    ['sent by somebody else', [confirmed('other')]],
+    ['sent by somebody else, in a block that was taken back', [confirmed('other'), reorged]],
+    ['given up', [lost]],
+  ])('%s', async (_, facts) => {
+    const { ask, refused, record } = start()
+    const { payment, secret } = await ask()
+    await record(payment, ...facts)
+    const [guess, hit] = [await refused({ requestHash: () => BTC }), await refused()]
+    expect(hit.code).toBe('payment_unproven')
+    // Who guesses learns nothing of the request: neither by the answer, nor by what would have been computed.
+    expect({ ...guess, message: guess.message, stack: '' }).toEqual({
+      ...hit,
+      message: hit.message,
+      stack: '',
+    })
+    expect(JSON.stringify(hit)).not.toContain(payment.paymentId)
+    const answered = { isReplay: true, answer: { serial: 1 } }
+    expect(await ask({}, ['Payment-Secret', secret])).toMatchObject(answered)
+    expect(await ask({}, await signIn())).toMatchObject({ ...answered, secret })
+    const mismatch = await refused({ requestHash: () => BTC }, ['Payment-Secret', secret])
+    expect(mismatch.code).toBe('payment_mismatch')
+  })
+
+  test('also in another process over the same log, which derives the same secret', async () => {
+    const log = createMemoryLog()
+    const [one, other] = [start({}, log), start({}, log)]
+    const { payment, secret } = await one.ask()
+    await one.record(payment, requested('own'), broadcast)
+    expect((await other.refused()).code).toBe('payment_unproven')
+    expect(await other.ask({}, ['Payment-Secret', secret])).toMatchObject({ isReplay: true })
+    expect(JSON.stringify(await one.events())).not.toContain(secret)
+  })
+
+  test('nor is a message that the payer signed too long ago, or for another payment', async () => {
+    const { ask, refused, record } = start()
+    const { payment } = await ask()
+    await record(payment, requested('own'), broadcast)
+    const old = await signIn(NOW_S * 1_000 - LIMITS.payerSignInMs - 1)
+    expect((await refused({}, old)).code).toBe('payment_unproven')
+    const other = await signInOf(alice, { nonce: nonceNumber(2), url: PUBLIC_URL })
+    expect((await refused({}, ['SIGN-IN-WITH-X', other])).code).toBe('payment_unproven')
+  })
+})
+
+test('a refund that is due stays due, whoever asks without being the payer', async () => {
+  const { index, ask, refused, record, events } = start()
+  const { payment } = await ask()
+  await record(payment, ['AnswerWithheld', { code: 'payment_pending' }], requested('own'), broadcast)
+  await record(payment, confirmed('own'), final)
+  expect((await refused()).code).toBe('payment_unproven')
+  expect((await events()).map(({ type }) => type)).not.toContain('AnswerGiven')
+  const step = async () => {
+    await index.catchUp()
+    const facts = {
+      payment: index.payment(payment.paymentId) ?? expect.fail('not folded'),
+      transfer: undefined,
+    }
+    const waits = { afterMs: LIMITS.refundAfterMs, graceMs: LIMITS.refundGraceMs }
+    return decideRefundStep(facts, NOW_S * 1_000 + LIMITS.refundAfterMs, waits).kind
+  }
+  expect(await step()).toBe('begin')
+  // The payer has the answer all the same, and then nothing is due.
+  expect(await ask({}, await signIn())).toMatchObject({ answer: { serial: 1 } })
+  expect(await step()).toBe('nothing')
+})
+
+test('an authorization that paid us before it came here buys nothing for who has read of it', async () => {
+  const used: Partial<Chain> = {
+    payerFacts: async () => ({ balance: 10n ** 9n, isNonceUsed: true, hasCode: false }),
+    outcomeOf: async () => ({
+      kind: 'paid',
+      transaction: TRANSACTION,
+      blockNumber: 7,
+      blockHash: TRANSACTION,
+    }),
+  }
+  const { ask, refused, claims } = start({ chain: used as Chain })
+  expect((await refused()).code).toBe('payment_unproven')
+  const plan = {
+    product: 'plans/starter',
+    accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+    mustSettleFirst: true,
+  } as const
+  expect((await refused(plan)).code).toBe('payment_unproven')
+  expect(await claims()).toEqual([])
+  expect(await ask({}, await signIn())).toMatchObject({ isReplay: false })
+})
+
+describe('an address that guesses is not looked at for a while', () => {
+  test.each([
+    ['which request a payment was for', 'payment_unproven', []],
+    ['secrets', 'payment_unproven', ['Payment-Secret', 'x'.repeat(43)]],
+    ['messages of the payer', 'payment_unproven', ['SIGN-IN-WITH-X', 'e30=']],
+  ] as const)('%s', async (_, code, proof) => {
+    const { ask, refused, record } = start()
+    const { payment, secret } = await ask()
+    await record(payment, requested('own'), broadcast)
+    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress; n++)
+      expect((await refused({}, proof)).code).toBe(code)
+    expect((await refused({}, proof)).code).toBe('rate_limited')
+    // Who has the secret guesses nothing; other addresses have guesses of their own.
+    expect(await ask({}, ['Payment-Secret', secret])).toMatchObject({ isReplay: true })
+    expect((await refused({ address: '192.0.2.2' }, proof)).code).toBe(code)
+  })
+
+  test('requests with a payment of its own', async () => {
+    const { ask, refused } = start()
+    await ask()
+    const other = { requestHash: () => BTC }
+    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress; n++)
+      expect((await refused(other)).code).toBe('payment_mismatch')
+    expect((await refused(other)).code).toBe('rate_limited')
+    expect(await ask()).toMatchObject({ isReplay: true })
+  })
+})
