@@ -8,7 +8,7 @@ import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.t
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { StoreHealth } from '../platform/event-store/event-store.ts'
 import type { Leases } from '../platform/lease/leases.ts'
-import type { Projector } from '../platform/projector/projector.ts'
+import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
@@ -16,10 +16,11 @@ import type { Platform } from './open-platform.ts'
 import { projectionComponent } from './projection-component.ts'
 import type { OpenedTransparencyLog } from './transparency-log.ts'
 
-/** The parts that `/readyz` reports, asked one by one. */
-export async function componentsOf(deps: {
-  readonly platform: Platform
-  readonly projector: Projector | undefined
+/** The parts that `/readyz` reports. */
+export function componentsOf(deps: {
+  readonly adapters: AdapterHealth
+  /** Looked at before the store: what has come further than its newest event is of another log. */
+  readonly models: readonly ProjectionHealth[]
   /** Whether this process has the api role. */
   readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
@@ -38,15 +39,11 @@ export async function componentsOf(deps: {
   readonly feed: MarketFeed
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
-}): Promise<Component[]> {
-  const { platform, projector, engine } = deps
-  // Looked at before the store: what has come further than its newest event is of another log.
-  const models = projector?.health() ?? []
-  const [store, bus, cache] = await Promise.all([
-    inTime('store', platform.store.health()),
-    inTime('bus', platform.bus.health()),
-    inTime('cache', platform.cache.health()),
-  ])
+}): Component[] {
+  const {
+    engine,
+    adapters: { store, bus, cache },
+  } = deps
   const components = [
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
@@ -54,7 +51,8 @@ export async function componentsOf(deps: {
   ]
   if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
   const { hasCallers } = deps
-  for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
+  for (const health of deps.models)
+    components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
   else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
   if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
@@ -95,6 +93,40 @@ const optionalComponent = (
   detail: problem ?? well,
   ...(more && { more }),
 })
+
+export interface AdapterHealth {
+  readonly store: StoreHealth
+  readonly bus: StoreHealth
+  readonly cache: StoreHealth
+}
+
+export async function adapterHealth(
+  adapters: Pick<Platform, 'store' | 'bus' | 'cache'>,
+): Promise<AdapterHealth> {
+  const [store, bus, cache] = await Promise.all([
+    inTime('store', adapters.store.health()),
+    inTime('bus', adapters.bus.health()),
+    inTime('cache', adapters.cache.health()),
+  ])
+  return { store, bus, cache }
+}
+
+/** Names of the servers, by their adapters. */
+const SERVERS: Readonly<Record<string, string>> = {
+  nats: 'NATS',
+  redis: 'Redis',
+  eventstoredb: 'EventStoreDB',
+}
+
+/** Versions of what a process runs on, as each says itself. */
+export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<string, string>> {
+  const { node, sqlite = 'not known' } = process.versions
+  const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known' }) => {
+    const name = SERVERS[adapter]
+    return name === undefined ? [] : [[name, version] as const]
+  })
+  return { 'Node.js': node, SQLite: sqlite, ...Object.fromEntries(servers) }
+}
 
 /** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
 const HEALTH_TIMEOUT_MS = 2_000

@@ -56,6 +56,8 @@ export interface BusHealth {
   /** `in-process` or `nats`. */
   readonly adapter: string
   readonly detail: string
+  /** Of the server, as it says itself. */
+  readonly version?: string | undefined
 }
 
 /** Where an adapter tells of faults that no caller is waiting for: a lost connection, an unreadable message. */

@@ -114,7 +114,8 @@ async function checkHealth(
   try {
     const look = manager.streams.info(stream)
     const { state } = await withinTime(look, HEALTH_TIMEOUT_MS, `the stream ${stream}`)
-    return { ok: true, adapter, detail: `${link.hosts}, ${state.messages} messages kept in ${stream}` }
+    const detail = `${link.hosts}, ${state.messages} messages kept in ${stream}`
+    return { ok: true, adapter, detail, version: link.connection.info?.version }
   } catch (error) {
     return { ok: false, adapter, detail: reasonOf(error) }
   }

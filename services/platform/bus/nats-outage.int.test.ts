@@ -103,6 +103,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
 
     await server.restart()
     await vi.waitUntil(async () => (await bus.health()).ok && (await served.health()).ok, { timeout: 15_000 })
+    expect((await bus.health()).version).toMatch(/^\d+\.\d+/)
     await bus.publish({ id: 'after', subject: 'signal.outage.a', body: 2 })
     const received = new Set<string>()
     while (!received.has('after')) {
