@@ -136,6 +136,7 @@ describe('a read model', () => {
     position: '17',
     state: 'live',
     hasBeenLive: true,
+    retries: 0,
     hasFormer: false,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>

@@ -87,9 +87,15 @@ const start = (
   return projector
 }
 const open = new Set<Projector>()
+/** Failures that a test brings about; there is no other that a projector is to heal. */
+let broughtAbout: number | 'some' = 0
 afterEach(async () => {
+  const retries = [...open].flatMap((projector) => projector.health()).map((health) => health.retries)
   for (const projector of open) await projector.close()
   open.clear()
+  const allowed = broughtAbout
+  broughtAbout = 0
+  if (allowed !== 'some') expect(retries.reduce((sum, count) => sum + count, 0)).toBe(allowed)
 })
 
 /** One that has folded all there is. */
@@ -318,6 +324,7 @@ describe('the store behind it', () => {
     const store = openStore()
     await appendHistory(store, [step()])
     let failures = 30
+    broughtAbout = failures
     const flaky: EventStore = {
       ...store,
       readAll(options) {
@@ -338,6 +345,7 @@ describe('the store behind it', () => {
     const store = openStore()
     const tables = openTables()
     let failures = 1
+    broughtAbout = failures
     const flaky: RowTables = {
       ...tables,
       table(name, version) {
@@ -355,6 +363,20 @@ describe('the store behind it', () => {
     await appendHistory(store, [step()])
     await untilPosition(projector, '1')
     expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+  })
+
+  test('shorter by events of no read model only has what comes in their places folded', async () => {
+    const tables = keptOpen(openTables())
+    const lost = openStore()
+    await appendHistory(lost, [step('BTC'), step('BTC')])
+    await lost.append('x-1', Array.from({ length: 5 }, unwanted), { expected: 'any' })
+    await foldOnce(lost, tables, [latestVerdicts])
+    const restored = openStore()
+    for await (const { stream, id, type, schema, data, meta: own } of lost.readAll({ limit: 2 }))
+      await restored.append(stream, [{ id, type, schema, data, meta: own }], { expected: 'any' })
+    await appendHistory(restored, [step('SOL'), step('SOL'), step('SOL')])
+    const after = await startedUp(restored, tables, [latestVerdicts])
+    expect(after.reader(latestVerdicts).get('SIM.SOL.1h')?.recorded).toBe(3)
   })
 
   test('shorter than the read models rebuilds them', async () => {
@@ -471,6 +493,7 @@ describe('a file of read models', () => {
   })
 
   test('that two projectors fold into all the same counts nothing twice', async () => {
+    broughtAbout = 'some'
     const store = openStore()
     const tables = keptOpen(openTables())
     const problems: string[] = []

@@ -25,6 +25,8 @@ export interface ProjectionHealth {
   readonly hasBeenLive: boolean
   /** Whether a version before it answers meanwhile, as it stood. */
   readonly hasFormer: boolean
+  /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
+  readonly retries: number
   readonly detail?: string
   /** How the version in service differed from the one it replaced, in this process. */
   readonly comparison?: Comparison
@@ -151,6 +153,7 @@ function runProjection<Event extends EventPlace>(
   const caughtUp = Promise.withResolvers<void>()
   /** Tries in a row that failed for a reason that may pass. */
   let failures = 0
+  let retries = 0
 
   let inService: number | undefined
   const answers = Promise.withResolvers<void>()
@@ -165,7 +168,7 @@ function runProjection<Event extends EventPlace>(
   let reached: Position = START
   const health = (): ProjectionHealth => {
     const hasFormer = inService !== undefined && inService !== version
-    return { name, version, position: reached, hasBeenLive, hasFormer, ...status }
+    return { name, version, position: reached, hasBeenLive, hasFormer, retries, ...status }
   }
   const problem = (state: ProjectionHealth['state'], detail: string): void => {
     const isKnown = status.state === state && status.detail === detail
@@ -250,6 +253,7 @@ function runProjection<Event extends EventPlace>(
       } catch (error) {
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
+        retries += 1
         problem('retrying', reasonOf(error))
         // Whoever gets on a little at each try is not to wait longer from try to try.
         if (reached !== before) failures = 0
