@@ -133,15 +133,9 @@ async function compose(
   failure.catch(reported)
   const monitoring = watchList?.describe()
   const { demo } = callerServices.payments
-  const lines = bannerLines({
-    version,
-    settings,
-    platform: platform.summary,
-    runsOn: runsOn(await adapterHealth(platform)),
-    monitoring,
-    demo,
-    url,
-  })
+  const versions = runsOn(await adapterHealth(platform))
+  const on = { platform: platform.summary, runsOn: versions }
+  const lines = bannerLines({ version, settings, ...on, monitoring, demo, url })
   terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: ending.signal })

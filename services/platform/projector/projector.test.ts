@@ -95,7 +95,9 @@ afterEach(async () => {
   open.clear()
   const allowed = broughtAbout
   broughtAbout = 0
-  if (allowed !== 'some') expect(retries.reduce((sum, count) => sum + count, 0)).toBe(allowed)
+  const healed = retries.reduce((sum, count) => sum + count, 0)
+  if (allowed !== 'some' && healed !== allowed)
+    throw new Error(`projections healed ${healed} failures, and the test brought ${allowed} about`)
 })
 
 /** One that has folded all there is. */
