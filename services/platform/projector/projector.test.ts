@@ -343,6 +343,34 @@ describe('the store behind it', () => {
     expect(projector.health()[0]?.detail).toBeUndefined()
   })
 
+  test('whose disk is full says so, until there is room', async () => {
+    const tables = openTables()
+    let isFull = true
+    const store = openStore()
+    await appendHistory(store, [step()])
+    const flaky: RowTables = {
+      ...tables,
+      table(name, version) {
+        const table = tables.table(name, version)
+        return {
+          ...table,
+          commit(...change) {
+            if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+            table.commit(...change)
+          },
+        }
+      },
+    }
+    broughtAbout = 'some'
+    const said: (boolean | undefined)[] = []
+    const projector = await startedUp(store, flaky, [latestVerdicts], (health) => {
+      said.push(health.isFull)
+      isFull = false
+    })
+    expect(said).toEqual([true])
+    expect(projector.health()[0]?.isFull).toBeUndefined()
+  })
+
   test('failing a commit while it follows is retried at once, not at the next event', async () => {
     const store = openStore()
     const tables = openTables()

@@ -7,6 +7,7 @@ import type { Projection, Rows } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
 import type { Clock } from '../async/clock.ts'
 import type { EventStore } from '../event-store/event-store.ts'
+import { SQLITE, sqliteCode } from '../sqlite/result-code.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { dataSource, type ProjectionSource, placeSource } from './projection-source.ts'
 import type { Entry, EventMark, RangeOptions, RowTables } from './row-tables.ts'
@@ -27,6 +28,8 @@ export interface ProjectionHealth {
   readonly hasFormer: boolean
   /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
   readonly retries: number
+  /** Whether it stands still because its disk is full. */
+  readonly isFull?: boolean
   readonly detail?: string
   /** How the version in service differed from the one it replaced, in this process. */
   readonly comparison?: Comparison
@@ -148,7 +151,7 @@ function runProjection<Event extends EventPlace>(
   const { store, tables } = options
   const { name, version } = projection
   const filter = { types: projection.events }
-  let status: Pick<ProjectionHealth, 'state' | 'detail' | 'comparison'> = { state: 'building' }
+  let status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull' | 'comparison'> = { state: 'building' }
   let hasBeenLive = false
   const caughtUp = Promise.withResolvers<void>()
   /** Tries in a row that failed for a reason that may pass. */
@@ -170,9 +173,9 @@ function runProjection<Event extends EventPlace>(
     const hasFormer = inService !== undefined && inService !== version
     return { name, version, position: reached, hasBeenLive, hasFormer, retries, ...status }
   }
-  const problem = (state: ProjectionHealth['state'], detail: string): void => {
+  const problem = (state: ProjectionHealth['state'], detail: string, isFull = false): void => {
     const isKnown = status.state === state && status.detail === detail
-    status = { ...status, state, detail }
+    status = { ...status, state, detail, isFull }
     if (!isKnown || failures % TRIES_PER_REMINDER === 0) options.onProblem?.(health())
   }
 
@@ -229,7 +232,7 @@ function runProjection<Event extends EventPlace>(
     reached = own()?.position ?? START
     if (!(await replaceFormer())) return
     if (!(await catchUp(await store.head()))) return
-    const { detail: _resolved, ...rest } = status
+    const { detail: _resolved, isFull: _room, ...rest } = status
     status = { ...rest, state: 'live' }
     hasBeenLive = true
     failures = 0
@@ -254,7 +257,7 @@ function runProjection<Event extends EventPlace>(
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
         retries += 1
-        problem('retrying', reasonOf(error))
+        problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
         // Whoever gets on a little at each try is not to wait longer from try to try.
         if (reached !== before) failures = 0
         const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 2_500
