@@ -194,6 +194,15 @@ describe('a log that lost its end', () => {
     expect(() => shrinkLog(file)).toThrow(/lost its end/)
   })
 
+  test('is not said of one that somebody else holds at that moment', async () => {
+    const directory = await killed()
+    const holder = new DatabaseSync(join(directory, 'events.db'))
+    holder.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    const error = await refusalOf(openIn(directory))
+    holder.close()
+    expect(error.code).toBe('store_unavailable')
+  })
+
   test('was exchanged for another log of the same length', async () => {
     const directory = await killed()
     const other = join(root, 'other')

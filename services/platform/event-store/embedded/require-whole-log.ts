@@ -2,7 +2,10 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
+import { SQLITE, sqliteCode } from '../../sqlite/result-code.ts'
 import { type NewestEvent, readNewest } from './newest-position.ts'
+import { WAITS_FOR_OTHERS } from './schema.ts'
+import { refusalOf } from './sqlite-refusal.ts'
 import { walDamage } from './wal-damage.ts'
 
 /** What a log had lost when its operator went on with it. */
@@ -79,16 +82,23 @@ export function requireEnd(file: string, damaged?: string, acceptedEnd?: number)
   })
 }
 
+/** What SQLite says of a file that is damaged, and of one that is no database or has no log in it. */
+const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
+
 /** Over a connection that only reads, which leaves the write-ahead log as it is. */
 function lookAtEnd(file: string, noted: NewestEvent | undefined, isChecked: boolean) {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { readOnly: true })
+    db.exec(WAITS_FOR_OTHERS)
     const { at } = db.prepare('SELECT max(position) AS at FROM event').get() as { at: number | null }
     const there = noted && db.prepare('SELECT id FROM event WHERE position = ?').get(noted.position)
     return { at: at ?? 0, isWhole: there?.['id'] === noted?.id, fault: isChecked ? faultIn(db) : undefined }
   } catch (error) {
-    return { at: 0, isWhole: false, fault: `what is left cannot be read: ${reasonOf(error)}` }
+    if (DAMAGED.includes(sqliteCode(error)))
+      return { at: 0, isWhole: false, fault: `what is left cannot be read: ${reasonOf(error)}` }
+    const refusal = refusalOf(error, false)
+    throw new ServiceError(refusal.code, { ...refusal, cause: error })
   } finally {
     db?.close()
   }
