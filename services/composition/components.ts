@@ -1,6 +1,7 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -39,6 +40,8 @@ export function componentsOf(deps: {
   readonly feed: MarketFeed
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
+  /** For how long this process has served. */
+  readonly upMs: number
 }): Component[] {
   const {
     engine,
@@ -53,8 +56,10 @@ export function componentsOf(deps: {
   const { hasCallers } = deps
   for (const health of deps.models)
     components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
-  else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
+  if (engine !== undefined) {
+    const isAwaited = hasCallers && deps.upMs < LIMITS.marketWarmUpMs
+    components.push(marketComponent(deps.feed, engine, { staleAfterMs: deps.staleAfterMs, isAwaited }))
+  } else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
   if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
   if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
   if (deps.refunds !== undefined) components.push(refundsComponent(deps.refunds))
@@ -153,11 +158,16 @@ export const archiveComponent = ({
   more: { files, missing },
 })
 
-/** Whether bars come as they close, of all that is monitored. */
+/**
+ * Whether bars come as they close, of all that is monitored. Until the history of a market with a present has been read,
+ * calls wait for it, so that nobody is to be sent here yet; a venue that is away for longer keeps nobody from the others.
+ *
+ * @param limits.isAwaited whether callers are still kept out for it
+ */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
   engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
-  staleAfterMs: number,
+  { staleAfterMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
 ): Component {
   const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
@@ -168,6 +178,8 @@ export function marketComponent(
     ageMs === undefined
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+  const isWarmingUp =
+    isAwaited && feed.kind !== 'recorded' && lastBarClose === undefined && problem === undefined
   const venues = engine.monitored()
   const pending = engine.pending()
   const missing = [
@@ -176,8 +188,12 @@ export function marketComponent(
   ]
   return {
     name: 'market',
-    isRequired: false,
-    state: problem !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    isRequired: isWarmingUp,
+    state: isWarmingUp
+      ? 'failed'
+      : problem !== undefined || isStale || missing.length > 0
+        ? 'degraded'
+        : 'ok',
     detail: `${feed.kind}: ${[problem ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,

@@ -133,8 +133,7 @@ async function compose(
   failure.catch(reported)
   const monitoring = watchList?.describe()
   const { demo } = callerServices.payments
-  const versions = runsOn(await adapterHealth(platform))
-  const on = { platform: platform.summary, runsOn: versions }
+  const on = { platform: platform.summary, runsOn: runsOn(await adapterHealth(platform)) }
   const lines = bannerLines({ version, settings, ...on, monitoring, demo, url })
   terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
@@ -239,6 +238,7 @@ async function readinessOfProcess(
     ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
     feed,
     staleAfterMs: staleAfterMs(settings),
+    upMs: performance.now() - deps.openedAt,
   })
   return { ...readinessOf(components), process: { ...processFacts(deps), runs_on: runsOn(adapters) } }
 }
