@@ -10,6 +10,7 @@ import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { StoreHealth } from '../platform/event-store/event-store.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
+import type { EventMark } from '../platform/projector/row-tables.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
@@ -54,6 +55,8 @@ export function componentsOf(deps: {
   ]
   if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
   const { hasCallers } = deps
+  const lost = deps.models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
+  if (lost !== undefined) components.push(setBackComponent(lost))
   for (const health of deps.models)
     components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) {
@@ -144,6 +147,14 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
     return { ok: false, adapter: name, detail: reasonOf(error) }
   }
 }
+
+/** Said until the next start: read models that were built anew show nothing of it, and the log grows past its former end. */
+const setBackComponent = ({ position, id }: EventMark): Component => ({
+  name: 'log',
+  isRequired: false,
+  state: 'degraded',
+  detail: `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`,
+})
 
 /** What was appended long ago; nothing that is new waits for it. */
 export const archiveComponent = ({

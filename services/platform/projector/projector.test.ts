@@ -419,6 +419,10 @@ describe('the store behind it', () => {
     const after = await startedUp(shorter, tables)
     expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
     expect(after.health().map((health) => health.position)).toEqual(PROJECTIONS.map(() => '1'))
+    // Said of all, and for as long as this process runs: the log soon grows past its former end.
+    await appendHistory(shorter, [step('SOL'), step('SOL'), step('SOL'), step('SOL')])
+    await untilPosition(after, '5')
+    expect(after.health().map(({ lostEvent }) => lostEvent?.position)).toEqual(PROJECTIONS.map(() => '3'))
   })
 
   test.each([

@@ -28,6 +28,8 @@ export interface ProjectionHealth {
   readonly hasFormer: boolean
   /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
   readonly retries: number
+  /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
+  readonly lostEvent?: EventMark | undefined
   /** Whether it stands still because its disk is full. */
   readonly isFull?: boolean
   readonly detail?: string
@@ -59,6 +61,8 @@ export interface ProjectorOptions {
   readonly tables: RowTables
   readonly projections: readonly Projection[]
   readonly onProblem?: (health: ProjectionHealth) => void
+  /** Told of the newest event that rows followed from, where the log does not have it any more. */
+  readonly onLost?: (event: EventMark) => void
   /** Waits between tries after a failure that is not the fold's. */
   readonly sleep: Clock['sleep']
 }
@@ -75,7 +79,12 @@ const TRIES_PER_REMINDER = 24
 export function startProjector(options: ProjectorOptions): Projector {
   const ending = new AbortController()
   const { store, projections } = options
-  const parts = { ...options, ofThisLog: askedOnce(() => keepRowsOfThisLog(options)) }
+  let lostEvent: EventMark | undefined
+  const ofThisLog = askedOnce(async () => {
+    lostEvent = await keepRowsOfThisLog(options)
+    if (lostEvent !== undefined) options.onLost?.(lostEvent)
+  })
+  const parts = { ...options, ofThisLog, lostEvent: () => lostEvent }
   const runs = projections.map((projection) =>
     projection.needs === 'places'
       ? runProjection(projection, placeSource(store, projection), parts, ending.signal)
@@ -106,12 +115,20 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
-/** Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone. */
-async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<void> {
+/**
+ * Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone.
+ *
+ * @returns the event that is missed, where that is so
+ */
+async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<EventMark | undefined> {
   const newest = tables.newest()
   // Without one, nothing was folded, or by a release that did not write it down.
-  if (newest !== undefined && (await isStillThere(store, newest))) tables.standOnNewest()
-  else tables.empty()
+  if (newest !== undefined && (await isStillThere(store, newest))) {
+    tables.standOnNewest()
+    return undefined
+  }
+  tables.empty()
+  return newest
 }
 
 async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
@@ -140,6 +157,7 @@ function askedOnce(ask: () => Promise<void>): () => Promise<void> {
 interface ProjectionParts extends ProjectorOptions {
   /** Resolves once what is in the tables is known to follow from this log. */
   readonly ofThisLog: () => Promise<void>
+  readonly lostEvent: () => EventMark | undefined
 }
 
 function runProjection<Event extends EventPlace>(
@@ -171,7 +189,16 @@ function runProjection<Event extends EventPlace>(
   let reached: Position = START
   const health = (): ProjectionHealth => {
     const hasFormer = inService !== undefined && inService !== version
-    return { name, version, position: reached, hasBeenLive, hasFormer, retries, ...status }
+    return {
+      name,
+      version,
+      position: reached,
+      hasBeenLive,
+      hasFormer,
+      retries,
+      lostEvent: options.lostEvent(),
+      ...status,
+    }
   }
   const problem = (state: ProjectionHealth['state'], detail: string, isFull = false): void => {
     const isKnown = status.state === state && status.detail === detail
