@@ -301,8 +301,8 @@ export const ERRORS = defineErrors({
   runtime_too_old: {
     status: 500,
     exitCode: 11,
-    message: 'This version of Node.js cannot run the service.',
-    nextStep: 'Run it with `npm start`, which brings its own Node.js 24, or install Node.js 24.',
+    message: 'This version of Node.js, or the SQLite in it, cannot run the service.',
+    nextStep: 'Run it with `npm start`, which brings its own Node.js 24, or install the newest Node.js 24.',
   },
 })
 

@@ -34,6 +34,7 @@ import {
   refundStream,
   refundsOfDayStream,
   STORE_IDENTITY_STREAM,
+  STORE_LOSSES_STREAM,
   scanStream,
   sealedStream,
   speechStream,
@@ -69,6 +70,7 @@ const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as con
 /** The types of events in each stream of the fixtures. */
 const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [STORE_IDENTITY_STREAM, 'LogFormatRaised StoreInitialised'],
+  [STORE_LOSSES_STREAM, 'LogEndLost'],
   [modelStream('barrier-3'), 'ModelAnnounced'],
   [monitoredStream('HL'), 'MonitoringChanged'],
   [LOG_KEYS_STREAM, 'LogKeysPublished'],

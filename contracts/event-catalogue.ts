@@ -74,6 +74,21 @@ export const LogFormatRaised = defineEvent({
   data: z.object({ format: z.int().min(2).max(1_000_000) }),
 })
 
+export const LogEndLost = defineEvent({
+  type: 'LogEndLost',
+  stream: 'store-losses',
+  summary:
+    'The log had lost its newest events, and the operator went on without them: from the position behind `endsAt` on it says other things than before. The first event behind what was left.',
+  data: z.object({
+    /** The newest position that was left. */
+    endsAt: z.int().positive(),
+    /** The newest position that had been durable, where that was still known. */
+    notedPosition: z.int().positive().nullable(),
+    /** How it was seen. */
+    damage: z.string().min(1).max(4_096),
+  }),
+})
+
 const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
 
 export const VerdictRecorded = defineEvent({
@@ -158,6 +173,7 @@ const definitionsIn = <Module extends object>(module: Module): DefinitionsIn<Mod
 export const EVENT_CATALOGUE = {
   StoreInitialised,
   LogFormatRaised,
+  LogEndLost,
   MarketClockAnchored,
   VerdictRecorded,
   VerdictsMissing,

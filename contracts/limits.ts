@@ -35,6 +35,8 @@ export const LIMITS = {
   seriesOnDemandPerPayer: 100,
   /** How long a series is followed after it was last asked for. */
   onDemandKeepMs: 3_600_000,
+  /** How long a process that has begun is not ready because the history of its market is still being read. */
+  marketWarmUpMs: 60_000,
   /** How long a tool call waits for a series that is not followed yet. */
   onDemandWaitMs: 10_000,
   /** How long a process that computes may say nothing before a call is asked of another one as well. */

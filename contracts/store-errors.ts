@@ -31,6 +31,14 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Use the market and key it was begun with, or choose another DATA_DIR. Where the log was restored, start again: the process then reads it anew.',
   },
+  log_end_lost: {
+    status: 503,
+    isInner: true,
+    exitCode: 21,
+    message: 'The log ends before an event that was durable in it, or its write-ahead log is damaged.',
+    nextStep:
+      'Restore a backup into an empty folder, or go on without what is lost: `--accept-lost-end` with the position that the message names.',
+  },
   backup_damaged: {
     status: 503,
     exitCode: 19,

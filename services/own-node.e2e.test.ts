@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findOwnNode, isRuntimeSound } from './own-node.js'
 
 /** Makes a process say that it is Node.js 20, and on another system where it is told so. */
 const PRETENCE = `
@@ -135,7 +136,37 @@ describe.skipIf(!isThere)(`on an older Node.js${reason}`, () => {
 test('a system without one is told where to get it', async () => {
   const { code, err } = await startOnOlderNode('start.js', [], { PRETEND_ARCHITECTURE: 'sparc' }).ended
   expect(code).toBe(11)
-  expect(err).toContain('error runtime_too_old: this is Node.js 20.20.2, 24 or newer is needed')
+  expect(err).toMatch(
+    /^error runtime_too_old: this is Node\.js 20\.20\.2 with SQLite \S+, 24 or newer with SQLite 3\.51\.3 or newer \(not 3\.52\.0\) is needed/,
+  )
   expect(err).toContain('npm ci')
   expect(err).toContain('https://nodejs.org')
+})
+
+/** Every Node.js on the path, the one that came along, and those that a list names. */
+const folders = [
+  ...(process.env.PATH ?? '').split(delimiter),
+  ...(process.env.OTHER_NODES ?? '').split(delimiter),
+]
+const found = [...new Set([findOwnNode(), ...folders.map((folder) => join(folder, 'node'))])]
+  .filter((path) => path !== undefined)
+  .filter((path) => existsSync(path))
+  .map((path) => {
+    const versions = JSON.parse(
+      execFileSync(path, ['-p', 'JSON.stringify(process.versions)'], { encoding: 'utf8' }),
+    ) as { readonly node: string; readonly sqlite?: string }
+    return { path, ...versions }
+  })
+const others = found.filter(({ node, sqlite }) => !isRuntimeSound({ node, sqlite }))
+const why = others.length > 0 ? '' : ' (skipped: this machine has no Node.js that is too old)'
+
+describe.skipIf(others.length === 0)(`on a Node.js that is not taken${why}`, () => {
+  test.each(others)('$node with SQLite $sqlite runs scripts on the one that came along', ({ path }) => {
+    const script = join(import.meta.dirname, 'with-own-node.js')
+    const used = execFileSync(path, [script, '--print', 'process.versions.sqlite'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    })
+    expect(isRuntimeSound({ node: '24.0.0', sqlite: used.trim() })).toBe(true)
+  })
 })

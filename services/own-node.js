@@ -7,6 +7,10 @@ import { delimiter, dirname, join } from 'node:path'
 /** Exit code of `runtime_too_old` in contracts/errors.ts, which an older Node cannot read. */
 const RUNTIME_TOO_OLD = 11
 const OLDEST_MAJOR = 24
+/** Older ones can lose committed pages of a log that two connections write and checkpoint at the same moment. */
+const OLDEST_SQLITE = [3, 51, 3]
+/** Withdrawn by its authors. */
+const FAULTY_SQLITE = '3.52.0'
 const BROUGHT_ALONG = 'Linux (x64, arm64), Windows (x64) and macOS (x64)'
 /** Signals that ask for an end, and are passed on. */
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -16,9 +20,15 @@ const PARENT_CHECK_MS = 250
 /** Names the starting process to the one it waits for (main.ts), which ends when that one is gone. */
 const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
 
-/** Whether this Node.js runs TypeScript and all that the service needs. */
-export function isRuntimeNewEnough(version = process.versions.node) {
-  return Number(version.split('.')[0]) >= OLDEST_MAJOR
+/**
+ * Whether a Node.js runs TypeScript and all that the service needs, on a SQLite that keeps what it committed.
+ *
+ * @param {{ readonly node: string, readonly sqlite?: string | undefined }} versions
+ */
+export function isRuntimeSound({ node, sqlite = '0' } = process.versions) {
+  const parts = sqlite.split('.').map(Number)
+  const newer = OLDEST_SQLITE.map((oldest, index) => (parts[index] ?? 0) - oldest).find((by) => by !== 0) ?? 0
+  return Number(node.split('.')[0]) >= OLDEST_MAJOR && newer >= 0 && sqlite !== FAULTY_SQLITE
 }
 
 /**
@@ -40,14 +50,17 @@ export function findOwnNode(platform = process.platform, architecture = process.
 }
 
 /**
- * Runs a script by a Node.js that is new enough: by this one, or by the one that came with the dependencies. Input,
+ * Runs a script by a sound Node.js: by this one, or by the one that came with the dependencies. Input,
  * output and signals are passed on, and this process ends as that one does.
  *
  * @param {readonly string[]} args of node: a script and its arguments, or options.
  */
 export function runOnOwnNode(args) {
-  const node = isRuntimeNewEnough() ? process.execPath : findOwnNode()
-  if (node === undefined) return refuse('the dependencies brought no newer one along')
+  const node = isRuntimeSound() ? process.execPath : findOwnNode()
+  // This may be the one that came along already, with an installation of long ago.
+  const isOwn = process.env[STARTER_VARIABLE] === String(process.ppid)
+  if (node === undefined || (isOwn && !isRuntimeSound()))
+    return refuse('the dependencies brought no such one along')
   const env = {
     ...process.env,
     // For what it starts by the name `node` in turn.
@@ -90,8 +103,9 @@ const isAtTerminal = () => [process.stdin, process.stdout, process.stderr].some(
 /** @param {string} reason */
 function refuse(reason) {
   process.stderr.write(
-    `error runtime_too_old: this is Node.js ${process.versions.node}, ${OLDEST_MAJOR} or newer is needed, and ${reason}.\n` +
-      `Run \`npm ci\`, which brings one along for ${BROUGHT_ALONG}; on other systems install Node.js ${OLDEST_MAJOR} from https://nodejs.org.\n`,
+    `error runtime_too_old: this is Node.js ${process.versions.node} with SQLite ${process.versions.sqlite ?? 'not built in'}, ` +
+      `${OLDEST_MAJOR} or newer with SQLite ${OLDEST_SQLITE.join('.')} or newer (not ${FAULTY_SQLITE}) is needed, and ${reason}.\n` +
+      `Run \`npm ci\`, which brings one along for ${BROUGHT_ALONG}; on other systems install the newest Node.js ${OLDEST_MAJOR} from https://nodejs.org.\n`,
   )
   process.exitCode = RUNTIME_TOO_OLD
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { isRuntimeNewEnough, runOnOwnNode } from './own-node.js'
+import { isRuntimeSound, runOnOwnNode } from './own-node.js'
 
-if (isRuntimeNewEnough()) {
+if (isRuntimeSound()) {
   module.enableCompileCache()
   const { cli } = await import('./cli/cli.ts')
   process.exitCode = await cli(process.argv.slice(2), process.env)

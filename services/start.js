@@ -1,8 +1,8 @@
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { isRuntimeNewEnough, runOnOwnNode } from './own-node.js'
+import { isRuntimeSound, runOnOwnNode } from './own-node.js'
 
-if (isRuntimeNewEnough()) {
+if (isRuntimeSound()) {
   module.enableCompileCache()
   const { main } = await import('./main.ts')
   process.exit(await main(process.argv.slice(2), process.env))

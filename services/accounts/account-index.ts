@@ -23,6 +23,8 @@ export interface KeyPlace {
 export interface AccountIndex {
   /** Up to where it holds the log; undefined while it does not follow it. */
   position(): Position | undefined
+  /** Whether it does not follow the log because its disk is full. */
+  isFull(): boolean
   /** @param hash SHA-256 of the key, in hex */
   keyOf(hash: string): KeyPlace | undefined
   keyById(keyId: string): KeyPlace | undefined
@@ -45,6 +47,7 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
       const { state, position } = reader.health()
       return state === 'live' ? position : undefined
     },
+    isFull: () => reader.health().isFull === true,
     keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
     appOf(appId) {

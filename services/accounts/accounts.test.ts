@@ -140,6 +140,7 @@ describe('what cannot be told', () => {
       ...lost,
       keyById: shouldNotBeAsked,
       appOf: shouldNotBeAsked,
+      isFull: () => false,
       accounts: () => [],
       erased: () => [],
     }
@@ -147,6 +148,13 @@ describe('what cannot be told', () => {
     expect(await stopped.accounts.identify(bearer(key))).toMatchObject({
       outcome: 'INDETERMINATE',
       reason: expect.stringContaining('does not follow the log'),
+    })
+
+    // Who calls while the disk is full is told that, and not something about the key.
+    const full = await world.start({ index: { ...index, isFull: () => true } })
+    expect(await full.accounts.identify(bearer(key))).toMatchObject({
+      outcome: 'INDETERMINATE',
+      cause: { code: 'store_full' },
     })
 
     const failing = await world.start({

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
@@ -88,12 +89,13 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     return isCaughtUp
   }
 
-  /** Why the read model cannot be asked; undefined once it can. */
+  /** Why the read model cannot be asked; undefined once it can. @throws ServiceError `store_full` */
   async function waitForIndex(isThere: (position: Position) => boolean): Promise<string | undefined> {
     if (index === undefined) return 'this process keeps no read models'
     const began = now()
     for (;;) {
       const position = index.position()
+      if (position === undefined && index.isFull()) throw new ServiceError('store_full')
       if (position === undefined) return 'the read model of accounts does not follow the log at the moment'
       if (isThere(position)) return undefined
       if (signal.aborted || now() - began >= LIMITS.accountIndexWaitMs) {

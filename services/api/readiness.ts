@@ -16,6 +16,8 @@ export interface ProcessFacts {
   readonly roles: readonly string[]
   /** Of the log that it writes to, and in which format; the newest is what this release writes once the log is raised. */
   readonly log: { readonly id: string; readonly format: number; readonly newest_format: number }
+  /** Versions of what it runs on, as each says itself. */
+  readonly runs_on: Readonly<Record<string, string>>
   /** What its clock showed, ISO 8601. */
   readonly at: string
 }

@@ -153,6 +153,7 @@ test('a drill: archived beside the service as the guide says, and everything tha
   const shorter = new DatabaseSync(logOf('cut'))
   shorter.prepare('DELETE FROM event WHERE position > ?').run(last ?? 0)
   shorter.close()
+  rmSync(join(folder, 'cut', 'simulated', 'newest-position'))
   expect(await foldOf('cut')).toEqual(before.fold)
 
   await expectWholeCopies()

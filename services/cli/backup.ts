@@ -16,6 +16,7 @@ import type { Authenticity } from '../platform/backup/signature.ts'
 import { recordedOf, takeBackup } from '../platform/backup/take-backup.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { logFile } from '../platform/event-store/embedded/embedded-store.ts'
+import { requireEnd } from '../platform/event-store/embedded/require-whole-log.ts'
 import { openStoredRows, type StoredRow } from '../platform/event-store/embedded/stored-rows.ts'
 import { type CommandContext, defineCommand } from './command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
@@ -203,7 +204,10 @@ export const backupCommand = defineCommand({
 /** The log file of a folder. @throws ServiceError `config_invalid` where there is none */
 export function requireLog(directory: string): string {
   const file = logFile(directory)
-  if (existsSync(file)) return file
+  if (existsSync(file)) {
+    requireEnd(file)
+    return file
+  }
   throw new ServiceError('config_invalid', {
     message: `there is no log in ${directory}. Name the folder (--data-dir) and the market (--market); a log in EventStoreDB is backed up by that server's own means, or copied into a folder (signal store copy)`,
   })

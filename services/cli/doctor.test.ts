@@ -65,6 +65,7 @@ describe('a cluster', () => {
     version: '0.2.0',
     roles: ['api', 'engine', 'projector', 'dispatcher', 'settler'],
     log: { id: 'log-1', format: 2, newest_format: 2 },
+    runs_on: { 'Node.js': '24.15.0', SQLite: '3.51.3' },
     at: new Date(NOON).toISOString(),
     ...change,
   })

@@ -28,15 +28,21 @@ export function bannerLines(context: {
   readonly version: string
   readonly settings: Settings
   readonly platform: readonly string[]
+  /** Versions by name. */
+  readonly runsOn: Readonly<Record<string, string>>
   /** What is monitored; undefined without the engine role. */
   readonly monitoring: string | undefined
   /** A chain with play money, to try paid calls on. */
   readonly demo: DemoChain | undefined
   readonly url: string | undefined
 }): string[] {
-  const { version, settings, platform, monitoring, demo, url } = context
+  const { version, settings, platform, runsOn, monitoring, demo, url } = context
   const market = MARKET_WORDS[settings.MARKET]
-  const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
+  const versions = Object.entries(runsOn).map(([name, number]) => `${name} ${number}`)
+  const lines = [
+    `signal-service ${version}: ${[market, ...platform].join(', ')}`,
+    `  on ${versions.join(', ')}`,
+  ]
   if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`, `  ${WHERE_CALLS_ARE_MADE}`)
   if (url !== undefined) {
     const lineOf = ([path, what]: readonly [string, string]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`

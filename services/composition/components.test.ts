@@ -17,6 +17,7 @@ const marketAt = (
     readonly lateMs?: number
     readonly monitored?: readonly MonitoredCounts[]
     readonly pending?: readonly Exchange[]
+    readonly isAwaited?: boolean
   } = {},
 ) =>
   marketComponent(
@@ -28,7 +29,7 @@ const marketAt = (
       monitored: () => change.monitored ?? [],
       pending: () => change.pending ?? [],
     },
-    change.lateMs ?? LATE_MS,
+    { staleAfterMs: change.lateMs ?? LATE_MS, isAwaited: change.isAwaited ?? false },
   )
 
 test('an archive of which files are missing is degraded, and nothing waits for it', () => {
@@ -47,6 +48,17 @@ describe('the market', () => {
     expect(marketAt(MINUTE_MS + LATE_MS)).toMatchObject({ state: 'ok', more: { data_age_ms: 240_000 } })
     expect(marketAt(MINUTE_MS + LATE_MS + 1).state).toBe('degraded')
     expect(marketAt(undefined)).toMatchObject({ state: 'degraded', detail: 'live: warming up, no bar yet' })
+  })
+
+  test('that is warming up keeps callers out at first, unless something is in its way', () => {
+    const isAwaited = true
+    expect(marketAt(undefined, { isAwaited })).toMatchObject({ state: 'failed', isRequired: true })
+    expect(marketAt(0, { isAwaited })).toMatchObject({ state: 'ok', isRequired: false })
+    expect(marketAt(undefined, { isAwaited, problem: 'no room' }).isRequired).toBe(false)
+    expect(marketAt(undefined, { isAwaited, kind: 'recorded' })).toMatchObject({
+      state: 'ok',
+      isRequired: false,
+    })
   })
 
   test('may be as late as its speed says', () => {
@@ -136,6 +148,7 @@ describe('a read model', () => {
     position: '17',
     state: 'live',
     hasBeenLive: true,
+    retries: 0,
     hasFormer: false,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>

@@ -1,6 +1,7 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -8,7 +9,8 @@ import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.t
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { StoreHealth } from '../platform/event-store/event-store.ts'
 import type { Leases } from '../platform/lease/leases.ts'
-import type { Projector } from '../platform/projector/projector.ts'
+import type { ProjectionHealth } from '../platform/projector/projector.ts'
+import type { EventMark } from '../platform/projector/row-tables.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
@@ -16,10 +18,11 @@ import type { Platform } from './open-platform.ts'
 import { projectionComponent } from './projection-component.ts'
 import type { OpenedTransparencyLog } from './transparency-log.ts'
 
-/** The parts that `/readyz` reports, asked one by one. */
-export async function componentsOf(deps: {
-  readonly platform: Platform
-  readonly projector: Projector | undefined
+/** The parts that `/readyz` reports. */
+export function componentsOf(deps: {
+  readonly adapters: AdapterHealth
+  /** Looked at before the store: what has come further than its newest event is of another log. */
+  readonly models: readonly ProjectionHealth[]
   /** Whether this process has the api role. */
   readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
@@ -38,15 +41,13 @@ export async function componentsOf(deps: {
   readonly feed: MarketFeed
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
-}): Promise<Component[]> {
-  const { platform, projector, engine } = deps
-  // Looked at before the store: what has come further than its newest event is of another log.
-  const models = projector?.health() ?? []
-  const [store, bus, cache] = await Promise.all([
-    inTime('store', platform.store.health()),
-    inTime('bus', platform.bus.health()),
-    inTime('cache', platform.cache.health()),
-  ])
+  /** For how long this process has served. */
+  readonly upMs: number
+}): Component[] {
+  const {
+    engine,
+    adapters: { store, bus, cache },
+  } = deps
   const components = [
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
@@ -54,9 +55,14 @@ export async function componentsOf(deps: {
   ]
   if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
   const { hasCallers } = deps
-  for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
-  else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
+  const lost = deps.models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
+  if (lost !== undefined) components.push(setBackComponent(lost))
+  for (const health of deps.models)
+    components.push(projectionComponent(health, { hasCallers, head: store.head }))
+  if (engine !== undefined) {
+    const isAwaited = hasCallers && deps.upMs < LIMITS.marketWarmUpMs
+    components.push(marketComponent(deps.feed, engine, { staleAfterMs: deps.staleAfterMs, isAwaited }))
+  } else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
   if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
   if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
   if (deps.refunds !== undefined) components.push(refundsComponent(deps.refunds))
@@ -96,6 +102,40 @@ const optionalComponent = (
   ...(more && { more }),
 })
 
+export interface AdapterHealth {
+  readonly store: StoreHealth
+  readonly bus: StoreHealth
+  readonly cache: StoreHealth
+}
+
+export async function adapterHealth(
+  adapters: Pick<Platform, 'store' | 'bus' | 'cache'>,
+): Promise<AdapterHealth> {
+  const [store, bus, cache] = await Promise.all([
+    inTime('store', adapters.store.health()),
+    inTime('bus', adapters.bus.health()),
+    inTime('cache', adapters.cache.health()),
+  ])
+  return { store, bus, cache }
+}
+
+/** Names of the servers, by their adapters. */
+const SERVERS: Readonly<Record<string, string>> = {
+  nats: 'NATS',
+  redis: 'Redis',
+  eventstoredb: 'EventStoreDB',
+}
+
+/** Versions of what a process runs on, as each says itself. */
+export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<string, string>> {
+  const { node, sqlite = 'not known' } = process.versions
+  const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known' }) => {
+    const name = SERVERS[adapter]
+    return name === undefined ? [] : [[name, version] as const]
+  })
+  return { 'Node.js': node, SQLite: sqlite, ...Object.fromEntries(servers) }
+}
+
 /** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
 const HEALTH_TIMEOUT_MS = 2_000
 
@@ -107,6 +147,14 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
     return { ok: false, adapter: name, detail: reasonOf(error) }
   }
 }
+
+/** Said until the next start: read models that were built anew show nothing of it, and the log grows past its former end. */
+const setBackComponent = ({ position, id }: EventMark): Component => ({
+  name: 'log',
+  isRequired: false,
+  state: 'degraded',
+  detail: `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`,
+})
 
 /** What was appended long ago; nothing that is new waits for it. */
 export const archiveComponent = ({
@@ -121,11 +169,16 @@ export const archiveComponent = ({
   more: { files, missing },
 })
 
-/** Whether bars come as they close, of all that is monitored. */
+/**
+ * Whether bars come as they close, of all that is monitored. Until the history of a market with a present has been read,
+ * calls wait for it, so that nobody is to be sent here yet; a venue that is away for longer keeps nobody from the others.
+ *
+ * @param limits.isAwaited whether callers are still kept out for it
+ */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
   engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
-  staleAfterMs: number,
+  { staleAfterMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
 ): Component {
   const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
@@ -136,6 +189,8 @@ export function marketComponent(
     ageMs === undefined
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+  const isWarmingUp =
+    isAwaited && feed.kind !== 'recorded' && lastBarClose === undefined && problem === undefined
   const venues = engine.monitored()
   const pending = engine.pending()
   const missing = [
@@ -144,8 +199,12 @@ export function marketComponent(
   ]
   return {
     name: 'market',
-    isRequired: false,
-    state: problem !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    isRequired: isWarmingUp,
+    state: isWarmingUp
+      ? 'failed'
+      : problem !== undefined || isStale || missing.length > 0
+        ? 'degraded'
+        : 'ok',
     detail: `${feed.kind}: ${[problem ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,

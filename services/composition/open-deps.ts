@@ -28,6 +28,8 @@ export interface Deps {
   readonly tracing: Tracing | undefined
   /** Filled in as they are opened. */
   readonly running: { engine?: EngineRole; payments?: OpenedPayments; webhooks?: OpenedWebhooks }
+  /** Milliseconds, on a clock that is never set. */
+  readonly openedAt: number
   /** Verdicts recorded by this process. */
   readonly counts: { recorded: number }
 }
@@ -93,6 +95,7 @@ export async function openDeps(
     metrics,
     tracing,
     running,
+    openedAt: performance.now(),
     counts: { recorded: 0 },
   }
 }

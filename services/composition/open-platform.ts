@@ -16,7 +16,8 @@ import { createMemoryCache } from '../platform/cache/memory-cache.ts'
 import { openRedisCache } from '../platform/cache/redis-cache.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { type AppendPath, LOOKS_AGAIN } from '../platform/event-store/append-until-known.ts'
-import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import { logFile, openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import { requireNoneLost } from '../platform/event-store/embedded/require-whole-log.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { guardLog, type LogGuard } from '../platform/event-store/guard-log.ts'
@@ -85,6 +86,7 @@ export type OnClose = (close: () => Promise<void>) => void
 export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
+  if (settings.EVENTSTORE_URL === undefined) requireNoneLost(logFile(directory))
   requireKeyOfLog(settings, directory)
   const random = createRandomPool(randomBytes)
   const newId = (): string => uuidV7(Date.now(), random(10))
@@ -218,7 +220,12 @@ async function openStore(
   following: LogFollowing,
   suspicion: { raise(): void },
 ): Promise<EventStore> {
-  if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })
+  if (settings.EVENTSTORE_URL === undefined) {
+    const position = settings.ACCEPT_LOST_END
+    const acceptLostEnd =
+      position === undefined ? undefined : { position, id: uuidV7(Date.now(), randomBytes(10)) }
+    return openEmbeddedStore({ directory, now: Date.now, acceptLostEnd })
+  }
   return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
     onSubscriptionBreak(error, resumeInMs) {

@@ -131,6 +131,17 @@ export function createServiceMetrics(
       }
     },
   })
+  new Counter({
+    name: 'projection_retries_total',
+    help: 'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
+    labelNames: ['projection', 'version'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, version, retries } of sources.projections())
+        this.inc({ projection: name, version: String(version) }, retries)
+    },
+  })
   gaugesOf(registry, sources.dataAgeMs, [
     // A label, so that there is no value before the first bar.
     [

@@ -25,6 +25,11 @@ export function startProjections(
     tables: openRowTables(join(platform.directory, 'projections.db'), platform.logId),
     projections,
     sleep,
+    onLost: (event) =>
+      log.error(
+        event,
+        'the log does not have the newest event that read models followed from: it was restored from an older copy, or lost its end; they are built anew',
+      ),
     onProblem: (health) => log.error(health, 'projection has a problem'),
   })
 }

@@ -15,7 +15,7 @@ import { rankAt } from '../webhooks/index.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
 import { createBars } from './bars.ts'
-import { componentsOf } from './components.ts'
+import { adapterHealth, componentsOf, runsOn } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { mcpOptions } from './mcp-options.ts'
@@ -133,7 +133,8 @@ async function compose(
   failure.catch(reported)
   const monitoring = watchList?.describe()
   const { demo } = callerServices.payments
-  const lines = bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url })
+  const on = { platform: platform.summary, runsOn: runsOn(await adapterHealth(platform)) }
+  const lines = bannerLines({ version, settings, ...on, monitoring, demo, url })
   terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: ending.signal })
@@ -217,9 +218,11 @@ async function readinessOfProcess(
   { remote, callerServices: { payments, webhooks, transparencyLog } }: Opened,
 ) {
   const { settings, platform, projector, running, feed } = deps
-  const components = await componentsOf({
-    platform,
-    projector,
+  const models = projector?.health() ?? []
+  const adapters = await adapterHealth(platform)
+  const components = componentsOf({
+    adapters,
+    models,
     hasCallers: settings.ROLES.includes('api'),
     engine: running.engine,
     engines: settings.ROLES.includes('api') ? remote.health() : undefined,
@@ -235,8 +238,9 @@ async function readinessOfProcess(
     ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
     feed,
     staleAfterMs: staleAfterMs(settings),
+    upMs: performance.now() - deps.openedAt,
   })
-  return { ...readinessOf(components), process: processFacts(deps) }
+  return { ...readinessOf(components), process: { ...processFacts(deps), runs_on: runsOn(adapters) } }
 }
 
 const mcpOf = (
@@ -266,7 +270,10 @@ const mcpOf = (
   )
 
 /** What this process says of itself to its operator. */
-const processFacts = ({ settings, platform }: Pick<Deps, 'settings' | 'platform'>): ProcessFacts => ({
+const processFacts = ({
+  settings,
+  platform,
+}: Pick<Deps, 'settings' | 'platform'>): Omit<ProcessFacts, 'runs_on'> => ({
   version,
   roles: settings.ROLES,
   log: { id: platform.logId, format: platform.format.current(), newest_format: NEWEST_LOG_FORMAT },

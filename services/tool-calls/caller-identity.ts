@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Identity } from '../accounts/index.ts'
 
 /** A caller whose key applies, or who sent none. */
@@ -7,13 +7,15 @@ export type VerifiedIdentity = Extract<Identity, { outcome: 'OK' | 'ABSENT' | 'M
 /**
  * A key that does not exist, or cannot be checked, is never served as if there were none.
  *
- * @throws ServiceError `key_unknown`, `key_unverifiable`
+ * @throws ServiceError `key_unknown`, `key_unverifiable`, `store_full`
  */
 export function requireVerified(identity: Identity): VerifiedIdentity {
   switch (identity.outcome) {
     case 'UNKNOWN':
       throw new ServiceError('key_unknown')
     case 'INDETERMINATE':
+      // Nothing could be recorded for whoever it is.
+      if (isServiceError(identity.cause, 'store_full')) throw identity.cause
       throw new ServiceError('key_unverifiable', {
         message: `The API key could not be checked: ${identity.reason}`,
         cause: identity.cause,

@@ -113,6 +113,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
         version: payments.version,
         state: 'live',
         hasBeenLive: true,
+        retries: 0,
         hasFormer: false,
         position,
       }),

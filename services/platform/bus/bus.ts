@@ -9,6 +9,8 @@ export interface BusHealth {
   /** `in-process` or `nats`. */
   readonly adapter: string
   readonly detail: string
+  /** Of the server, as it says itself. */
+  readonly version?: string | undefined
 }
 
 /** Receives faults that no caller waits for: a lost connection, a failed answer. */

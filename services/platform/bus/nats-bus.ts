@@ -90,7 +90,7 @@ async function checkHealth(link: NatsLink): Promise<BusHealth> {
   if (!link.isUp()) return { ok: false, adapter, detail: `lost ${hosts}; reconnecting` }
   try {
     await withinTime(connection.flush(), HEALTH_TIMEOUT_MS, `NATS at ${hosts}`)
-    return { ok: true, adapter, detail: hosts }
+    return { ok: true, adapter, detail: hosts, version: connection.info?.version }
   } catch (error) {
     return { ok: false, adapter, detail: reasonOf(error) }
   }

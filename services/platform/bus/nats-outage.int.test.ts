@@ -53,6 +53,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
 
     await server.restart()
     await vi.waitUntil(async () => (await bus.health()).ok && (await served.health()).ok, { timeout: 15_000 })
+    expect((await bus.health()).version).toMatch(/^\d+\.\d+/)
     await bus.notify('outage')
     await vi.waitUntil(() => notified === 2, { timeout: 5_000, interval: 2 })
     const question = { still: 'served' }

@@ -68,6 +68,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
 
     await server.restart()
     await vi.waitUntil(async () => (await cache.health()).ok, { timeout: 15_000, interval: 20 })
+    expect((await cache.health()).version).toMatch(/^\d+\.\d+/)
     expect(await cache.get('a')).toBeUndefined()
     expect(await cache.increment('a', { ttlMs: 600_000 })).toMatchObject({ count: 1 })
     expect(await cache.acquireLock('a', { ttlMs: 1_000, token: 'me' })).toBe(true)

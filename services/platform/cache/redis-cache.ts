@@ -104,7 +104,7 @@ export async function openRedisCache(options: RedisCacheOptions): Promise<Cache>
     async health(): Promise<CacheHealth> {
       try {
         await ask('a ping', () => redis.ping())
-        return { ok: true, adapter: 'redis', detail: host }
+        return { ok: true, adapter: 'redis', detail: host, version: await versionOf(redis) }
       } catch (error) {
         return { ok: false, adapter: 'redis', detail: describe(error) }
       }
@@ -157,6 +157,12 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     throw new ServiceError('cache_unavailable', { message: `no connection to Redis at ${host}: ${reason}` })
   }
   return { redis, host }
+}
+
+/** Undefined where the user of this connection may not ask. */
+async function versionOf(redis: Redis): Promise<string | undefined> {
+  const info = await redis.info('server').catch(() => '')
+  return /^redis_version:(\S+)/m.exec(info)?.[1]
 }
 
 /** Ends the connection, after what is under way where the server is there to finish it. */

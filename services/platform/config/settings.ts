@@ -234,6 +234,12 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'esdb://localhost:2113?tls=false',
   },
+  ACCEPT_LOST_END: {
+    flag: 'accept-lost-end',
+    schema: decimal(/^[1-9]\d{0,15}$/).optional(),
+    help: 'Position at which a log of DATA_DIR that lost its newest events is gone on with, as the start that refused it said (exit code 21). The log records it. Has no effect on a log that is whole, or ends elsewhere. Default: none.',
+    example: '120000',
+  },
   STORE_WAIT: {
     flag: 'store-wait',
     schema: decimal(/^\d{1,4}$/).default(120),

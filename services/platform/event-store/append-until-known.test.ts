@@ -190,6 +190,24 @@ describe('appendUntilKnown', () => {
     expect(await outcome).toMatchObject({ kind: 'unknown' })
   })
 
+  test('a fault of the program in that look is passed on, and taken for no answer of the log', async () => {
+    world.faults.push('lost-before')
+    const store = {
+      ...world.store,
+      append: async () => {
+        throw new ServiceError(world.faults.pop() === undefined ? 'revision_conflict' : 'append_unknown')
+      },
+      read: () => {
+        throw new TypeError('not a function')
+      },
+    }
+    const outcome = appendUntilKnown(
+      { ...path(), store },
+      { stream: 's', events: [anEvent()], expected: 'no-stream' },
+    )
+    await expect(outcome).rejects.toThrow(TypeError)
+  })
+
   test('says whose append it was that the log had', async () => {
     const event = anEvent()
     await world.others.append('s', [event], { expected: 'no-stream' })

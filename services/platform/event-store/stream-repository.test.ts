@@ -49,6 +49,19 @@ describe('a stream repository', () => {
     expect(evolved).toBe(3)
   })
 
+  test('folds an event once, also where a read past the end begins at the end, as EventStoreDB does', async () => {
+    const inner = { ...world.store }
+    world.store.read = async function* (stream, options) {
+      const events = []
+      for await (const event of inner.read(stream, options)) events.push(event)
+      yield* events.length > 0 ? events : inner.read(stream, { direction: 'backwards', limit: 1 })
+    }
+    await add('a', 1)
+    await add('a', 2)
+    for (let n = 0; n < 3; n++) expect(await sums.load('a')).toEqual({ state: 3, revision: 1 })
+    expect(evolved).toBe(2)
+  })
+
   test('keeps so many, the latest used', async () => {
     for (const id of ['a', 'b', 'a', 'c']) await add(id, 1)
     evolved = 0

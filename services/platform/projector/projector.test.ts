@@ -87,9 +87,17 @@ const start = (
   return projector
 }
 const open = new Set<Projector>()
+/** Failures that a test brings about; there is no other that a projector is to heal. */
+let broughtAbout: number | 'some' = 0
 afterEach(async () => {
+  const retries = [...open].flatMap((projector) => projector.health()).map((health) => health.retries)
   for (const projector of open) await projector.close()
   open.clear()
+  const allowed = broughtAbout
+  broughtAbout = 0
+  const healed = retries.reduce((sum, count) => sum + count, 0)
+  if (allowed !== 'some' && healed !== allowed)
+    throw new Error(`projections healed ${healed} failures, and the test brought ${allowed} about`)
 })
 
 /** One that has folded all there is. */
@@ -318,6 +326,7 @@ describe('the store behind it', () => {
     const store = openStore()
     await appendHistory(store, [step()])
     let failures = 30
+    broughtAbout = failures
     const flaky: EventStore = {
       ...store,
       readAll(options) {
@@ -334,10 +343,39 @@ describe('the store behind it', () => {
     expect(projector.health()[0]?.detail).toBeUndefined()
   })
 
+  test('whose disk is full says so, until there is room', async () => {
+    const tables = openTables()
+    let isFull = true
+    const store = openStore()
+    await appendHistory(store, [step()])
+    const flaky: RowTables = {
+      ...tables,
+      table(name, version) {
+        const table = tables.table(name, version)
+        return {
+          ...table,
+          commit(...change) {
+            if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+            table.commit(...change)
+          },
+        }
+      },
+    }
+    broughtAbout = 'some'
+    const said: (boolean | undefined)[] = []
+    const projector = await startedUp(store, flaky, [latestVerdicts], (health) => {
+      said.push(health.isFull)
+      isFull = false
+    })
+    expect(said).toEqual([true])
+    expect(projector.health()[0]?.isFull).toBeUndefined()
+  })
+
   test('failing a commit while it follows is retried at once, not at the next event', async () => {
     const store = openStore()
     const tables = openTables()
     let failures = 1
+    broughtAbout = failures
     const flaky: RowTables = {
       ...tables,
       table(name, version) {
@@ -357,6 +395,20 @@ describe('the store behind it', () => {
     expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
   })
 
+  test('shorter by events of no read model only has what comes in their places folded', async () => {
+    const tables = keptOpen(openTables())
+    const lost = openStore()
+    await appendHistory(lost, [step('BTC'), step('BTC')])
+    await lost.append('x-1', Array.from({ length: 5 }, unwanted), { expected: 'any' })
+    await foldOnce(lost, tables, [latestVerdicts])
+    const restored = openStore()
+    for await (const { stream, id, type, schema, data, meta: own } of lost.readAll({ limit: 2 }))
+      await restored.append(stream, [{ id, type, schema, data, meta: own }], { expected: 'any' })
+    await appendHistory(restored, [step('SOL'), step('SOL'), step('SOL')])
+    const after = await startedUp(restored, tables, [latestVerdicts])
+    expect(after.reader(latestVerdicts).get('SIM.SOL.1h')?.recorded).toBe(3)
+  })
+
   test('shorter than the read models rebuilds them', async () => {
     const tables = keptOpen(openTables())
     const longer = openStore()
@@ -367,6 +419,10 @@ describe('the store behind it', () => {
     const after = await startedUp(shorter, tables)
     expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
     expect(after.health().map((health) => health.position)).toEqual(PROJECTIONS.map(() => '1'))
+    // Said of all, and for as long as this process runs: the log soon grows past its former end.
+    await appendHistory(shorter, [step('SOL'), step('SOL'), step('SOL'), step('SOL')])
+    await untilPosition(after, '5')
+    expect(after.health().map(({ lostEvent }) => lostEvent?.position)).toEqual(PROJECTIONS.map(() => '3'))
   })
 
   test.each([
@@ -471,6 +527,7 @@ describe('a file of read models', () => {
   })
 
   test('that two projectors fold into all the same counts nothing twice', async () => {
+    broughtAbout = 'some'
     const store = openStore()
     const tables = keptOpen(openTables())
     const problems: string[] = []

@@ -7,6 +7,7 @@ import type { Projection, Rows } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
 import type { Clock } from '../async/clock.ts'
 import type { EventStore } from '../event-store/event-store.ts'
+import { SQLITE, sqliteCode } from '../sqlite/result-code.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { dataSource, type ProjectionSource, placeSource } from './projection-source.ts'
 import type { Entry, EventMark, RangeOptions, RowTables } from './row-tables.ts'
@@ -25,6 +26,12 @@ export interface ProjectionHealth {
   readonly hasBeenLive: boolean
   /** Whether a version before it answers meanwhile, as it stood. */
   readonly hasFormer: boolean
+  /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
+  readonly retries: number
+  /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
+  readonly lostEvent?: EventMark | undefined
+  /** Whether it stands still because its disk is full. */
+  readonly isFull?: boolean
   readonly detail?: string
   /** How the version in service differed from the one it replaced, in this process. */
   readonly comparison?: Comparison
@@ -54,6 +61,8 @@ export interface ProjectorOptions {
   readonly tables: RowTables
   readonly projections: readonly Projection[]
   readonly onProblem?: (health: ProjectionHealth) => void
+  /** Told of the newest event that rows followed from, where the log does not have it any more. */
+  readonly onLost?: (event: EventMark) => void
   /** Waits between tries after a failure that is not the fold's. */
   readonly sleep: Clock['sleep']
 }
@@ -70,7 +79,12 @@ const TRIES_PER_REMINDER = 24
 export function startProjector(options: ProjectorOptions): Projector {
   const ending = new AbortController()
   const { store, projections } = options
-  const parts = { ...options, ofThisLog: askedOnce(() => keepRowsOfThisLog(options)) }
+  let lostEvent: EventMark | undefined
+  const ofThisLog = askedOnce(async () => {
+    lostEvent = await keepRowsOfThisLog(options)
+    if (lostEvent !== undefined) options.onLost?.(lostEvent)
+  })
+  const parts = { ...options, ofThisLog, lostEvent: () => lostEvent }
   const runs = projections.map((projection) =>
     projection.needs === 'places'
       ? runProjection(projection, placeSource(store, projection), parts, ending.signal)
@@ -101,12 +115,20 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
-/** Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone. */
-async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<void> {
+/**
+ * Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone.
+ *
+ * @returns the event that is missed, where that is so
+ */
+async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<EventMark | undefined> {
   const newest = tables.newest()
   // Without one, nothing was folded, or by a release that did not write it down.
-  if (newest !== undefined && (await isStillThere(store, newest))) tables.standOnNewest()
-  else tables.empty()
+  if (newest !== undefined && (await isStillThere(store, newest))) {
+    tables.standOnNewest()
+    return undefined
+  }
+  tables.empty()
+  return newest
 }
 
 async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
@@ -135,6 +157,7 @@ function askedOnce(ask: () => Promise<void>): () => Promise<void> {
 interface ProjectionParts extends ProjectorOptions {
   /** Resolves once what is in the tables is known to follow from this log. */
   readonly ofThisLog: () => Promise<void>
+  readonly lostEvent: () => EventMark | undefined
 }
 
 function runProjection<Event extends EventPlace>(
@@ -146,11 +169,12 @@ function runProjection<Event extends EventPlace>(
   const { store, tables } = options
   const { name, version } = projection
   const filter = { types: projection.events }
-  let status: Pick<ProjectionHealth, 'state' | 'detail' | 'comparison'> = { state: 'building' }
+  let status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull' | 'comparison'> = { state: 'building' }
   let hasBeenLive = false
   const caughtUp = Promise.withResolvers<void>()
   /** Tries in a row that failed for a reason that may pass. */
   let failures = 0
+  let retries = 0
 
   let inService: number | undefined
   const answers = Promise.withResolvers<void>()
@@ -165,11 +189,20 @@ function runProjection<Event extends EventPlace>(
   let reached: Position = START
   const health = (): ProjectionHealth => {
     const hasFormer = inService !== undefined && inService !== version
-    return { name, version, position: reached, hasBeenLive, hasFormer, ...status }
+    return {
+      name,
+      version,
+      position: reached,
+      hasBeenLive,
+      hasFormer,
+      retries,
+      lostEvent: options.lostEvent(),
+      ...status,
+    }
   }
-  const problem = (state: ProjectionHealth['state'], detail: string): void => {
+  const problem = (state: ProjectionHealth['state'], detail: string, isFull = false): void => {
     const isKnown = status.state === state && status.detail === detail
-    status = { ...status, state, detail }
+    status = { ...status, state, detail, isFull }
     if (!isKnown || failures % TRIES_PER_REMINDER === 0) options.onProblem?.(health())
   }
 
@@ -226,7 +259,7 @@ function runProjection<Event extends EventPlace>(
     reached = own()?.position ?? START
     if (!(await replaceFormer())) return
     if (!(await catchUp(await store.head()))) return
-    const { detail: _resolved, ...rest } = status
+    const { detail: _resolved, isFull: _room, ...rest } = status
     status = { ...rest, state: 'live' }
     hasBeenLive = true
     failures = 0
@@ -250,7 +283,8 @@ function runProjection<Event extends EventPlace>(
       } catch (error) {
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
-        problem('retrying', reasonOf(error))
+        retries += 1
+        problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
         // Whoever gets on a little at each try is not to wait longer from try to try.
         if (reached !== before) failures = 0
         const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 2_500

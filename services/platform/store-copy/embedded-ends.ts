@@ -6,6 +6,7 @@ import { isErasable } from '../../../contracts/streams.ts'
 import { recordedOf } from '../backup/take-backup.ts'
 import { openCopyFile } from '../event-store/embedded/copy-file.ts'
 import { logFile } from '../event-store/embedded/embedded-store.ts'
+import { requireEnd } from '../event-store/embedded/require-whole-log.ts'
 import type { StoredRow } from '../event-store/embedded/stored-row.ts'
 import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
 import { type FileLock, takeFileLock } from '../sqlite/file-lock.ts'
@@ -20,6 +21,7 @@ const isKept = ([, stream, , , , , , data]: StoredRow): boolean => !isErasable(s
 export function openEmbeddedSource(directory: string): CopySource & { close(): void } {
   if (!existsSync(logFile(directory)))
     throw new ServiceError('config_invalid', { message: `there is no log in ${directory}` })
+  requireEnd(logFile(directory))
   const rows = openStoredRows(logFile(directory))
   let lock: FileLock | undefined
   let given = 0

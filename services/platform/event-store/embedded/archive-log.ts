@@ -7,6 +7,7 @@ import { takeFileLock } from '../../sqlite/file-lock.ts'
 import { type ArchiveBlock, archivedMark, BLOCK_BYTES, blocksOf, packBlock } from './archive-block.ts'
 import { archiveFiles, hasArchive } from './archive-tables.ts'
 import { archiveFolder, readBlock } from './archived-contents.ts'
+import { requireEnd, requireWholeLog } from './require-whole-log.ts'
 import { prepareArchive, prepareArchiver } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import { type StoredRow, textOf } from './stored-row.ts'
@@ -69,6 +70,7 @@ export async function archiveLog(options: ArchiveOptions): Promise<ArchiveResult
   const folder = archiveFolder(file)
   const lock = takeFileLock(join(dirname(file), 'archive.lock'), 'an archiving')
   try {
+    requireEnd(file)
     const db = new DatabaseSync(file)
     try {
       prepareArchiver(db)
@@ -284,6 +286,7 @@ function transaction(db: DatabaseSync, work: () => void): void {
 export function shrinkLog(file: string): void {
   const lock = takeFileLock(join(dirname(file), 'events.lock'), 'the event store')
   try {
+    requireWholeLog(file)
     const db = new DatabaseSync(file)
     try {
       prepareArchiver(db)

@@ -3,6 +3,7 @@ import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from
 import type { EncodedAppend } from '../encode-append.ts'
 import { archivedMark, isArchivedData } from './archive-block.ts'
 import { isStreamErased } from './erase-stream.ts'
+import type { NewestEvent } from './newest-position.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 
 /** How one append of a batch ended, in a form that crosses the thread boundary cheaply. */
@@ -21,11 +22,16 @@ export interface BatchCommitter {
 /** Streams whose head is remembered between batches; a miss costs one index look-up. */
 const REMEMBERED_HEADS = 65_536
 
-export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
+/** @param durable is given the newest event behind each commit that appended some */
+export function createBatchCommitter(
+  db: DatabaseSync,
+  durable: (newest: NewestEvent) => void,
+): BatchCommitter {
   const statements = prepareStatements(db)
   const heads = new Map<string, number>()
   let position = statements.lastPosition()
   let newestAt = statements.lastAt()
+  let newestId: string | undefined
 
   const view: LogView = {
     findById: (id, data) => statements.findById(id, data),
@@ -50,6 +56,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
     for (const event of append.events) {
       revision += 1
       position += 1
+      newestId = event.id
       statements.insert(position, append.stream, revision, event, at)
     }
     heads.set(append.stream, revision)
@@ -59,6 +66,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
   return {
     commit(batch, at) {
       let isCommitting = false
+      newestId = undefined
       try {
         statements.begin.run()
         // A clock that steps back must not put an event before its predecessor in time.
@@ -66,6 +74,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
         const outcomes = batch.map((append) => appendOne(append, newestAt))
         isCommitting = true
         statements.commit.run()
+        if (newestId !== undefined) durable({ position, id: newestId })
         return outcomes
       } catch (error) {
         // What is remembered may be of the transaction that is now undone.

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { makePrivate, makePrivateFolder } from '../../sqlite/private-files.ts'
+import { forgetNewest } from './newest-position.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { StoredRow } from './stored-row.ts'
@@ -78,6 +79,7 @@ export function openCopyFile(target: string): CopyFile {
       // What others may still have open of it would keep the write-ahead log; nobody has.
       db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
       db.close()
+      forgetNewest(dirname(target))
       renameSync(file, target)
       syncPath(dirname(target))
     },

@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import { LogEndLost } from '../../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/event-definition.ts'
+import { STORE_LOSSES_STREAM } from '../../../../contracts/streams.ts'
 import type { Clock } from '../../async/clock.ts'
 import { createWakeSignal } from '../../async/wake-signal.ts'
 import { takeFileLock } from '../../sqlite/file-lock.ts'
@@ -11,11 +14,14 @@ import { createAppendQueue } from './append-queue.ts'
 import { archiveHealth } from './check-archive.ts'
 import { keepWriterRunning } from './keep-writer-running.ts'
 import { openLogReader } from './log-reader.ts'
+import { type LostEnd, requireWholeLog } from './require-whole-log.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'
 
 export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
   /** Folder of the store; created when missing. */
   readonly directory: string
+  /** Where the log ends by now, with which its operator goes on, and an id for the event that says so. */
+  readonly acceptLostEnd?: { readonly position: number; readonly id: string } | undefined
   readonly maxPages?: number
   /** Appends that may wait for the writer. */
   readonly maxWaiting?: number
@@ -31,29 +37,44 @@ export const logFile = (directory: string): string => join(directory, 'events.db
  * group commit in a writer thread. Nothing else needs to be installed.
  *
  * @throws ServiceError `store_locked` when another process has it open, `store_unavailable` when the file
- * cannot be opened.
+ * cannot be opened; `log_end_lost`, `store_mismatch` where the log is not whole, or gone.
  * @example const store = await openEmbeddedStore({ directory: './data', now: Date.now })
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EventStore> {
-  const { directory, now, maxPages, maxWaiting } = options
+  const { directory, now, maxPages, maxWaiting, acceptLostEnd } = options
   makePrivateFolder(directory)
   const file = logFile(directory)
   const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
   try {
+    const lost = requireWholeLog(file, acceptLostEnd?.position)
     makePrivate(file)
     const start = options.writer ?? startWriter
     const writer = await keepWriterRunning(() =>
       start({ file, ...(maxPages === undefined ? {} : { maxPages }) }),
     )
-    return assembleStore({
+    const store = assembleStore({
       file,
       now,
       writer,
       release: () => lock.release(),
       ...(maxWaiting && { maxWaiting }),
     })
+    if (lost !== undefined && acceptLostEnd !== undefined) await recordLoss(store, lost, acceptLostEnd.id)
+    return store
   } catch (error) {
     lock.release()
+    throw error
+  }
+}
+
+/** The first event behind what is left, so that whoever reads the log sees that it is not whole. */
+async function recordLoss(store: EventStore, { endsAt, noted, damage }: LostEnd, id: string): Promise<void> {
+  const data = { endsAt, notedPosition: noted?.position ?? null, damage }
+  const event = newEvent(LogEndLost, { id, data, meta: { correlationId: id, actor: 'operator' } })
+  try {
+    await store.append(STORE_LOSSES_STREAM, [event], { expected: 'any' })
+  } catch (error) {
+    await store.close()
     throw error
   }
 }
@@ -150,7 +171,14 @@ function assembleStore(parts: {
       const detail = failure ?? `${reader.head()} is the newest position, ${queue.length} appends waiting`
       // What is closed has nothing to look at.
       const archive = closing.signal.aborted ? undefined : await archiveHealth(parts.file)
-      return { ok: failure === undefined, adapter: 'embedded', detail, ...(archive && { archive }) }
+      const { late } = parts.writer
+      return {
+        ok: failure === undefined,
+        adapter: 'embedded',
+        detail,
+        ...(late !== undefined && { late }),
+        ...(archive && { archive }),
+      }
     },
     close() {
       closed ??= close()

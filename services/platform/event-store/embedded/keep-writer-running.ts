@@ -22,6 +22,9 @@ export async function keepWriterRunning(start: () => Promise<Writer>): Promise<W
     get hasEnded() {
       return writer.hasEnded
     },
+    get late() {
+      return writer.late
+    },
     commit: async (batch, at) => (writer.hasEnded ? await running() : writer).commit(batch, at),
     erase: async (stream) => (writer.hasEnded ? await running() : writer).erase(stream),
     async close() {

@@ -77,12 +77,15 @@ export function prepareArchive(db: DatabaseSync): void {
   db.exec(`${ARCHIVE_TABLES} PRAGMA user_version = ${ARCHIVED_VERSION}`)
 }
 
-/** Prepares a connection that moves events into an archive beside the one that appends: nothing is lost with a commit of it. */
+/**
+ * Prepares a connection that moves events into an archive beside the one that appends. Nothing would be lost with a commit
+ * of it, and it waits for the disk all the same: what is in the write-ahead log behind a commit says that the commit is.
+ */
 export function prepareArchiver(db: DatabaseSync): void {
   // Before anything else: the first look may have to wait for a log to be put in order behind a process that was killed.
   db.exec(WAITS_FOR_OTHERS)
   requireLayout(db)
-  db.exec(`${DURABLE} PRAGMA synchronous = NORMAL`)
+  db.exec(DURABLE)
 }
 
 /** Prepares a connection that writes: settings, then tables where the file is new. */

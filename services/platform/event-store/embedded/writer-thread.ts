@@ -1,7 +1,9 @@
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
+import { keepNewest } from './newest-position.ts'
 import { unpackBatch } from './pack-batch.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
@@ -11,6 +13,10 @@ const { file, maxPages } = workerData as WriterOptions
 const port = parentPort
 if (port === null) throw new Error('writer-thread.ts runs as a worker thread')
 
+const newest = keepNewest(dirname(file))
+/** Why the newest event could not be noted. */
+let late: string | undefined
+
 const reply = (message: WriterReply): void => port.postMessage(message)
 
 function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
@@ -18,7 +24,7 @@ function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
     const db = new DatabaseSync(file)
     if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`)
     prepareWriter(db)
-    return { db, committer: createBatchCommitter(db) }
+    return { db, committer: createBatchCommitter(db, (event) => void (late = newest.note(event))) }
   } catch (error) {
     reply({ kind: 'failed', refusal: refusalOf(error, false) })
     return undefined
@@ -30,7 +36,8 @@ if (opened !== undefined) {
   const { db, committer } = opened
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
-      reply({ kind: 'committed', outcomes: committer.commit(unpackBatch(request.batch), request.at) })
+      const outcomes = committer.commit(unpackBatch(request.batch), request.at)
+      reply({ kind: 'committed', outcomes, late })
       return
     }
     if (request.kind === 'erase') {
@@ -39,6 +46,7 @@ if (opened !== undefined) {
       return
     }
     db.close()
+    newest.close()
     port.close()
   })
   reply({ kind: 'ready' })

@@ -9,6 +9,8 @@ import { type PackedBatch, packBatch } from './pack-batch.ts'
 export interface Writer {
   /** Whether its thread is gone; every commit is refused from then on. */
   readonly hasEnded: boolean
+  /** What goes wrong beside the commits, which are durable all the same. */
+  readonly late?: string | undefined
   /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
   commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]>
   /** Resolves once nothing of the stream is left in the files; rejects where that is not known. */
@@ -31,7 +33,7 @@ export type WriterRequest =
 export type WriterReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly refusal: AppendRefusal }
-  | { readonly kind: 'committed'; readonly outcomes: AppendOutcome[] }
+  | { readonly kind: 'committed'; readonly outcomes: AppendOutcome[]; readonly late: string | undefined }
   | { readonly kind: 'erased'; readonly refusal?: AppendRefusal }
 
 interface Waiting {
@@ -48,6 +50,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: options })
   const waiting: Waiting[] = []
   let ended: ServiceError | undefined
+  let late: string | undefined
 
   const exited = new Promise<void>((resolve) => {
     worker.once('exit', () => {
@@ -88,9 +91,14 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
     get hasEnded() {
       return ended !== undefined
     },
+    get late() {
+      return late
+    },
     async commit(batch, at) {
       const reply = await ask({ kind: 'commit', batch: packBatch(batch), at })
-      return reply.kind === 'committed' ? reply.outcomes : []
+      if (reply.kind !== 'committed') return []
+      late = reply.late
+      return reply.outcomes
     },
     async erase(stream) {
       const reply = await ask({ kind: 'erase', stream })

@@ -19,6 +19,8 @@ interface ClientInternals {
   callArguments: CallArguments
   handleError: (grpcClient: unknown, error: unknown) => Promise<void>
   createGRPCClient: (type: unknown) => Promise<unknown>
+  /** What the server said of itself when it was connected to. */
+  readonly capabilities: Promise<{ readonly serverVersion: string }>
   /** The connection that there is, or a new one. */
   getChannel: () => Promise<{ getTarget(): string; close(): void }>
   /** The one of the connection that there is. */
@@ -34,6 +36,8 @@ export interface Connection {
   readonly openAppends: () => Promise<AppendCall>
   /** Whether, by what the nodes of a cluster say, another one leads than the one that is asked. Never of a single node. */
   readonly hasMoved: () => Promise<boolean>
+  /** Of the server; undefined where it is too old to say. */
+  readonly version: () => Promise<string | undefined>
 }
 
 /**
@@ -93,6 +97,10 @@ export function createEventStoreDbClient(connectionString: string): Connection {
         stream: grpcClient.batchAppend(...inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY })),
         failed: (error) => void inner.handleError(grpcClient, error),
       }
+    },
+    async version() {
+      const { serverVersion } = await inner.capabilities
+      return serverVersion === 'unknown' ? undefined : serverVersion
     },
     async hasMoved() {
       // A client of its own finds the leader anew, and nothing is asked of it but where that is.

@@ -170,10 +170,17 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     async health() {
       const adapter = 'eventstoredb'
       if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
-      return readHead(context).then(
-        (head) => {
+      return Promise.all([readHead(context), connection.version()]).then(
+        ([head, version]) => {
           const late = watch.problem()
-          return { ok: true, adapter, detail: `at ${head}`, head, ...(late !== undefined && { late }) }
+          return {
+            ok: true,
+            adapter,
+            detail: `at ${head}`,
+            head,
+            version,
+            ...(late !== undefined && { late }),
+          }
         },
         (error: unknown) => ({
           ok: false,

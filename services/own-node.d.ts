@@ -1,0 +1,5 @@
+export declare function isRuntimeSound(versions?: {
+  readonly node: string
+  readonly sqlite?: string | undefined
+}): boolean
+export declare function findOwnNode(platform?: string, architecture?: string): string | undefined
