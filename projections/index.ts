@@ -25,6 +25,7 @@ export {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
+  sessionRowKey,
   type PlanPeriod,
   planAt,
 } from './accounts/accounts.ts'

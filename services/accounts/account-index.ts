@@ -10,6 +10,7 @@ import {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
+  sessionRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 
@@ -19,6 +20,12 @@ export interface KeyPlace {
   readonly keyId: string
 }
 
+/** Whose a session is; its id stands as that of a key. Times are Unix milliseconds. */
+export interface SessionPlace extends KeyPlace {
+  readonly begunAt: number
+  readonly seenAt: number
+}
+
 /** The read model of accounts and keys. */
 export interface AccountIndex {
   /** Up to where it holds the log; undefined while it does not follow it. */
@@ -26,6 +33,8 @@ export interface AccountIndex {
   /** @param hash SHA-256 of the key, in hex */
   keyOf(hash: string): KeyPlace | undefined
   keyById(keyId: string): KeyPlace | undefined
+  /** @param hash SHA-256 of the secret, in hex */
+  sessionOf(hash: string): SessionPlace | undefined
   /** Whose a program or a machine is; its id stands as that of a key. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
@@ -47,6 +56,10 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
     },
     keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
+    sessionOf(hash) {
+      const row = reader.get(sessionRowKey(hash))
+      return row?.kind === 'session' ? { ...row, keyId: row.sessionId } : undefined
+    },
     appOf(appId) {
       const row = reader.get(appRowKey(appId))
       return row?.kind === 'app' ? { accountId: row.accountId, keyId: appId } : undefined

@@ -5,6 +5,12 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
+import {
+  beginSession,
+  decideSessions,
+  type NewSession,
+  type SessionCommand,
+} from './sessions/decide-sessions.ts'
 import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
 
 /** A key on its way to an account. */
@@ -15,6 +21,15 @@ export interface NewKey {
   readonly label: KeyLabel
 }
 
+/** What a sign-in code is given for. */
+export type Granted =
+  | {
+      readonly key: NewKey
+      /** A key to revoke in the same append, for an account that has as many as it may have. */
+      readonly revoke: string | undefined
+    }
+  | { readonly session: NewSession }
+
 /** What can be asked of an account. Times are Unix milliseconds. */
 export type AccountCommand =
   | {
@@ -24,7 +39,7 @@ export type AccountCommand =
       readonly codeCharacters: number
       readonly now: number
     }
-  | {
+  | ({
       readonly kind: 'ConfirmSignIn'
       /** The request whose code it is; any that is open where it is undefined. */
       readonly requestId: string | undefined
@@ -32,11 +47,8 @@ export type AccountCommand =
       readonly isCode: (requestId: string, codeHash: string) => boolean
       /** The address, sealed, for an account that is not open. */
       readonly sealedEmail: string
-      readonly key: NewKey
-      /** A key to revoke in the same breath, for who has as many as there may be. */
-      readonly revoke: string | undefined
       readonly now: number
-    }
+    } & Granted)
   | { readonly kind: 'Open'; readonly sealedEmail: string | null }
   | { readonly kind: 'IssueKey'; readonly key: NewKey }
   | { readonly kind: 'RevokeKey'; readonly keyId: string; readonly reason: string }
@@ -58,6 +70,7 @@ export type AccountCommand =
       readonly now: number
     }
   | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
+  | SessionCommand
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
@@ -100,6 +113,11 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       return { facts: takeSlot(accountId, command, state) }
     case 'FreeSlot':
       return { facts: freeSlot(accountId, command.subscriptionId, state) }
+    case 'SeeSession':
+    case 'EndSession':
+    case 'EndOtherSessions':
+      requireOpen(accountId, state)
+      return { facts: decideSessions(accountId, command, state.sessions) }
     default:
       requireOpen(accountId, state)
       return {
@@ -151,16 +169,29 @@ function confirmSignIn(
   const proven = provenSignIn(state, command)
   if (proven === undefined) return { facts: [], refusal: new ServiceError('sign_in_refused') }
   const { requestId } = proven
-  const made = command.revoke === undefined ? [] : [revoked(accountId, command.revoke, 'at sign-in', state)]
-  if (made.length === 0) requireRoom(state)
+  const begun =
+    'session' in command
+      ? beginSession(accountId, command.session, state.sessions, command.now)
+      : issuedAtSignIn(accountId, command, state)
   return {
     facts: [
       ...opening(accountId, command.sealedEmail, state),
       { type: 'SignInConfirmed', data: { accountId, requestId } },
-      ...made,
-      issued(accountId, command.key),
+      ...begun,
     ],
   }
+}
+
+function issuedAtSignIn(
+  accountId: string,
+  { key, revoke }: { readonly key: NewKey; readonly revoke: string | undefined },
+  state: AccountState,
+): AccountFact[] {
+  if (revoke !== undefined) {
+    return [revoked(accountId, revoke, 'at sign-in', state), issued(accountId, key)]
+  }
+  requireRoom(state)
+  return [issued(accountId, key)]
 }
 
 const opening = (accountId: string, sealedEmail: string | null, state: AccountState): AccountFact[] =>

@@ -29,6 +29,7 @@ const VIEW: AccountView = {
   })),
   payer: { id: ACCOUNT, tier: 'starter', window: { id: '2026-11', from: 0, to: 1 } },
 }
+const SESSION = { sessionId: KEY_ID, begunAt: 0, seenAt: 1, endsAt: 2 }
 const ISSUED = { key: 'sk_live_x', keyId: KEY_ID, hint: 'sk_live_x…', label: 'bot', accountId: ACCOUNT }
 
 let app: FastifyInstance
@@ -51,6 +52,10 @@ const accounts: Accounts = {
   identify: async () => identity,
   requestSignIn: record('requestSignIn', SIGN_IN),
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
+  beginSession: record('beginSession', { secret: 'ses_x', sessionId: KEY_ID, accountId: ACCOUNT }),
+  sessions: record('sessions', [SESSION]),
+  endSession: record('endSession', undefined),
+  endOtherSessions: record('endOtherSessions', undefined),
   show: record('show', VIEW),
   issueKey: record('issueKey', ISSUED),
   revokeKey: record('revokeKey', undefined),
