@@ -108,7 +108,8 @@ export const SessionBegun = defineEvent({
 export const SessionSeen = defineEvent({
   type: 'SessionSeen',
   stream,
-  summary: 'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
+  summary:
+    'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
   data: z.object({ accountId, sessionId: z.uuid() }),
   formats: { 1: 2 },
 })

@@ -25,9 +25,9 @@ export {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
-  sessionRowKey,
   type PlanPeriod,
   planAt,
+  sessionRowKey,
 } from './accounts/accounts.ts'
 export { challengers, type PairedRow, pairedKey } from './challengers/challengers.ts'
 export { type ChatPlace, chatKey, chats } from './chats/chats.ts'

@@ -31,9 +31,9 @@ import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
 import { resealAll } from './reseal-all.ts'
-import { createPostOffice } from './sign-in/post-office.ts'
 import { endFormerSessions } from './sessions/end-former-sessions.ts'
 import { createSessions, type Sessions, seeSession } from './sessions/sessions.ts'
+import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
@@ -214,7 +214,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     keepOn('sealing keys anew', () =>
       resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
     ),
-    keepOn('ending sessions of a former release', () => endFormerSessions({ ...deps, store, sleep, signal, report })),
+    keepOn('ending sessions of a former release', () =>
+      endFormerSessions({ ...deps, store, sleep, signal, report }),
+    ),
     // Without it, other processes' changes are seen when memory is over.
     keepOn('following accounts', () => followChanges(store, onChange, signal)),
   ]

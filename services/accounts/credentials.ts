@@ -22,7 +22,8 @@ const SHAPE = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$
  * @param random unpredictable bytes
  * @example createApiKey(randomBytes) // 'sk_live_…'
  */
-export const createApiKey = (random: (bytes: number) => Uint8Array): string => createSecret(KEY_PREFIX, random)
+export const createApiKey = (random: (bytes: number) => Uint8Array): string =>
+  createSecret(KEY_PREFIX, random)
 
 /** The secret of a browser session: shaped as a key is, under a prefix of its own. @param random unpredictable bytes */
 export const createSessionSecret = (random: (bytes: number) => Uint8Array): string =>

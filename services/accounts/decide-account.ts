@@ -5,13 +5,13 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
+import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
 import {
   beginSession,
   decideSessions,
   type NewSession,
   type SessionCommand,
 } from './sessions/decide-sessions.ts'
-import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {

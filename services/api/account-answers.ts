@@ -1,4 +1,9 @@
-import type { AccountAnswer, KeyAnswerRow, SessionsAnswer, SignInAnswer } from '../../contracts/account-answers.ts'
+import type {
+  AccountAnswer,
+  KeyAnswerRow,
+  SessionsAnswer,
+  SignInAnswer,
+} from '../../contracts/account-answers.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { QuotaBlock } from '../../contracts/service-block.ts'

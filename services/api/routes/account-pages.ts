@@ -167,7 +167,10 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
         codePage({ typed: { code, return_to: returnPath(form) }, refusal, email, signInId }),
       )
     }
-    return beginSession(reply, confirmed.body.session).redirect(returnPath(form) ?? '/account?signed_in=1', 303)
+    return beginSession(reply, confirmed.body.session).redirect(
+      returnPath(form) ?? '/account?signed_in=1',
+      303,
+    )
   })
 
   app.post('/account/sign-out', async (request, reply) => {

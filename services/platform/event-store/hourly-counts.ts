@@ -21,7 +21,12 @@ export type LimitOf = (event: Countable) => HourlyLimit
 export const NO_COUNTS: HourlyCounts = { hour: 0, counts: new Map() }
 
 /** @param at when the event was recorded, Unix milliseconds */
-export function countEvent(before: HourlyCounts, event: Countable, at: number, limitOf: LimitOf): HourlyCounts {
+export function countEvent(
+  before: HourlyCounts,
+  event: Countable,
+  at: number,
+  limitOf: LimitOf,
+): HourlyCounts {
   const { kind, perHour } = limitOf(event)
   if (perHour === Number.POSITIVE_INFINITY) return before
   const hour = Math.floor(at / HOUR_MS)

@@ -69,7 +69,10 @@ export function createStreamRepository<State>(
   }
 
   return {
-    load,
+    async load(id) {
+      const { state, revision } = await load(id)
+      return { state, revision }
+    },
     execute(id, decide, unknown) {
       let { counts } = nothing
       return executeCommand(options, {
