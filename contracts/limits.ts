@@ -288,10 +288,12 @@ export const LIMITS = {
   sessionMs: 30 * 86_400_000,
   sessionIdleMs: 7 * 86_400_000,
   sessionSeenMs: 86_400_000,
-  /** Events of one kind in an hour: of an account, of its subscriptions as a whole, and of one subscription. */
+  /** In an hour: events of one kind of an account, new subscriptions of it, and changes of one subscription. */
   accountEventsPerHour: 30,
   subscriptionSlotsPerHour: 60,
   subscriptionChangesPerHour: 30,
+  /** Deliveries of one subscription that replays asked for in an hour may send again. */
+  replayedDeliveriesPerHour: 20_000,
   /** Access tokens for all machines of an account in an hour. */
   machineTokensPerHour: 240,
   /** Programs that an account lets act for it, and clients for its machines. */

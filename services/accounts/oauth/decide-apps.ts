@@ -99,11 +99,18 @@ function decideApps(accountId: string, command: AppCommand, apps: Apps): Decisio
   switch (command.kind) {
     case 'AuthorizeApp': {
       const { kind: _, now, ...said } = command
-      requireRoom(liveGrants(apps.grants, now).length, LIMITS.appsPerAccount, 'programs act for it')
+      const live = liveGrants(apps.grants, now)
+      const isFull = live.length >= LIMITS.appsPerAccount
+      // A program that keeps no tokens asks anew each time; it must not shut all others out.
+      const former = isFull ? live.find(({ clientHash }) => clientHash === said.clientHash) : undefined
+      if (former === undefined) requireRoom(live.length, LIMITS.appsPerAccount, 'programs act for it')
       const codeExpiresAt = now + LIMITS.oauthCodeMs
       const data = { ...said, scopes: [...said.scopes], accountId, codeExpiresAt }
       const silent = apps.grants.filter((one) => one.refreshHash !== null && one.expiresAt <= now)
-      const endings = silent.map(({ grantId }) => ended(accountId, grantId, 'it was silent for long'))
+      const endings = [
+        ...silent.map(({ grantId }) => ended(accountId, grantId, 'it was silent for long')),
+        ...(former === undefined ? [] : [ended(accountId, former.grantId, GAVE_WAY)]),
+      ]
       return { facts: [...endings, { type: 'AppAuthorized', data }] }
     }
     case 'ExchangeCode':
@@ -130,6 +137,8 @@ function decideApps(accountId: string, command: AppCommand, apps: Apps): Decisio
     }
   }
 }
+
+const GAVE_WAY = 'it gave way to a newer sign-in of the same program'
 
 function exchange(
   accountId: string,

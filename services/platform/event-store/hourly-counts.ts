@@ -2,13 +2,17 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 
-/** What an event counts as, and how many such events one hour of a stream takes; `Infinity` for those that always pass. */
+/** What an event counts as, and how much of that one hour of a stream takes. */
 export interface HourlyLimit {
+  /** As callers read it, in the plural. */
   readonly kind: string
+  /** `Infinity` for what always passes. */
   readonly perHour: number
+  /** How many it counts for; one without it. */
+  readonly weight?: number
 }
 
-/** How many events of each kind the newest hour of a stream has. */
+/** How much of each kind the newest hour of a stream has. */
 export interface HourlyCounts {
   /** Hours since 1970. */
   readonly hour: number
@@ -27,12 +31,12 @@ export function countEvent(
   at: number,
   limitOf: LimitOf,
 ): HourlyCounts {
-  const { kind, perHour } = limitOf(event)
+  const { kind, perHour, weight = 1 } = limitOf(event)
   if (perHour === Number.POSITIVE_INFINITY) return before
   const hour = Math.floor(at / HOUR_MS)
   // A clock that was set back begins no new hour.
   const counts = new Map(hour > before.hour ? [] : before.counts)
-  return { hour: Math.max(hour, before.hour), counts: counts.set(kind, (counts.get(kind) ?? 0) + 1) }
+  return { hour: Math.max(hour, before.hour), counts: counts.set(kind, (counts.get(kind) ?? 0) + weight) }
 }
 
 /**
@@ -53,8 +57,8 @@ export function requireWithinHour(
     if ((after.counts.get(kind) ?? 0) <= perHour) continue
     const seconds = Math.max(1, Math.ceil(((after.hour + 1) * HOUR_MS - now) / 1_000))
     throw new ServiceError('rate_limited', {
-      message: `This hour has taken ${perHour} events ${event.type} here, as many as one hour takes; nothing was recorded. The next is taken in ${seconds} s.`,
-      details: { event: event.type, limit: perHour, retry_after_s: seconds },
+      message: `One hour takes ${perHour} ${kind} here, and this one has no room for more; nothing was recorded. The next hour begins in ${seconds} s.`,
+      details: { kind, limit: perHour, retry_after_s: seconds },
     })
   }
 }

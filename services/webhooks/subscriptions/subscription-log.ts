@@ -51,7 +51,7 @@ export interface SubscriptionLog {
 }
 
 /**
- * How many events an hour of a subscription takes, all changes by its owner together. What ends something always passes,
+ * How many events an hour of a subscription takes: changes by its owner together, and deliveries sent again. What ends something always passes,
  * and so does what the operator or the endpoint
  * brings about.
  */
@@ -65,14 +65,23 @@ export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   SubscriptionDisabled: Number.POSITIVE_INFINITY,
   SubscriptionAllowed: Number.POSITIVE_INFINITY,
   SubscriptionRemoved: Number.POSITIVE_INFINITY,
-  ReplayRequested: LIMITS.subscriptionChangesPerHour,
+  ReplayRequested: LIMITS.replayedDeliveriesPerHour,
   ReplayCancelled: Number.POSITIVE_INFINITY,
 }
 
-const limitOf: LimitOf = ({ type }) => ({
-  kind: 'change',
-  perHour: (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY,
-})
+/** A replay counts for what it sends again. */
+const limitOf: LimitOf = ({ type, data: { fromSequence, toSequence, deliveries } }) =>
+  type === 'ReplayRequested'
+    ? {
+        kind: 'deliveries to be sent again',
+        perHour: PER_HOUR.ReplayRequested,
+        // Schema 1 sent all of its window.
+        weight: Number(deliveries ?? Number(toSequence) - Number(fromSequence) + 1),
+      }
+    : {
+        kind: 'changes of a subscription',
+        perHour: (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY,
+      }
 
 const UNKNOWN: UnknownOutcome = {
   what: 'the subscription was changed',
