@@ -13,6 +13,7 @@ import {
   sessionRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { sessionEnd } from './sessions/decide-sessions.ts'
 
 /** Whose a key is. */
 export interface KeyPlace {
@@ -22,8 +23,10 @@ export interface KeyPlace {
 
 /** Whose a session is; its id stands as that of a key. Times are Unix milliseconds. */
 export interface SessionPlace extends KeyPlace {
-  readonly begunAt: number
+  /** Of the last use that was recorded. */
   readonly seenAt: number
+  /** When it ends by itself. */
+  readonly endsAt: number
 }
 
 /** The read model of accounts and keys. */
@@ -58,7 +61,7 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
     sessionOf(hash) {
       const row = reader.get(sessionRowKey(hash))
-      return row?.kind === 'session' ? { ...row, keyId: row.sessionId } : undefined
+      return row?.kind === 'session' ? { ...row, keyId: row.sessionId, endsAt: sessionEnd(row) } : undefined
     },
     appOf(appId) {
       const row = reader.get(appRowKey(appId))

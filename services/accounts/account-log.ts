@@ -9,11 +9,11 @@ import { accounts } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
-import type { LimitOf } from '../platform/event-store/hourly-counts.ts'
-import { createStreamRepository } from '../platform/event-store/stream-repository.ts'
+import { createStreamRepository, type LimitOf } from '../platform/event-store/stream-repository.ts'
 import { type AccountFact, type AccountState, initialState } from './account-state.ts'
 import type { AccountCommand, AccountRules } from './decide-account.ts'
 import type { AppCommand } from './oauth/decide-apps.ts'
+import type { SessionCommand } from './sessions/decide-sessions.ts'
 
 export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -26,7 +26,7 @@ export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'>
 }
 
 /** The streams of accounts. */
-export interface AccountLog<Command = AccountCommand | AppCommand> {
+export interface AccountLog<Command = AccountCommand | SessionCommand | AppCommand> {
   /** The newest state, other processes' events included. */
   load(accountId: string): Promise<AccountState>
   /**

@@ -4,7 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import type { AppFact, Apps } from './oauth/app-state.ts'
-import { evolveSessions, type Session, type SessionFact } from './sessions/decide-sessions.ts'
+import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
 /** What the events of an account's stream say. */
 export type AccountFact =
@@ -111,9 +111,17 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
     case 'KeyRevoked':
       return { ...state, keys: state.keys.filter(({ keyId }) => keyId !== data.keyId) }
     case 'SessionBegun':
-    case 'SessionSeen':
+      return {
+        ...state,
+        sessions: [...state.sessions, { sessionId: data.sessionId, begunAt: at, seenAt: at }],
+      }
+    case 'SessionSeen': {
+      const { sessionId } = data
+      const seen = (one: Session): Session => (one.sessionId === sessionId ? { ...one, seenAt: at } : one)
+      return { ...state, sessions: state.sessions.map(seen) }
+    }
     case 'SessionEnded':
-      return { ...state, sessions: evolveSessions(state.sessions, fact, at) }
+      return { ...state, sessions: state.sessions.filter(({ sessionId }) => sessionId !== data.sessionId) }
     case 'PlanStarted': {
       const { tier, from, to, reference } = data
       const plans = [...state.plans.filter((plan) => plan.to > at), { tier, from, to }]

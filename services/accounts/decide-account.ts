@@ -6,12 +6,7 @@ import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
-import {
-  beginSession,
-  decideSessions,
-  type NewSession,
-  type SessionCommand,
-} from './sessions/decide-sessions.ts'
+import type { Session } from './sessions/decide-sessions.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -28,7 +23,8 @@ export type Granted =
       /** A key to revoke in the same append, for an account that has as many as it may have. */
       readonly revoke: string | undefined
     }
-  | { readonly session: NewSession }
+  /** A session of the console, over those that there are. */
+  | { readonly begin: (sessions: readonly Session[]) => readonly AccountFact[] }
 
 /** What can be asked of an account. Times are Unix milliseconds. */
 export type AccountCommand =
@@ -70,7 +66,6 @@ export type AccountCommand =
       readonly now: number
     }
   | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
-  | SessionCommand
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
@@ -113,11 +108,6 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       return { facts: takeSlot(accountId, command, state) }
     case 'FreeSlot':
       return { facts: freeSlot(accountId, command.subscriptionId, state) }
-    case 'SeeSession':
-    case 'EndSession':
-    case 'EndOtherSessions':
-      requireOpen(accountId, state)
-      return { facts: decideSessions(accountId, command, state.sessions) }
     default:
       requireOpen(accountId, state)
       return {
@@ -169,10 +159,7 @@ function confirmSignIn(
   const proven = provenSignIn(state, command)
   if (proven === undefined) return { facts: [], refusal: new ServiceError('sign_in_refused') }
   const { requestId } = proven
-  const begun =
-    'session' in command
-      ? beginSession(accountId, command.session, state.sessions, command.now)
-      : issuedAtSignIn(accountId, command, state)
+  const begun = 'begin' in command ? command.begin(state.sessions) : issuedAtSignIn(accountId, command, state)
   return {
     facts: [
       ...opening(accountId, command.sealedEmail, state),

@@ -10,7 +10,6 @@ import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
-import { sessionEnd } from './sessions/decide-sessions.ts'
 
 /** Whose request it is, by its `Authorization` header. */
 export type Identity =
@@ -126,7 +125,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     const at = now()
     const { accountId, keyId } = place
     const session = 'seenAt' in place ? place : undefined
-    const endsAt = session === undefined ? expiresAt : sessionEnd(session)
+    const endsAt = session?.endsAt ?? expiresAt
     if (endsAt <= at) return undefined
     const { tier, window } = entitlementOf(row.plans, at)
     const sessionSeenAt = session?.seenAt

@@ -23,25 +23,18 @@ export type SessionCommand =
   | { readonly kind: 'EndSession'; readonly sessionId: string; readonly reason: string }
   | { readonly kind: 'EndOtherSessions'; readonly than: string; readonly reason: string }
 
+const COMMANDS: Readonly<Record<SessionCommand['kind'], true>> = {
+  SeeSession: true,
+  EndSession: true,
+  EndOtherSessions: true,
+}
+
+export const isSessionCommand = (command: { readonly kind: string }): command is SessionCommand =>
+  Object.hasOwn(COMMANDS, command.kind)
+
 /** When a session ends by itself, Unix milliseconds. */
 export const sessionEnd = ({ begunAt, seenAt }: Pick<Session, 'begunAt' | 'seenAt'>): number =>
   Math.min(begunAt + LIMITS.sessionMs, seenAt + LIMITS.sessionIdleMs)
-
-/** Sessions after a fact, oldest first. @param at when it was recorded, Unix milliseconds */
-export function evolveSessions(
-  sessions: readonly Session[],
-  { type, data: { sessionId } }: SessionFact,
-  at: number,
-): readonly Session[] {
-  switch (type) {
-    case 'SessionBegun':
-      return [...sessions, { sessionId, begunAt: at, seenAt: at }]
-    case 'SessionSeen':
-      return sessions.map((one) => (one.sessionId === sessionId ? { ...one, seenAt: at } : one))
-    default:
-      return sessions.filter((one) => one.sessionId !== sessionId)
-  }
-}
 
 /** A session begins. Those that have expired are recorded as ended, and where there is no room, so is the oldest. */
 export function beginSession(

@@ -15,6 +15,7 @@ import { createSessionSecret, hashOf } from '../credentials.ts'
 import { type Granted, provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
+import { beginSession } from '../sessions/decide-sessions.ts'
 import { createMailLimits, type MailLimitsOptions } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
 import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
@@ -113,7 +114,9 @@ export function createSignIn(options: SignInOptions): SignIn {
     async beginSession(given, origin) {
       const [secret, sessionId] = [createSessionSecret(random), newId()]
       const session = { sessionId, secretHash: hashOf(secret) }
-      const accountId = await confirmCode(options, given, origin, () => ({ session }))
+      const accountId = await confirmCode(options, given, origin, (subject) => ({
+        begin: (sessions) => beginSession(subject.accountId, session, sessions, now()),
+      }))
       return { secret, sessionId, accountId }
     },
   }

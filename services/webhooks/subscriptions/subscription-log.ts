@@ -11,8 +11,7 @@ import {
   type UnknownOutcome,
 } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { LimitOf } from '../../platform/event-store/hourly-counts.ts'
-import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
+import { createStreamRepository, type LimitOf } from '../../platform/event-store/stream-repository.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
 
 export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {
