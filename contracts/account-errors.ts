@@ -1,6 +1,6 @@
 import { defineErrors } from './error-definition.ts'
 
-/** Refusals about sign-in, keys and programs; the endpoints of OAuth have OAuth's own codes. */
+/** Refusals about sign-in, keys, sessions and programs; the endpoints of OAuth have OAuth's own codes. */
 export const ACCOUNT_ERRORS = defineErrors({
   sign_in_refused: {
     status: 401,
@@ -22,6 +22,11 @@ export const ACCOUNT_ERRORS = defineErrors({
     status: 400,
     message: 'The code or the token does not hold.',
     nextStep: 'Ask the owner of the account to let the program in anew.',
+  },
+  session_elsewhere: {
+    status: 401,
+    message: 'The session of a browser is for the pages of this service and nothing else.',
+    nextStep: 'Use an API key here: keys are made on the account page or with POST /api/keys.',
   },
   token_elsewhere: {
     status: 401,

@@ -96,6 +96,33 @@ export const KeyRevoked = defineEvent({
   data: z.object({ accountId, keyId: z.uuid(), reason: z.string().min(1).max(200) }),
 })
 
+export const SessionBegun = defineEvent({
+  type: 'SessionBegun',
+  stream,
+  summary:
+    "A browser signed in to the console. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
+  data: z.object({ accountId, sessionId: z.uuid(), secretHash: sha256 }),
+  formats: { 1: 2 },
+})
+
+export const SessionSeen = defineEvent({
+  type: 'SessionSeen',
+  stream,
+  summary:
+    'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
+  data: z.object({ accountId, sessionId: z.uuid() }),
+  formats: { 1: 2 },
+})
+
+export const SessionEnded = defineEvent({
+  type: 'SessionEnded',
+  stream,
+  summary:
+    'A session no longer applies: its browser signed out, the owner ended it, it had expired, or it gave way to a newer one.',
+  data: z.object({ accountId, sessionId: z.uuid(), reason: z.string().min(1).max(200) }),
+  formats: { 1: 2 },
+})
+
 export const PlanStarted = defineEvent({
   type: 'PlanStarted',
   stream,
@@ -121,6 +148,6 @@ export const PlanEnded = defineEvent({
 export const AccountErased = defineEvent({
   type: 'AccountErased',
   stream,
-  summary: 'An account was erased: its keys are revoked, and the key of its sealed data is gone.',
+  summary: 'An account was erased: its keys and sessions have ended, and the key of its sealed data is gone.',
   data: z.object({ accountId, generation: z.int().nonnegative() }),
 })

@@ -284,6 +284,20 @@ export const LIMITS = {
   mailWaitMs: 5_000,
   /** API keys of one account that apply at a time. */
   keysPerAccount: 10,
+  /** Browser sessions of one account; the oldest gives way to a further one. */
+  sessionsPerAccount: 10,
+  /** How long a session lasts, how long after its last recorded use, and how often a use is recorded. */
+  sessionMs: 30 * 86_400_000,
+  sessionIdleMs: 7 * 86_400_000,
+  sessionSeenMs: 86_400_000,
+  /** In an hour: events of one kind of an account, new subscriptions of it, and changes of one subscription. */
+  accountEventsPerHour: 30,
+  subscriptionSlotsPerHour: 60,
+  subscriptionChangesPerHour: 30,
+  /** Deliveries of one subscription that replays asked for in an hour may send again. */
+  replayedDeliveriesPerHour: 20_000,
+  /** Access tokens for all machines of an account in an hour. */
+  machineTokensPerHour: 240,
   /** Programs that an account lets act for it, and clients for its machines. */
   appsPerAccount: 20,
   machinesPerAccount: 10,

@@ -27,6 +27,7 @@ export {
   keyRowKey,
   type PlanPeriod,
   planAt,
+  sessionRowKey,
 } from './accounts/accounts.ts'
 export { challengers, type PairedRow, pairedKey } from './challengers/challengers.ts'
 export { type ChatPlace, chatKey, chats } from './chats/chats.ts'

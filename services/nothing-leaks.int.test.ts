@@ -341,7 +341,7 @@ async function usePages(): Promise<void> {
   const code = await newestCode(2)
   await form('/account/confirm', { email: EMAIL, code: 'AAAAA-AAAAA' })
   const { text } = await form('/account/confirm', { email: EMAIL, code })
-  const [cookie = ''] = /\b[\w-]+=sk_live_\w+/.exec(text) ?? expect.fail(`no session: ${text}`)
+  const [cookie = ''] = /\b[\w-]+=ses_\w+/.exec(text) ?? expect.fail(`no session: ${text}`)
   note('session', cookie.slice(cookie.indexOf('=') + 1))
   const headers = { cookie, accept: 'text/html' }
   for (const path of ['/account', '/webhooks', '/webhooks/new', '/operator', '/', '/nowhere', '/webhooks/7'])

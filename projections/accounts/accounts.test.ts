@@ -45,6 +45,7 @@ test('given an account with a key, both are found, and nothing personal is', () 
       state: 'open',
       openedAt: '2025-01-01T00:00:00.000Z',
       keys: [{ keyId: uuid(7), keyHash: hash(7) }],
+      sessions: [],
       apps: [],
       plans: [],
     },

@@ -10,13 +10,23 @@ import {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
+  sessionRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { sessionEnd } from './sessions/decide-sessions.ts'
 
 /** Whose a key is. */
 export interface KeyPlace {
   readonly accountId: string
   readonly keyId: string
+}
+
+/** Whose a session is; its id stands as that of a key. Times are Unix milliseconds. */
+export interface SessionPlace extends KeyPlace {
+  /** Of the last use that was recorded. */
+  readonly seenAt: number
+  /** When it ends by itself. */
+  readonly endsAt: number
 }
 
 /** The read model of accounts and keys. */
@@ -28,6 +38,8 @@ export interface AccountIndex {
   /** @param hash SHA-256 of the key, in hex */
   keyOf(hash: string): KeyPlace | undefined
   keyById(keyId: string): KeyPlace | undefined
+  /** @param hash SHA-256 of the secret, in hex */
+  sessionOf(hash: string): SessionPlace | undefined
   /** Whose a program or a machine is; its id stands as that of a key. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
@@ -50,6 +62,10 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
     isFull: () => reader.health().isFull === true,
     keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
+    sessionOf(hash) {
+      const row = reader.get(sessionRowKey(hash))
+      return row?.kind === 'session' ? { ...row, keyId: row.sessionId, endsAt: sessionEnd(row) } : undefined
+    },
     appOf(appId) {
       const row = reader.get(appRowKey(appId))
       return row?.kind === 'app' ? { accountId: row.accountId, keyId: appId } : undefined

@@ -9,10 +9,11 @@ import { accounts } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
-import { createStreamRepository } from '../platform/event-store/stream-repository.ts'
+import { createStreamRepository, type LimitOf } from '../platform/event-store/stream-repository.ts'
 import { type AccountFact, type AccountState, initialState } from './account-state.ts'
 import type { AccountCommand, AccountRules } from './decide-account.ts'
 import type { AppCommand } from './oauth/decide-apps.ts'
+import type { SessionCommand } from './sessions/decide-sessions.ts'
 
 export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -25,7 +26,7 @@ export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'>
 }
 
 /** The streams of accounts. */
-export interface AccountLog<Command = AccountCommand | AppCommand> {
+export interface AccountLog<Command = AccountCommand | SessionCommand | AppCommand> {
   /** The newest state, other processes' events included. */
   load(accountId: string): Promise<AccountState>
   /**
@@ -33,7 +34,7 @@ export interface AccountLog<Command = AccountCommand | AppCommand> {
    *
    * @param commandOf makes the command for the state that it is decided on
    * @returns the state before, and what was recorded; durable.
-   * @throws ServiceError those of {@link AccountRules.decide} and {@link executeCommand}
+   * @throws ServiceError those of {@link AccountRules.decide} and {@link executeCommand}; `rate_limited`
    */
   execute(
     accountId: string,
@@ -41,6 +42,39 @@ export interface AccountLog<Command = AccountCommand | AppCommand> {
     commandOf: (state: AccountState) => Promise<readonly Command[]> | readonly Command[],
   ): Promise<{ readonly before: AccountState; readonly facts: readonly AccountFact[] }>
 }
+
+/**
+ * How many events of each kind an hour of an account takes. What ends something always passes: it is bounded by what
+ * began, and an owner whose key was stolen must be able to revoke it. So does what was paid for.
+ */
+export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
+  AccountOpened: Number.POSITIVE_INFINITY, // with a SignInConfirmed, or by the operator
+  AccountErased: Number.POSITIVE_INFINITY,
+  SignInRequested: Number.POSITIVE_INFINITY, // anybody may ask: `signInsOpen` bounds it without a refusal
+  SignInFailed: 0, // not written any more
+  SignInConfirmed: LIMITS.accountEventsPerHour,
+  KeyIssued: LIMITS.accountEventsPerHour,
+  KeyRevoked: Number.POSITIVE_INFINITY,
+  SessionBegun: LIMITS.accountEventsPerHour,
+  SessionSeen: LIMITS.accountEventsPerHour,
+  SessionEnded: Number.POSITIVE_INFINITY,
+  PlanStarted: Number.POSITIVE_INFINITY, // by a payment, or by the operator
+  PlanEnded: Number.POSITIVE_INFINITY,
+  SubscriptionSlotTaken: LIMITS.subscriptionSlotsPerHour,
+  SubscriptionSlotFreed: Number.POSITIVE_INFINITY,
+  AppAuthorized: LIMITS.accountEventsPerHour,
+  AppTokenIssued: LIMITS.accountEventsPerHour, // of each program
+  AppEnded: Number.POSITIVE_INFINITY,
+  MachineClientCreated: LIMITS.accountEventsPerHour,
+  MachineTokenIssued: LIMITS.machineTokensPerHour,
+  MachineClientRemoved: Number.POSITIVE_INFINITY,
+}
+
+/** One program that asks for many tokens takes them from no other. */
+const limitOf: LimitOf = ({ type, data }) => ({
+  kind: type === 'AppTokenIssued' ? `tokens of program ${String(data['grantId'])}` : `events ${type}`,
+  perHour: PER_HOUR[type as AccountFact['type']],
+})
 
 const UNKNOWN: UnknownOutcome = {
   what: 'the account was changed',
@@ -57,6 +91,7 @@ export function createAccountLog<Command>(options: AccountLogOptions<Command>): 
     initial: initialState,
     evolve: (state, recorded) => rules.evolve(state, factOf(recorded), Date.parse(recorded.at)),
     keep: LIMITS.accountsKept,
+    limitOf,
   })
 
   return {

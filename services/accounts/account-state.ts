@@ -4,12 +4,14 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import type { AppFact, Apps } from './oauth/app-state.ts'
+import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
 /** What the events of an account's stream say. */
 export type AccountFact =
   | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
   | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
   | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed'>
+  | SessionFact
   | AppFact
 
 /** A key that applies. */
@@ -53,6 +55,8 @@ export interface AccountState {
   /** Codes that may be good still, oldest first. */
   readonly signIns: readonly OpenSignIn[]
   readonly keys: readonly AccountKey[]
+  /** Oldest first; some may have expired. */
+  readonly sessions: readonly Session[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly PlanPeriod[]
   /**
@@ -73,6 +77,7 @@ export const initialState: AccountState = {
   sealedEmail: null,
   signIns: [],
   keys: [],
+  sessions: [],
   plans: [],
   bought: [],
   slots: [],
@@ -105,6 +110,18 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
     }
     case 'KeyRevoked':
       return { ...state, keys: state.keys.filter(({ keyId }) => keyId !== data.keyId) }
+    case 'SessionBegun':
+      return {
+        ...state,
+        sessions: [...state.sessions, { sessionId: data.sessionId, begunAt: at, seenAt: at }],
+      }
+    case 'SessionSeen': {
+      const { sessionId } = data
+      const seen = (one: Session): Session => (one.sessionId === sessionId ? { ...one, seenAt: at } : one)
+      return { ...state, sessions: state.sessions.map(seen) }
+    }
+    case 'SessionEnded':
+      return { ...state, sessions: state.sessions.filter(({ sessionId }) => sessionId !== data.sessionId) }
     case 'PlanStarted': {
       const { tier, from, to, reference } = data
       const plans = [...state.plans.filter((plan) => plan.to > at), { tier, from, to }]

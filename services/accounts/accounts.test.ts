@@ -139,6 +139,7 @@ describe('what cannot be told', () => {
     const index = {
       ...lost,
       keyById: shouldNotBeAsked,
+      sessionOf: shouldNotBeAsked,
       appOf: shouldNotBeAsked,
       isFull: () => false,
       accounts: () => [],

@@ -31,6 +31,8 @@ import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
 import { resealAll } from './reseal-all.ts'
+import { endFormerSessions } from './sessions/end-former-sessions.ts'
+import { createSessions, type Sessions, seeSession } from './sessions/sessions.ts'
 import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
@@ -79,8 +81,8 @@ export interface AccountView {
   readonly payer: Payer
 }
 
-/** Accounts, their keys and plans. Ids are UUIDs in lower case. */
-export interface Accounts extends SignIn, OperatorAccounts {
+/** Accounts, their keys, sessions and plans. Ids are UUIDs in lower case. */
+export interface Accounts extends SignIn, Sessions, OperatorAccounts {
   /** Programs that act for accounts. */
   readonly oauth: OAuth
   /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
@@ -212,6 +214,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     keepOn('sealing keys anew', () =>
       resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
     ),
+    keepOn('ending sessions of a former release', () =>
+      endFormerSessions({ ...deps, store, sleep, signal, report }),
+    ),
     // Without it, other processes' changes are seen when memory is over.
     keepOn('following accounts', () => followChanges(store, onChange, signal)),
   ]
@@ -224,6 +229,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   return {
     ...signIn,
     ...keyOperations(deps),
+    ...createSessions(deps),
     ...createOperatorAccounts(deps),
     oauth: createOAuth({
       ...deps,
@@ -231,7 +237,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
       documents: createClientDocuments({ fetchDocument: options.fetchDocument ?? fetchesNothing, now }),
       publicUrl: options.publicUrl,
     }),
-    identify: (authorization) => identifier.identify(authorization),
+    async identify(authorization) {
+      const identity = await identifier.identify(authorization)
+      await seeSession({ ...deps, report }, identity)
+      return identity
+    },
     show: (accountId) => show(deps, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
       await log.execute(accountId, origin, () => [{ kind: 'StartPlan', tier, source, reference, now: now() }])

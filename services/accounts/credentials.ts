@@ -10,7 +10,10 @@ const HINT_CHARACTERS = KEY_PREFIX.length + 4
 /** Bytes from here on would make some characters likelier than others. */
 const FAIR_BYTES = 256 - (256 % ALPHABET.length)
 
-const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`)
+/** A secret of a session begins so, that nobody takes it for a key. */
+const SESSION_PREFIX = 'ses_'
+
+const SHAPE = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`)
 
 /**
  * Makes an API key: `sk_live_`, 26 random characters of 0-9A-Za-z (154 bits), and 6 of a checksum, which tells a
@@ -19,14 +22,21 @@ const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_
  * @param random unpredictable bytes
  * @example createApiKey(randomBytes) // 'sk_live_…'
  */
-export function createApiKey(random: (bytes: number) => Uint8Array): string {
+export const createApiKey = (random: (bytes: number) => Uint8Array): string =>
+  createSecret(KEY_PREFIX, random)
+
+/** The secret of a browser session: shaped as a key is, under a prefix of its own. @param random unpredictable bytes */
+export const createSessionSecret = (random: (bytes: number) => Uint8Array): string =>
+  createSecret(SESSION_PREFIX, random)
+
+function createSecret(prefix: string, random: (bytes: number) => Uint8Array): string {
   let secret = ''
   while (secret.length < SECRET_CHARACTERS) {
     for (const byte of random(SECRET_CHARACTERS)) {
       if (byte < FAIR_BYTES && secret.length < SECRET_CHARACTERS) secret += ALPHABET[byte % ALPHABET.length]
     }
   }
-  return KEY_PREFIX + secret + checksum(secret)
+  return prefix + secret + checksum(secret)
 }
 
 /** CRC-32 of the random characters (the one of zlib and PNG), in base 62 with leading zeros. */
@@ -41,9 +51,16 @@ function checksum(secret: string): string {
 }
 
 /** Whether a text has the shape and the checksum of a key. It says nothing about whether the key exists. */
-export const isApiKey = (text: string): boolean =>
-  SHAPE.test(text) &&
-  checksum(text.slice(KEY_PREFIX.length, -CHECK_CHARACTERS)) === text.slice(-CHECK_CHARACTERS)
+export const isApiKey = (text: string): boolean => isSecret(KEY_PREFIX, text)
+
+function isSecret(prefix: string, text: string): boolean {
+  const body = text.slice(prefix.length)
+  return (
+    text.startsWith(prefix) &&
+    SHAPE.test(body) &&
+    checksum(body.slice(0, -CHECK_CHARACTERS)) === body.slice(-CHECK_CHARACTERS)
+  )
+}
 
 /**
  * What is kept of a key, a code or a token. A plain SHA-256 is enough, because they are random themselves; and because
@@ -54,15 +71,17 @@ export const hashOf = (secret: string): string => createHash('sha256').update(se
 /** What a list shows of a key: enough to recognise it by, and 4 of its 26 random characters. */
 export const hintOf = (key: string): string => `${key.slice(0, HINT_CHARACTERS)}…`
 
-const MEANT = new RegExp(`^Bearer +${KEY_PREFIX}`, 'i')
+const MEANT = new RegExp(`^(?:Bearer +(?:${KEY_PREFIX}|${SESSION_PREFIX})|Session )`, 'i')
 
 /** What an `Authorization` header holds. */
 export type Credential =
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
-  /** Meant as a key of this service, by how it begins, and none. */
+  /** Meant as a key of this service, by how it begins, and none; a session's secret is no key. */
   | { readonly kind: 'damaged' }
   | { readonly kind: 'key'; readonly hash: string }
+  /** The session of a browser, for which the console asks. */
+  | { readonly kind: 'session'; readonly hash: string }
   /** Meant as an access token; whether it is one is not looked at here. */
   | { readonly kind: 'token'; readonly text: string }
 
@@ -77,10 +96,16 @@ export function readCredential(authorization: string | undefined): Credential {
   if (authorization === undefined) return { kind: 'absent' }
   const [, token] = /^Bearer +(sat_\S{1,508}) *$/i.exec(authorization) ?? []
   if (token !== undefined) return { kind: 'token', text: token }
+  const [, session = ''] = /^Session (\S{1,64})$/.exec(authorization) ?? []
+  if (isSecret(SESSION_PREFIX, session)) return { kind: 'session', hash: hashOf(session) }
   const [, key = ''] = /^Bearer +(\S{1,64}) *$/i.exec(authorization) ?? []
   if (isApiKey(key)) return { kind: 'key', hash: hashOf(key) }
   return MEANT.test(authorization) ? { kind: 'damaged' } : { kind: 'malformed' }
 }
+
+/** Whether a header names a session, which only the console itself may do. */
+export const bringsSession = (authorization: string | undefined): boolean =>
+  authorization !== undefined && /^Session\b/i.test(authorization)
 
 /** Whether a header brings an access token, be it one that holds or not. */
 export const bringsAccessToken = (authorization: string | undefined): boolean =>

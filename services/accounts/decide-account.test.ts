@@ -5,7 +5,7 @@ import { PLAN_DAYS } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { planAt } from '../../projections/index.ts'
 import { type AccountFact, evolve, initialState } from './account-state.ts'
-import { type AccountCommand, decide } from './decide-account.ts'
+import { type AccountCommand, decide, requireRoomFor } from './decide-account.ts'
 
 const accountId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const NOW = Date.UTC(2026, 10, 21, 12)
@@ -375,5 +375,37 @@ describe('room for subscriptions', () => {
     const reopened = [opened(), ...five, erased, opened(1)]
     expect(given(...reopened).when(take(9, { generation: 1 }))).toEqual(made(taken(9)))
     expect(given(opened(), ...five, erased).when(free(2))).toEqual(made(freed(2)))
+  })
+})
+
+describe('a dearer plan', () => {
+  const pro = (to: number) => fold(opened(), planStarted('pro', to - MONTH, to))
+  const fold = (...facts: readonly AccountFact[]) =>
+    facts.reduce((before, fact) => evolve(before, fact, NOW - MONTH), initialState)
+  const codeOf = (work: () => void): string => {
+    try {
+      work()
+      return 'none'
+    } catch (error) {
+      return error instanceof ServiceError ? error.code : String(error)
+    }
+  }
+
+  test.each([
+    ['ends in a moment', 'plan_conflict', NOW + 1],
+    ['ends at this instant', 'none', NOW],
+  ])('that %s: buying a cheaper one answers %s', (_when, code, to) => {
+    expect(codeOf(() => requireRoomFor(accountId, 'starter', pro(to), NOW))).toBe(code)
+  })
+
+  test('that ends at this instant is not ended once more by a cheaper one', () => {
+    const given = {
+      kind: 'StartPlan',
+      tier: 'starter',
+      source: 'operator',
+      reference: null,
+      now: NOW,
+    } as const
+    expect(decide(accountId, given, pro(NOW)).facts.map(({ type }) => type)).toEqual(['PlanStarted'])
   })
 })

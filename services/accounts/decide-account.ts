@@ -6,6 +6,7 @@ import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
+import type { Session } from './sessions/decide-sessions.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -14,6 +15,16 @@ export interface NewKey {
   readonly hint: string
   readonly label: KeyLabel
 }
+
+/** What a sign-in code is given for. */
+export type Granted =
+  | {
+      readonly key: NewKey
+      /** A key to revoke in the same append, for an account that has as many as it may have. */
+      readonly revoke: string | undefined
+    }
+  /** A session of the console, over those that there are. */
+  | { readonly begin: (sessions: readonly Session[]) => readonly AccountFact[] }
 
 /** What can be asked of an account. Times are Unix milliseconds. */
 export type AccountCommand =
@@ -24,7 +35,7 @@ export type AccountCommand =
       readonly codeCharacters: number
       readonly now: number
     }
-  | {
+  | ({
       readonly kind: 'ConfirmSignIn'
       /** The request whose code it is; any that is open where it is undefined. */
       readonly requestId: string | undefined
@@ -32,11 +43,8 @@ export type AccountCommand =
       readonly isCode: (requestId: string, codeHash: string) => boolean
       /** The address, sealed, for an account that is not open. */
       readonly sealedEmail: string
-      readonly key: NewKey
-      /** A key to revoke in the same breath, for who has as many as there may be. */
-      readonly revoke: string | undefined
       readonly now: number
-    }
+    } & Granted)
   | { readonly kind: 'Open'; readonly sealedEmail: string | null }
   | { readonly kind: 'IssueKey'; readonly key: NewKey }
   | { readonly kind: 'RevokeKey'; readonly keyId: string; readonly reason: string }
@@ -151,16 +159,26 @@ function confirmSignIn(
   const proven = provenSignIn(state, command)
   if (proven === undefined) return { facts: [], refusal: new ServiceError('sign_in_refused') }
   const { requestId } = proven
-  const made = command.revoke === undefined ? [] : [revoked(accountId, command.revoke, 'at sign-in', state)]
-  if (made.length === 0) requireRoom(state)
+  const begun = 'begin' in command ? command.begin(state.sessions) : issuedAtSignIn(accountId, command, state)
   return {
     facts: [
       ...opening(accountId, command.sealedEmail, state),
       { type: 'SignInConfirmed', data: { accountId, requestId } },
-      ...made,
-      issued(accountId, command.key),
+      ...begun,
     ],
   }
+}
+
+function issuedAtSignIn(
+  accountId: string,
+  { key, revoke }: { readonly key: NewKey; readonly revoke: string | undefined },
+  state: AccountState,
+): AccountFact[] {
+  if (revoke !== undefined) {
+    return [revoked(accountId, revoke, 'at sign-in', state), issued(accountId, key)]
+  }
+  requireRoom(state)
+  return [issued(accountId, key)]
 }
 
 const opening = (accountId: string, sealedEmail: string | null, state: AccountState): AccountFact[] =>

@@ -7,7 +7,7 @@ import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { createSharedLook } from '../platform/async/shared-look.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
-import type { AccountIndex, KeyPlace } from './account-index.ts'
+import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
@@ -17,8 +17,10 @@ export type Identity =
   | {
       readonly outcome: 'OK'
       readonly accountId: string
-      /** Of the key; of the program, where an access token was sent. */
+      /** Of the key; of the program, where an access token was sent; of the session, where the console asks for one. */
       readonly keyId: string
+      /** When the use of a session was last recorded, Unix milliseconds; undefined for all that is none. */
+      readonly sessionSeenAt?: number | undefined
       /** What an access token lets its program do; undefined for a key, which may do all. */
       readonly scopes?: readonly Scope[] | undefined
       readonly tier: Tier
@@ -66,13 +68,14 @@ interface Remembered {
 interface Sought {
   /** Of the key, or of the token. */
   readonly hash: string
-  readonly placeIn: (source: AccountIndex) => KeyPlace | undefined
+  readonly placeIn: (source: AccountIndex) => KeyPlace | SessionPlace | undefined
   readonly scopes?: readonly Scope[]
   /** Unix milliseconds. */
   readonly expiresAt?: number
 }
 
 const soughtByKey = (hash: string): Sought => ({ hash, placeIn: (source) => source.keyOf(hash) })
+const soughtBySession = (hash: string): Sought => ({ hash, placeIn: (source) => source.sessionOf(hash) })
 
 const LOOK_EVERY_MS = 2
 
@@ -123,10 +126,14 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     if (place === undefined || row === undefined) return undefined
     const at = now()
     const { accountId, keyId } = place
+    const session = 'seenAt' in place ? place : undefined
+    const endsAt = session?.endsAt ?? expiresAt
+    if (endsAt <= at) return undefined
     const { tier, window } = entitlementOf(row.plans, at)
-    const identity = { outcome: 'OK', accountId, keyId, tier, window, ...(scopes && { scopes }) } as const
+    const sessionSeenAt = session?.seenAt
+    const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, sessionSeenAt } as const
     const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
-    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, expiresAt) })
+    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, endsAt) })
     return identity
   }
 
@@ -179,10 +186,15 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       if (credential.kind === 'absent') return { outcome: 'ABSENT' }
       if (credential.kind === 'malformed') return { outcome: 'MALFORMED' }
       if (credential.kind === 'damaged') return { outcome: 'UNKNOWN' }
-      const hash = credential.kind === 'key' ? credential.hash : hashOf(credential.text)
+      const hash = credential.kind === 'token' ? hashOf(credential.text) : credential.hash
       const known = memory.get(hash)
       if (known !== undefined && now() < known.until) return known.identity
-      const sought = credential.kind === 'key' ? soughtByKey(hash) : soughtByToken(hash, credential.text)
+      const sought =
+        credential.kind === 'token'
+          ? soughtByToken(hash, credential.text)
+          : credential.kind === 'session'
+            ? soughtBySession(hash)
+            : soughtByKey(hash)
       if (sought === undefined) return { outcome: 'UNKNOWN' }
       try {
         return await find(sought)

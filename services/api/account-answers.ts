@@ -1,15 +1,32 @@
-import type { AccountAnswer, KeyAnswerRow, SignInAnswer } from '../../contracts/account-answers.ts'
+import type {
+  AccountAnswer,
+  KeyAnswerRow,
+  SessionsAnswer,
+  SignInAnswer,
+} from '../../contracts/account-answers.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { QuotaBlock } from '../../contracts/service-block.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
-import type { AccountView, IssuedKey, OpenedKey } from '../accounts/index.ts'
+import type { AccountView, IssuedKey, OpenedKey, SessionView } from '../accounts/index.ts'
 
 export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): KeyAnswerRow => ({
   key_id: keyId,
   hint,
   label,
   created_at: isoTime(issuedAt),
+})
+
+/** @param ownId of the session that asks, where one does */
+export const toSessionRow = (
+  { sessionId, begunAt, seenAt, endsAt }: SessionView,
+  ownId: string,
+): SessionsAnswer['sessions'][number] => ({
+  session_id: sessionId,
+  begun_at: isoTime(begunAt),
+  seen_at: isoTime(seenAt),
+  ends_at: isoTime(endsAt),
+  is_own: sessionId === ownId,
 })
 
 /** A key in the answer that shows it. */

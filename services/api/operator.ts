@@ -16,8 +16,8 @@ export const isByHealthDoor = ({ raw }: FastifyRequest): boolean => healthConnec
 /** Whether a request came in by the owner's door, which no limits stand at. */
 export const isByOwnersDoor = ({ raw }: FastifyRequest): boolean => ownerConnections.has(raw.socket)
 
-/** What a customer sends everywhere; here it is not meant for us, and nothing is wrong with it. */
-const CUSTOMERS_KEY = /^Bearer +sk_live_/i
+/** A customer's key, or a session on a page: neither means the operator, and nothing is wrong with it. */
+const CUSTOMERS_KEY = /^(?:Bearer +sk_live_|Session )/i
 
 /**
  * Whether a request comes from the operator: by the owner's door, or with the operator's token. A customer's key says

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -8,7 +9,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { bringsAccessToken } from '../accounts/index.ts'
+import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
 import type { Tracing } from '../platform/tracing/tracing.ts'
 import { createCauseLog } from './cause-log.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
@@ -29,7 +30,7 @@ import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import { errorPage } from './pages/error-page.ts'
 import type { PageFrame } from './pages/layout.ts'
-import { createOwnClient } from './pages/own-client.ts'
+import { createOwnClient, isOwnRequest } from './pages/own-client.ts'
 import { sendPage } from './pages/send-page.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
@@ -165,6 +166,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     publicUrl: options.publicUrl?.() ?? '',
   })
   const closing = new AbortController()
+  const ownProof = randomBytes(32).toString('base64url')
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   const logCause = createCauseLog(options.log, () => performance.now())
@@ -183,6 +185,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     }
     if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
       throw new ServiceError('token_elsewhere')
+    }
+    if (bringsSession(request.headers.authorization) && !isOwnRequest(request, ownProof)) {
+      throw new ServiceError('session_elsewhere')
     }
     done()
   })
@@ -268,7 +273,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
   await app.register(pages, {
     addressOf,
-    client: createOwnClient(app, addressOf),
+    client: createOwnClient(app, addressOf, ownProof),
     frame,
     now: Date.now,
     operatorToken: options.operatorToken,

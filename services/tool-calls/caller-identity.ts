@@ -1,4 +1,5 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
 import type { Identity } from '../accounts/index.ts'
 
 /** A caller whose key applies, or who sent none. */
@@ -35,4 +36,18 @@ export function requireKey(identity: Identity): Extract<Identity, { outcome: 'OK
         ? 'This needs an API key: send `Authorization: Bearer <key>`.'
         : 'What was sent as `Authorization` is not an API key.',
   })
+}
+
+/**
+ * Whose account a request is for, and on whose behalf what it does is done.
+ *
+ * @throws ServiceError those of {@link requireKey}
+ */
+export function callerAs(
+  identity: Identity,
+  correlationId: string,
+): { readonly accountId: string; readonly keyId: string; readonly origin: Origin } {
+  const { accountId, keyId, sessionSeenAt } = requireKey(identity)
+  const actor = sessionSeenAt === undefined ? `key ${keyId}` : `session ${keyId}`
+  return { accountId, keyId, origin: { correlationId, actor } }
 }

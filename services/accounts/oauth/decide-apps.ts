@@ -8,6 +8,7 @@ import {
   ownRules,
   requireOpen,
 } from '../decide-account.ts'
+import { decideSessions, isSessionCommand, type SessionCommand } from '../sessions/decide-sessions.ts'
 import { type AppFact, type Apps, evolveApps, type Grant, isAppFact, liveGrants } from './app-state.ts'
 
 /** What can be asked about the programs of an account. Times are Unix milliseconds. */
@@ -76,11 +77,15 @@ const COMMANDS: Readonly<Record<AppCommand['kind'], true>> = {
 const isAppCommand = (command: { readonly kind: string }): command is AppCommand =>
   Object.hasOwn(COMMANDS, command.kind)
 
-/** Of an account and of the programs that act for it. */
-export const rulesWithApps: AccountRules<AccountCommand | AppCommand> = {
+/** Of an account, of its sessions, and of the programs that act for it. */
+export const rulesWithApps: AccountRules<AccountCommand | SessionCommand | AppCommand> = {
   evolve: (state, fact, at) =>
     isAppFact(fact) ? { ...state, apps: evolveApps(state.apps, fact, at) } : ownRules.evolve(state, fact, at),
   decide(accountId, command, state) {
+    if (isSessionCommand(command)) {
+      requireOpen(accountId, state)
+      return { facts: decideSessions(accountId, command, state.sessions) }
+    }
     if (!isAppCommand(command)) return ownRules.decide(accountId, command, state)
     // Of an account that is erased nothing holds, and a token of it tells nobody that it was there.
     if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
@@ -99,11 +104,18 @@ function decideApps(accountId: string, command: AppCommand, apps: Apps): Decisio
   switch (command.kind) {
     case 'AuthorizeApp': {
       const { kind: _, now, ...said } = command
-      requireRoom(liveGrants(apps.grants, now).length, LIMITS.appsPerAccount, 'programs act for it')
+      const live = liveGrants(apps.grants, now)
+      const isFull = live.length >= LIMITS.appsPerAccount
+      // A program that keeps no tokens asks anew each time; it must not shut all others out.
+      const former = isFull ? live.find(({ clientHash }) => clientHash === said.clientHash) : undefined
+      if (former === undefined) requireRoom(live.length, LIMITS.appsPerAccount, 'programs act for it')
       const codeExpiresAt = now + LIMITS.oauthCodeMs
       const data = { ...said, scopes: [...said.scopes], accountId, codeExpiresAt }
       const silent = apps.grants.filter((one) => one.refreshHash !== null && one.expiresAt <= now)
-      const endings = silent.map(({ grantId }) => ended(accountId, grantId, 'it was silent for long'))
+      const endings = [
+        ...silent.map(({ grantId }) => ended(accountId, grantId, 'it was silent for long')),
+        ...(former === undefined ? [] : [ended(accountId, former.grantId, GAVE_WAY)]),
+      ]
       return { facts: [...endings, { type: 'AppAuthorized', data }] }
     }
     case 'ExchangeCode':
@@ -130,6 +142,8 @@ function decideApps(accountId: string, command: AppCommand, apps: Apps): Decisio
     }
   }
 }
+
+const GAVE_WAY = 'it gave way to a newer sign-in of the same program'
 
 function exchange(
   accountId: string,

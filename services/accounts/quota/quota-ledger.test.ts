@@ -237,3 +237,29 @@ test('of many payers the longest unused are forgotten, and read again when they 
   for (const payer of payers) await ledger.debit(payer, aDebit('a'), NOON)
   expect((await ledger.debit({ ...PAYER, id: 'payer-0' }, aDebit('b'), NOON)).balance.used).toBe(2)
 })
+
+test('a payer whose debit is under way is not forgotten for many others: no other is decided beside it', async () => {
+  const held = Promise.withResolvers<void>()
+  let [underWay, most] = [0, 0]
+  const store: EventStore = {
+    ...world.store,
+    async append(...append) {
+      if (!append[0].includes(PAYER.id)) return world.store.append(...append)
+      most = Math.max(most, ++underWay)
+      await held.promise
+      underWay -= 1
+      return world.store.append(...append)
+    },
+  }
+  const ledger = world.ledger({ store })
+  const first = ledger.debit(PAYER, aDebit('a'), NOON)
+  for (let n = 0; n < LIMITS.payersKept + 10; n++) {
+    await ledger.balance({ ...PAYER, id: `payer-${n}` })
+  }
+  const more = ['b', 'c'].map((answer) => ledger.debit(PAYER, aDebit(answer), NOON))
+  // They would begin their appends at once, were there another queue for them.
+  await ledger.balance({ ...PAYER, id: 'one more' })
+  held.resolve()
+  expect((await Promise.all([first, ...more])).map(({ balance }) => balance.used)).toEqual([1, 2, 3])
+  expect(most).toBe(1)
+})

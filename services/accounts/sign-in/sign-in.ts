@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Subject } from '../../../contracts/owner-accounts.ts'
 import type { Tier } from '../../../contracts/plans.ts'
 import {
   type AccountDeps,
@@ -10,9 +11,11 @@ import {
   namingKeys,
   recordOf,
 } from '../account-deps.ts'
-import { provenSignIn } from '../decide-account.ts'
+import { createSessionSecret, hashOf } from '../credentials.ts'
+import { type Granted, provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
+import { beginSession } from '../sessions/decide-sessions.ts'
 import { createMailLimits, type MailLimitsOptions } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
 import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
@@ -37,15 +40,29 @@ export interface SignIn {
    *   good), `not_found` for another key than one of the account, `invalid_request`, and those of the store
    */
   confirmSignIn(
-    given: {
-      readonly email: string
-      readonly code: string
-      readonly signInId?: string | undefined
-      readonly label: string
-      readonly revoke?: string | undefined
-    },
+    given: GivenCode & { readonly label: string; readonly revoke?: string | undefined },
     origin: Origin,
   ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
+  /**
+   * Opens the account of an address, where it is not open, and begins a session of the console. There is always room
+   * for one: the oldest gives way.
+   *
+   * @throws ServiceError `sign_in_refused`, `invalid_request`, `rate_limited`, and those of the store
+   */
+  beginSession(given: GivenCode, origin: Origin): Promise<BegunSession>
+}
+
+interface GivenCode {
+  readonly email: string
+  readonly code: string
+  readonly signInId?: string | undefined
+}
+
+/** A session, the one time that its secret is told. */
+export interface BegunSession {
+  readonly secret: string
+  readonly sessionId: string
+  readonly accountId: string
 }
 
 export interface SignInOptions extends AccountDeps {
@@ -57,7 +74,7 @@ export interface SignInOptions extends AccountDeps {
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
-  const { log, subjectKeys, identifier, idOf, newId, random, now, codeSecret, postOffice } = options
+  const { log, idOf, newId, random, now, codeSecret, postOffice } = options
   const limits = createMailLimits(options.mailLimits)
 
   return {
@@ -80,31 +97,57 @@ export function createSignIn(options: SignInOptions): SignIn {
       return requestId
     },
 
-    async confirmSignIn({ email: text, code: typed, signInId: requestId, label, revoke }, origin) {
-      const email = normaliseEmail(text)
-      const code = readCode(typed)
-      if (code === undefined) throw codeError()
-      const accountId = accountIdOf(idOf, email)
-      const isCode = (id: string, hash: string): boolean => isSignInCode(codeSecret, id, code, hash)
+    async confirmSignIn({ label, revoke, ...given }, origin) {
+      const accountId = accountIdOf(idOf, normaliseEmail(given.email))
       const issued = makeKey(options, label)
-      const confirm = (): Promise<unknown> =>
-        log.execute(accountId, origin, async (state) => {
-          const given = { requestId, isCode, now: now() }
-          // Nothing is made for who does not have the code.
-          const isProven = provenSignIn(state, given) !== undefined
-          const subject = { accountId, generation: state.generation }
-          const sealedEmail =
-            isProven && !state.isOpen ? await subjectKeys.sealEmail(subject, email, origin) : ''
+      const confirm = (): Promise<string> =>
+        confirmCode(options, given, origin, async (subject, isProven) => {
+          // Nothing is sealed for a wrong code.
           const named = isProven ? issued : { ...issued, label: '' }
-          const key = await recordOf(options, subject, named, origin)
-          return [{ kind: 'ConfirmSignIn', ...given, sealedEmail, key, revoke }]
+          return { key: await recordOf(options, subject, named, origin), revoke }
         })
       await namingKeys(options, accountId, confirm)
-      await identifier.settled()
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
     },
+
+    async beginSession(given, origin) {
+      const [secret, sessionId] = [createSessionSecret(random), newId()]
+      const session = { sessionId, secretHash: hashOf(secret) }
+      const accountId = await confirmCode(options, given, origin, (subject) => ({
+        begin: (sessions) => beginSession(subject.accountId, session, sessions, now()),
+      }))
+      return { secret, sessionId, accountId }
+    },
   }
+}
+
+/**
+ * Uses a code up, together with what it is given for.
+ *
+ * @returns the id of the account, which is open when it resolves
+ */
+async function confirmCode(
+  options: SignInOptions,
+  { email: text, code: typed, signInId: requestId }: GivenCode,
+  origin: Origin,
+  granted: (subject: Subject, isProven: boolean) => Promise<Granted> | Granted,
+): Promise<string> {
+  const { log, subjectKeys, identifier, idOf, now, codeSecret } = options
+  const email = normaliseEmail(text)
+  const code = readCode(typed)
+  if (code === undefined) throw codeError()
+  const accountId = accountIdOf(idOf, email)
+  const isCode = (id: string, hash: string): boolean => isSignInCode(codeSecret, id, code, hash)
+  await log.execute(accountId, origin, async (state) => {
+    const given = { requestId, isCode, now: now() }
+    const isProven = provenSignIn(state, given) !== undefined
+    const subject = { accountId, generation: state.generation }
+    const sealedEmail = isProven && !state.isOpen ? await subjectKeys.sealEmail(subject, email, origin) : ''
+    return [{ kind: 'ConfirmSignIn', ...given, sealedEmail, ...(await granted(subject, isProven)) }]
+  })
+  await identifier.settled()
+  return accountId
 }
 
 function codeError(): ServiceError {

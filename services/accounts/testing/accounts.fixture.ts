@@ -97,6 +97,15 @@ export function aWorld(): World {
   return world
 }
 
+/** What every process of a world has in common. */
+export const partsOf = (world: World) => ({
+  newId: () => uuidV7(world.now, randomBytes(10)),
+  random: randomBytes,
+  deriveSecret: (purpose: string) => createHmac('sha256', SECRET).update(purpose).digest(),
+  now: () => world.now,
+  sleep: shortSleep,
+})
+
 function startProcess(world: World, change: Partial<AccountsOptions>): Process {
   const store = change.store ?? world.store()
   const projector = startProjector({
@@ -108,10 +117,8 @@ function startProcess(world: World, change: Partial<AccountsOptions>): Process {
   const accounts = createAccounts({
     store,
     index: createAccountIndex(projector),
+    ...partsOf(world),
     idOf: createFactIds(SECRET),
-    newId: () => uuidV7(world.now, randomBytes(10)),
-    random: randomBytes,
-    deriveSecret: (purpose) => createHmac('sha256', SECRET).update(purpose).digest(),
     mailer: {
       send: async (mail) => void world.mails.push(mail),
       close: async () => undefined,
@@ -119,8 +126,6 @@ function startProcess(world: World, change: Partial<AccountsOptions>): Process {
     cache: world.cache,
     onSignInMail: (outcome) => void world.outcomes.push(outcome),
     publicUrl: () => 'https://signals.example.com',
-    now: () => world.now,
-    sleep: shortSleep,
     report: (event, details) => void world.reports.push(`${event} ${JSON.stringify(details)}`),
     ...change,
   })

@@ -14,7 +14,7 @@ import {
   subscriptionAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { requireKey } from '../../tool-calls/index.ts'
+import { callerAs } from '../../tool-calls/index.ts'
 import type { SubscriptionView } from '../../webhooks/index.ts'
 import { attemptsQuery } from '../routes/webhook-deliveries.ts'
 import {
@@ -232,8 +232,7 @@ export const webhookTools = (service: WebhookService): FreeTools =>
   new Map(
     Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
       const run: FreeTool['run'] = async ({ request, authorization, idempotencyKey, requestId }, gone) => {
-        const { accountId, keyId } = requireKey(await service.identify(authorization))
-        const origin = { correlationId: requestId, actor: `key ${keyId}` }
+        const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
         const asked = toolArguments(name, tool.request, request)
         const owner = { accountId, origin, idempotencyKey, gone: gone() }
         return { body: await tool.act(service, owner, asked), isReplay: false }

@@ -41,6 +41,37 @@ export const accountOperations: Operations = {
     errors: ['invalid_request', 'sign_in_refused', 'too_many_keys', 'store_unavailable'],
     bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
   },
+  'POST /api/sign-in/session': {
+    tag: 'account',
+    key: 'none',
+    id: 'beginSession',
+    summary: 'Give the code, and begin a session of the console',
+    description:
+      'What the account page asks for a browser. The secret is for its cookie; as an API key it is refused. It is told once, in this answer.',
+    errors: ['invalid_request', 'sign_in_refused', 'rate_limited', 'store_unavailable'],
+    bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
+  },
+  'GET /api/sessions': {
+    ...own,
+    id: 'sessions',
+    summary: 'Browsers that are signed in to the account',
+    errors: [...KEY_ERRORS, 'session_elsewhere', 'account_unknown'],
+  },
+  'DELETE /api/sessions': {
+    ...own,
+    id: 'endOtherSessions',
+    summary: 'End all sessions; where a session asks, all others',
+    errors: [...KEY_ERRORS, 'session_elsewhere', 'account_unknown'],
+    answers: { 204: { description: 'They apply no more', content: {} } },
+  },
+  'DELETE /api/sessions/:id': {
+    ...own,
+    id: 'endSession',
+    summary: 'End a session',
+    errors: [...KEY_ERRORS, 'session_elsewhere', 'invalid_request', 'not_found', 'account_unknown'],
+    answers: { 204: { description: 'It applies no more', content: {} } },
+    parameters: { id: 'The `session_id` of a row of `GET /api/sessions`' },
+  },
   'GET /api/account': { ...own, id: 'account', summary: 'The account of the key', errors: KEY_ERRORS },
   'DELETE /api/account': {
     ...own,

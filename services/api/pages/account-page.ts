@@ -1,4 +1,4 @@
-import type { AccountAnswer } from '../../../contracts/account-answers.ts'
+import type { AccountAnswer, SessionsAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppRow, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
@@ -61,8 +61,7 @@ export interface AccountLook {
   readonly usage: UsageAnswer
   /** Undefined where nothing is sold. */
   readonly payments: OwnPaymentsAnswer | undefined
-  /** The key of this session, which signing out ends. */
-  readonly hint: string
+  readonly sessions: SessionsAnswer['sessions']
   readonly issued?: { readonly key: string; readonly label: string } | undefined
   readonly apps: readonly AppRow[]
   /** A client for a machine that was made just now. */
@@ -73,7 +72,7 @@ export interface AccountLook {
   readonly paid: string | undefined
 }
 
-/** The account: plan, keys, usage, payments, and how to leave. */
+/** The account: plan, keys, sessions, usage, payments, and how to leave. */
 export function accountPage(look: AccountLook): Page {
   const { account, usage, issued, state, after } = look
   const { quota } = account
@@ -106,11 +105,12 @@ ${tiles([
 ])}
 ${planPart(look)}
 ${keysPart(look)}
+${sessionsPart(look)}
 ${appsPart(look)}
 ${usagePart(usage, after)}
 ${paymentsPart(look)}
 <h2 id="erase">Erase</h2>
-<p>Keys end, webhooks are removed, and the address is forgotten. Nobody can undo it. What was called stays in the log, of nobody.</p>
+<p>Keys and sessions end, webhooks are removed, and the address is forgotten. Nobody can undo it. What was called stays in the log, of nobody.</p>
 <form method="post" action="/account/erase" class="stack">
 ${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxLength: 16, isCode: true })}
 <div><button type="submit" class="bad">Erase this account</button></div>
@@ -125,26 +125,48 @@ function planPart({ account, payments }: AccountLook): Html {
 ${rows.length > 0 && table('Plans that begin later', ['Plan', 'From', 'To'], rows)}`
 }
 
-function keysPart({ account, hint, state }: AccountLook): Html {
+function keysPart({ account, state }: AccountLook): Html {
   const rows = account.keys.map(({ key_id: id, hint: shown, label, created_at }) => [
     html`<code>${shown}</code>`,
     label,
     time(created_at),
-    shown === hint
-      ? tag('this session')
-      : action('/account/keys/revoke', 'Revoke', {
-          tone: 'bad',
-          fields: { id },
-          question: `Revoke the key ${shown}? Programs that use it are refused from then on.`,
-          label: `Revoke the key ${shown}`,
-        }),
+    action('/account/keys/revoke', 'Revoke', {
+      tone: 'bad',
+      fields: { id },
+      question: `Revoke the key ${shown}? Programs that use it are refused from then on.`,
+      label: `Revoke the key ${shown}`,
+    }),
   ])
   return html`<h2 id="keys">Keys</h2>
-${table(`${account.keys.length} of at most ${LIMITS.keysPerAccount}; a browser session is a key too`, ['Key', 'Name', 'Made', 'Revoke'], rows)}
+${rows.length === 0 ? html`<p>None yet. Programs that call need one.</p>` : table(`${rows.length} of at most ${LIMITS.keysPerAccount}`, ['Key', 'Name', 'Made', 'Revoke'], rows)}
 <form method="post" action="/account/keys" class="row">
 ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabelCharacters })}
 <button type="submit">Make a key</button>
 </form>`
+}
+
+function sessionsPart({ sessions }: AccountLook): Html {
+  const rows = sessions.map(({ session_id: id, begun_at, seen_at, ends_at, is_own: isOwn }) => [
+    html`${time(begun_at)}${isOwn && html` ${tag('this one')}`}`,
+    time(seen_at, 'day'),
+    time(ends_at),
+    isOwn
+      ? action('/account/sign-out', 'Sign out', { label: 'Sign out of this session' })
+      : action('/account/sessions/end', 'End', {
+          tone: 'bad',
+          fields: { id },
+          label: `End the session of ${begun_at.slice(0, 16).replace('T', ' ')}`,
+        }),
+  ])
+  return html`<h2 id="sessions">Sessions</h2>
+${table(`Browsers that are signed in: ${rows.length} of at most ${LIMITS.sessionsPerAccount}; the oldest gives way`, ['Signed in', 'Last used', 'Ends by itself', 'End'], rows)}
+${
+  sessions.length > 1 &&
+  action('/account/sessions/end', 'End all others', {
+    tone: 'bad',
+    question: 'End all sessions but this one?',
+  })
+}`
 }
 
 function appsPart({ apps, machine, state }: AccountLook): Html {

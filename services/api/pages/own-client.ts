@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { sessionKey } from './session.ts'
+import { sessionOf } from './session.ts'
 
 /** What the HTTP interface refused, as it said it. */
 export interface Refusal {
@@ -22,9 +22,16 @@ export interface OwnRequest {
   readonly body?: JsonObject
 }
 
+/** Holds what only this process knows, so that nobody else asks as the console does. */
+const PROOF_HEADER = 'x-own-request'
+
+/** Whether a request was made by the console itself. */
+export const isOwnRequest = ({ headers }: Pick<FastifyRequest, 'headers'>, proof: string): boolean =>
+  headers[PROOF_HEADER] === proof
+
 /**
- * Asks the HTTP interface of this process on behalf of a visitor, with the key of the session: so a page can do what
- * any program can, is refused what any program is refused, and nothing is decided twice.
+ * Asks the HTTP interface of this process on behalf of a visitor, with the session: so a page can do what any program
+ * can, is refused what any program is refused, and nothing is decided twice.
  */
 export interface OwnClient {
   ask<Body>(request: FastifyRequest, asked: OwnRequest): Promise<OwnAnswer<Body>>
@@ -32,15 +39,17 @@ export interface OwnClient {
   must<Body>(request: FastifyRequest, asked: OwnRequest): Promise<Body>
 }
 
+/** @param proof unpredictable; the same that {@link isOwnRequest} is given */
 export function createOwnClient(
   app: FastifyInstance,
   addressOf: (request: FastifyRequest) => string,
+  proof: string,
 ): OwnClient {
   async function answerOf(
     request: FastifyRequest,
     { method = 'GET', path, body }: OwnRequest,
   ): Promise<OwnAnswer<unknown>> {
-    const key = sessionKey(request)
+    const authorization = sessionOf(request)
     const answer = await app.inject({
       method,
       url: path,
@@ -48,7 +57,7 @@ export function createOwnClient(
       headers: {
         host: request.headers.host ?? 'localhost',
         accept: 'application/json',
-        ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        ...(authorization !== undefined && { authorization, [PROOF_HEADER]: proof }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),

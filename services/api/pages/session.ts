@@ -1,16 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 
-/** A session is a key, in a cookie that scripts cannot read and only this host is sent. */
+/** The secret of a session lies in a cookie that scripts cannot read and only this host is sent. */
 const COOKIE = '__Host-session'
-const DAYS = 30
 
-/** What a browser session's key is called in the list of keys. */
-export const SESSION_LABEL = 'browser session'
-
-/** The key of the session that a request belongs to; undefined without one. */
-export function sessionKey({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
-  return cookieOf(headers.cookie, COOKIE)
+/** What the console asks with on behalf of the session of a request; undefined without one. */
+export function sessionOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+  const secret = cookieOf(headers.cookie, COOKIE)
+  return secret && `Session ${secret}`
 }
 
 export function cookieOf(header: string | undefined, name: string): string | undefined {
@@ -24,8 +22,8 @@ export function cookieOf(header: string | undefined, name: string): string | und
 const cookie = (name: string, value: string, seconds: number): string =>
   `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`
 
-export const beginSession = (reply: FastifyReply, key: string): FastifyReply =>
-  reply.header('set-cookie', cookie(COOKIE, key, DAYS * 86_400))
+export const beginSession = (reply: FastifyReply, secret: string): FastifyReply =>
+  reply.header('set-cookie', cookie(COOKIE, secret, LIMITS.sessionMs / 1_000))
 export const endSession = (reply: FastifyReply): FastifyReply =>
   reply.header('set-cookie', cookie(COOKIE, '', 0))
 

@@ -9,6 +9,9 @@ import { serverOptions } from '../testing/server-options.fixture.ts'
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const KEY_ID = '019abcde-7c00-7001-8000-00000000000a'
 const KEY = 'sk_live_abcd1234'
+const SECRET = 'ses_abcd1234'
+const SESSION_ID = '019abcde-7c00-7001-8000-0000000000d1'
+const OTHER_ID = '019abcde-7c00-7001-8000-0000000000d2'
 const HOSTILE = '"><script>alert(1)</script>'
 const QUOTA = { remaining: 3, limit: 200, used: 197, resets_at: '2026-12-01T00:00:00.000Z', daily: null }
 const view = (): AccountView => ({
@@ -19,7 +22,7 @@ const view = (): AccountView => ({
   plan: undefined,
   nextPlans: [],
   keys: [
-    { keyId: KEY_ID, hint: 'sk_live_abcd…', label: 'browser session', issuedAt: 0 },
+    { keyId: KEY_ID, hint: 'sk_live_abcd…', label: 'bot', issuedAt: 0 },
     { keyId: ACCOUNT, hint: 'sk_live_zzzz…', label: HOSTILE, issuedAt: 0 },
   ],
   payer: { id: ACCOUNT, tier: 'free', window: { id: '2026-11', from: 0, to: 1 } },
@@ -44,23 +47,28 @@ beforeEach(async () => {
     key: KEY,
     keyId: KEY_ID,
     hint: 'sk_live_abcd…',
-    label: 'browser session',
+    label: 'bot',
     accountId: ACCOUNT,
     tier: 'free' as const,
   }
   const accounts = {
     identify: async (authorization: string | undefined) =>
-      authorization === `Bearer ${KEY}`
+      authorization === `Session ${SECRET}`
         ? {
             outcome: 'OK',
             accountId: ACCOUNT,
-            keyId: KEY_ID,
+            keyId: SESSION_ID,
+            sessionSeenAt: 0,
             tier: 'free',
             window: { id: '2026-11', from: 0, to: 1 },
           }
         : { outcome: authorization === undefined ? 'ABSENT' : 'UNKNOWN' },
     requestSignIn: doing('requestSignIn', KEY_ID),
-    confirmSignIn: doing('confirmSignIn', issued),
+    beginSession: doing('beginSession', { secret: SECRET, sessionId: SESSION_ID, accountId: ACCOUNT }),
+    sessions: async () =>
+      [SESSION_ID, OTHER_ID].map((sessionId) => ({ sessionId, begunAt: 0, seenAt: 0, endsAt: 1 })),
+    endSession: doing('endSession', undefined),
+    endOtherSessions: doing('endOtherSessions', undefined),
     show: async () => view(),
     issueKey: doing('issueKey', issued),
     revokeKey: doing('revokeKey', undefined),
@@ -93,7 +101,7 @@ beforeEach(async () => {
 afterEach(() => app.close())
 
 const HOST = { host: 'signals.example.com', accept: 'text/html' }
-const cookie = `other=1; __Host-session=${KEY}`
+const cookie = `other=1; __Host-session=${SECRET}`
 const get = (url: string, headers = {}) => app.inject({ url, headers: { ...HOST, ...headers } })
 const post = (url: string, fields: Record<string, string>, headers: InjectOptions['headers'] = {}) =>
   app.inject({
@@ -123,11 +131,13 @@ test('a code begins a session that only this host is sent and no script reads', 
   })
   expect(confirmed.statusCode).toBe(303)
   expect(confirmed.headers['set-cookie']).toBe(
-    `__Host-session=${KEY}; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax`,
+    `__Host-session=${SECRET}; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax`,
   )
   const page = await get('/account', { cookie })
   expect(page.headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'same-origin' })
-  expect(page.body).toContain('this session')
+  expect(page.body).toContain('this one')
+  expect(page.body).toContain(`name="id" value="${OTHER_ID}"`)
+  expect(page.body).not.toContain(`name="id" value="${SESSION_ID}"`)
   expect(page.body).toContain('&quot;&gt;&lt;script&gt;')
   expect(page.body).not.toContain('<script>')
 })
@@ -143,8 +153,11 @@ test('a wrong code is refused at its form, with what was typed kept', async () =
   expect((await post('/account/sign-in', { email: 'a@b.c' })).body).toContain('Too many codes.')
 })
 
-test('a session whose key is gone ends, and says so', async () => {
-  const page = await get('/account', { cookie: '__Host-session=sk_live_gone' })
+test.each([
+  ['that has ended', 'ses_gone'],
+  ['of a former release, which was a key', 'sk_live_gone'],
+])('a session %s leads to a sign-in that says so', async (_name, secret) => {
+  const page = await get('/account', { cookie: `__Host-session=${secret}` })
   expect(page.body).toContain('Your session has ended')
   expect(page.headers['set-cookie']).toContain('Max-Age=0')
 })
@@ -159,6 +172,7 @@ test.each([
     '/account/erase',
     '/account/keys',
     '/account/keys/revoke',
+    '/account/sessions/end',
     '/account/sign-out',
     '/account/sign-in',
     '/account/confirm',
@@ -177,16 +191,38 @@ test.each([
   expect(done).toEqual([])
 })
 
-test('keys are made, shown once, and revoked; signing out revokes the session’s own', async () => {
+test('keys are made, shown once, and revoked; sessions are ended one by one and all at once, and by signing out', async () => {
   expect((await post('/account/keys', { label: 'bot' }, { cookie })).body).toContain(KEY)
   expect((await post('/account/keys/revoke', { id: ACCOUNT }, { cookie })).statusCode).toBe(303)
+  expect((await post('/account/sessions/end', { id: OTHER_ID }, { cookie })).statusCode).toBe(303)
+  expect((await post('/account/sessions/end', {}, { cookie })).statusCode).toBe(303)
   const out = await post('/account/sign-out', {}, { cookie })
   expect(out.headers['set-cookie']).toContain('Max-Age=0')
   expect(done.map(([name, , id]) => [name, id])).toEqual([
     ['issueKey', 'bot'],
     ['revokeKey', ACCOUNT],
-    ['revokeKey', KEY_ID],
+    ['endSession', OTHER_ID],
+    ['endOtherSessions', SESSION_ID],
+    ['endSession', SESSION_ID],
   ])
+})
+
+test('a session means nothing to programs, and a key nothing to pages', async () => {
+  const ask = (authorization: string) =>
+    app.inject({ url: '/api/account', headers: { accept: 'application/json', authorization } })
+  for (const spelling of [`Session ${SECRET}`, `session ${SECRET}`]) {
+    const refused = await ask(spelling)
+    expect([refused.statusCode, refused.json().code]).toEqual([401, 'session_elsewhere'])
+  }
+  expect((await ask(`Bearer ${SECRET}`)).statusCode).toBe(401)
+  const forged = { authorization: `Session ${SECRET}`, 'x-own-request': 'guessed' }
+  expect((await app.inject({ url: '/api/account', headers: forged })).statusCode).toBe(401)
+  expect((await app.inject({ url: '/api/account', headers: { cookie } })).statusCode).toBe(401)
+})
+
+test('signing out with a session that has ended already clears the cookie', async () => {
+  const out = await post('/account/sign-out', {}, { cookie: '__Host-session=ses_gone' })
+  expect([out.statusCode, out.headers['set-cookie']]).toEqual([303, expect.stringContaining('Max-Age=0')])
 })
 
 test('an account is erased only by the word', async () => {

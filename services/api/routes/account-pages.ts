@@ -1,18 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
+import type {
+  AccountAnswer,
+  BegunSessionAnswer,
+  SessionsAnswer,
+  SignInAnswer,
+} from '../../../contracts/account-answers.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
 import { type Refusal, refusedAs } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
-import { beginSession, endSession, requireOwnForm, SESSION_LABEL, sessionKey } from '../pages/session.ts'
+import { beginSession, endSession, requireOwnForm, sessionOf } from '../pages/session.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -29,11 +35,10 @@ export function ownForm(request: FastifyRequest, publicUrl: string): Form {
   return typeof request.body === 'object' && request.body !== null ? (request.body as Form) : {}
 }
 
-/** Lists show how a key begins, and that it goes on. */
-const isHintOf = (hint: string, key: string): boolean => key.startsWith(hint.replace(/…$/, ''))
-
 /** The refusals that mean that nobody is signed in any more. */
 export const isSessionOver = ({ code }: Refusal): boolean => ['unauthorized', 'key_unknown'].includes(code)
+
+const days = (milliseconds: number): number => milliseconds / DAY_MS
 
 /** Asks to sign in, and says why where there was a session. */
 export function sendSignIn(
@@ -42,10 +47,10 @@ export function sendSignIn(
   { frame }: Pick<PagesOptions, 'frame'>,
   state: FormState = EMPTY_FORM,
 ): FastifyReply {
-  const isOver = sessionKey(request) !== undefined
+  const isOver = sessionOf(request) !== undefined
   if (isOver) endSession(reply)
   const notice = isOver
-    ? 'Your session has ended: its key was revoked, or has been gone for long. Sign in again.'
+    ? `Your session has ended: you ended it, or it was ${days(LIMITS.sessionIdleMs)} days idle or ${days(LIMITS.sessionMs)} days old. Sign in again.`
     : undefined
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
 }
@@ -84,10 +89,11 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     } = {},
   ): Promise<FastifyReply> {
     const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
-    const [account, usage, apps, payments] = await Promise.all([
+    const [account, usage, apps, sessions, payments] = await Promise.all([
       client.ask<AccountAnswer>(request, { path: '/api/account' }),
       client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: ROWS }) }),
       client.ask<AppsAnswer>(request, { path: '/api/apps' }),
+      client.ask<SessionsAnswer>(request, { path: '/api/sessions' }),
       isSold
         ? client.ask<OwnPaymentsAnswer>(request, {
             path: address('/api/payments', { after: more.paid, limit: ROWS }),
@@ -100,7 +106,7 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     }
     if (!usage.isOk) throw refusedAs(usage.refusal)
     if (!apps.isOk) throw refusedAs(apps.refusal)
-    const key = sessionKey(request) ?? ''
+    if (!sessions.isOk) throw refusedAs(sessions.refusal)
     if (payments?.isOk === false) throw refusedAs(payments.refusal)
     const { state = EMPTY_FORM, issued, machine, after, paid } = more
     const look = {
@@ -109,7 +115,7 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       payments: payments?.body,
       apps: apps.body.apps,
       machine,
-      hint: account.body.keys.find(({ hint }) => isHintOf(hint, key))?.hint ?? '',
+      sessions: sessions.body.sessions,
       issued: issued && { key: issued.key, label: issued.label },
       state,
       after,
@@ -119,7 +125,7 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   }
 
   app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
-    if (sessionKey(request) !== undefined) return sendAccount(request, reply, request.query)
+    if (sessionOf(request) !== undefined) return sendAccount(request, reply, request.query)
     if (request.query.signed_in === undefined) return sendSignIn(request, reply, options)
     const notice =
       'You are signed in, but your browser did not keep the session: it keeps it over HTTPS, and at localhost, only.'
@@ -147,15 +153,10 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     const [email, code, signInId] = ['email', 'code', 'sign_in_id'].map((name) =>
       textOf(form, name).trim(),
     ) as [string, string, string]
-    const body: JsonObject = {
-      email,
-      code,
-      label: SESSION_LABEL,
-      ...(signInId !== '' && { sign_in_id: signInId }),
-    }
-    const confirmed = await client.ask<SignInAnswer>(request, {
+    const body: JsonObject = { email, code, ...(signInId !== '' && { sign_in_id: signInId }) }
+    const confirmed = await client.ask<BegunSessionAnswer>(request, {
       method: 'POST',
-      path: '/api/sign-in/confirm',
+      path: '/api/sign-in/session',
       body,
     })
     if (!confirmed.isOk) {
@@ -166,15 +167,21 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
         codePage({ typed: { code, return_to: returnPath(form) }, refusal, email, signInId }),
       )
     }
-    return beginSession(reply, confirmed.body.key).redirect(returnPath(form) ?? '/account?signed_in=1', 303)
+    return beginSession(reply, confirmed.body.session).redirect(
+      returnPath(form) ?? '/account?signed_in=1',
+      303,
+    )
   })
 
   app.post('/account/sign-out', async (request, reply) => {
     formOf(request)
-    const key = sessionKey(request) ?? ''
-    const account = await client.ask<AccountAnswer>(request, { path: '/api/account' })
-    const own = account.isOk ? account.body.keys.find(({ hint }) => isHintOf(hint, key)) : undefined
-    if (own !== undefined) await client.ask(request, { method: 'DELETE', path: `/api/keys/${own.key_id}` })
+    const list = await client.ask<SessionsAnswer>(request, { path: '/api/sessions' })
+    // One that has ended needs no end.
+    if (!list.isOk && !isSessionOver(list.refusal)) throw refusedAs(list.refusal)
+    const own = list.isOk ? list.body.sessions.find((one) => one.is_own) : undefined
+    if (own !== undefined) {
+      await client.must(request, { method: 'DELETE', path: `/api/sessions/${own.session_id}` })
+    }
     return endSession(reply).redirect('/', 303)
   })
 
@@ -193,6 +200,15 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     const id = textOf(formOf(request), 'id')
     const gone = await client.ask(request, { method: 'DELETE', path: `/api/keys/${encodeURIComponent(id)}` })
     if (gone.isOk) return reply.redirect('/account#keys', 303)
+    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
+  })
+
+  app.post('/account/sessions/end', async (request, reply) => {
+    // Without an id: all but this one.
+    const id = textOf(formOf(request), 'id')
+    const path = id === '' ? '/api/sessions' : `/api/sessions/${encodeURIComponent(id)}`
+    const gone = await client.ask(request, { method: 'DELETE', path })
+    if (gone.isOk) return reply.redirect('/account#sessions', 303)
     return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
   })
 

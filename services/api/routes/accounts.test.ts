@@ -29,6 +29,7 @@ const VIEW: AccountView = {
   })),
   payer: { id: ACCOUNT, tier: 'starter', window: { id: '2026-11', from: 0, to: 1 } },
 }
+const SESSION = { sessionId: KEY_ID, begunAt: 0, seenAt: 1, endsAt: 2 }
 const ISSUED = { key: 'sk_live_x', keyId: KEY_ID, hint: 'sk_live_x…', label: 'bot', accountId: ACCOUNT }
 
 let app: FastifyInstance
@@ -51,6 +52,10 @@ const accounts: Accounts = {
   identify: async () => identity,
   requestSignIn: record('requestSignIn', SIGN_IN),
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
+  beginSession: record('beginSession', { secret: 'ses_x', sessionId: KEY_ID, accountId: ACCOUNT }),
+  sessions: record('sessions', [SESSION]),
+  endSession: record('endSession', undefined),
+  endOtherSessions: record('endOtherSessions', undefined),
   show: record('show', VIEW),
   issueKey: record('issueKey', ISSUED),
   revokeKey: record('revokeKey', undefined),
@@ -168,9 +173,37 @@ describe('sign-in', () => {
       account_id: ACCOUNT,
       tier: 'free',
     })
-    const origin = { correlationId: expect.any(String), actor: 'sign-in' }
+    const origin = { correlationId: expect.any(String), actor: 'sign-in of a program' }
     expect(asked).toEqual([['confirmSignIn', { ...payload, signInId: undefined }, origin]])
     expect(attempts).toEqual(['try 2001:db8:1::/48'])
+  })
+
+  test('begins a session for the code, whose tries are counted as those for keys', async () => {
+    const payload = { email: 'ada@example.com', code: '7K2M9-QX4RT', sign_in_id: SIGN_IN }
+    const answer = await ask('POST', '/api/sign-in/session', payload)
+    expect(answer.json()).toEqual({ session: 'ses_x', session_id: KEY_ID, account_id: ACCOUNT })
+    expect(attempts).toEqual(['try 2001:db8:1::/48'])
+  })
+
+  test('lists sessions, ends one, and ends all others', async () => {
+    expect((await ask('GET', '/api/sessions')).json()).toEqual({
+      sessions: [
+        {
+          session_id: KEY_ID,
+          begun_at: '1970-01-01T00:00:00.000Z',
+          seen_at: '1970-01-01T00:00:00.001Z',
+          ends_at: '1970-01-01T00:00:00.002Z',
+          is_own: true,
+        },
+      ],
+    })
+    expect((await ask('DELETE', `/api/sessions/${KEY_ID}`)).statusCode).toBe(204)
+    expect((await ask('DELETE', '/api/sessions')).statusCode).toBe(204)
+    expect(asked.map(([name, ...given]) => [name, ...given.slice(0, 2)])).toEqual([
+      ['sessions', ACCOUNT],
+      ['endSession', ACCOUNT, KEY_ID],
+      ['endOtherSessions', ACCOUNT, KEY_ID],
+    ])
   })
 
   test.each([

@@ -3,17 +3,19 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import {
   accountAnswerSchema,
+  begunSessionAnswerSchema,
   codeSentAnswerSchema,
   issuedKeyAnswerSchema,
   keysAnswerSchema,
+  sessionsAnswerSchema,
   signInAnswerSchema,
 } from '../../../contracts/account-answers.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
-import { requireKey } from '../../tool-calls/index.ts'
-import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
+import { callerAs } from '../../tool-calls/index.ts'
+import { toAccountAnswer, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
 import { addressSite } from '../client-address.ts'
 
 export interface AccountRoutesOptions {
@@ -42,7 +44,7 @@ export const labelSchema = z
 const email = z.string().max(LIMITS.emailCharacters).describe('An e-mail address')
 const code = z.string().max(64)
 
-const confirmSchema = z.strictObject({
+const codeSchema = z.strictObject({
   email,
   code: code.describe('The code of the mail, in either case; where there are several mails, any of them'),
   sign_in_id: z
@@ -50,6 +52,9 @@ const confirmSchema = z.strictObject({
     .toLowerCase()
     .optional()
     .describe('The `sign_in_id` of the answer; with it only the code of that request is taken'),
+})
+
+const confirmSchema = codeSchema.extend({
   label: labelSchema.default('sign-in').describe('What to call the key'),
   revoke: z
     .uuid()
@@ -58,7 +63,8 @@ const confirmSchema = z.strictObject({
     .describe('Id of a key to revoke, where the account has as many as it may have'),
 })
 
-const keyParams = z.strictObject({ id: z.uuid().toLowerCase() })
+/** Of a key, or of a session. */
+const idParams = z.strictObject({ id: z.uuid().toLowerCase() })
 const keysQuery = z.strictObject({
   after: z.uuid().toLowerCase().optional().describe('Keys behind this one: the `next` of the answer before'),
   limit: z.coerce
@@ -77,8 +83,8 @@ const CODE_SENT = {
 }
 
 /**
- * Sign-in by e-mail: `POST /api/sign-in`, `POST /api/sign-in/confirm`; and the account of a key: `/api/account`,
- * `/api/keys`. Nothing tells whether an address has an account, and no key is shown twice.
+ * Sign-in by e-mail: `POST /api/sign-in`, then `/confirm` for a key or `/session` for a browser; and the account of a
+ * key: `/api/account`, `/api/keys`, `/api/sessions`. Nothing tells whether an address has an account, and no key is shown twice.
  *
  * @example curl -H 'Content-Type: application/json' -d '{"email":"you@example.com"}' …/api/sign-in
  */
@@ -91,11 +97,8 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     reply.header('cache-control', 'no-store')
   })
 
-  /** Whose key came with a request, and on whose behalf what it does is done. */
-  const callerOf = async ({ headers, id }: FastifyRequest) => {
-    const { accountId, keyId } = requireKey(await accounts.identify(headers.authorization))
-    return { accountId, origin: { correlationId: id, actor: `key ${keyId}` } }
-  }
+  const callerOf = async ({ headers, id }: FastifyRequest) =>
+    callerAs(await accounts.identify(headers.authorization), id)
   const takeAttempt = async (limiter: AttemptLimiter, request: FastifyRequest, reply: FastifyReply) => {
     try {
       await limiter.take(addressSite(options.addressOf(request)))
@@ -120,14 +123,42 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
   const confirm = { body: confirmSchema, response: { 200: signInAnswerSchema } }
   app.post('/api/sign-in/confirm', { schema: confirm }, async (request, reply) => {
     await takeAttempt(signInTries, request, reply)
-    const origin = { correlationId: request.id, actor: 'sign-in' }
+    const origin = { correlationId: request.id, actor: 'sign-in of a program' }
     const { sign_in_id: signInId, ...given } = request.body
     return toSignInAnswer(await accounts.confirmSignIn({ ...given, signInId }, origin))
   })
 
+  const begin = { body: codeSchema, response: { 200: begunSessionAnswerSchema } }
+  app.post('/api/sign-in/session', { schema: begin }, async (request, reply) => {
+    await takeAttempt(signInTries, request, reply)
+    const origin = { correlationId: request.id, actor: 'sign-in' }
+    const { sign_in_id: signInId, ...given } = request.body
+    const { secret, sessionId, accountId } = await accounts.beginSession({ ...given, signInId }, origin)
+    return { session: secret, session_id: sessionId, account_id: accountId }
+  })
+
+  const listSessions = { response: { 200: sessionsAnswerSchema } }
+  app.get('/api/sessions', { schema: listSessions }, async (request) => {
+    const { accountId, keyId } = await callerOf(request)
+    const sessions = await ofOwn(accounts.sessions(accountId))
+    return { sessions: sessions.map((session) => toSessionRow(session, keyId)) }
+  })
+
+  app.delete('/api/sessions', async (request, reply) => {
+    const { accountId, keyId, origin } = await callerOf(request)
+    await accounts.endOtherSessions(accountId, keyId, origin)
+    return reply.code(204).send()
+  })
+
+  app.delete('/api/sessions/:id', { schema: { params: idParams } }, async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    await accounts.endSession(accountId, request.params.id, origin)
+    return reply.code(204).send()
+  })
+
   app.get('/api/account', { schema: { response: { 200: accountAnswerSchema } } }, async (request) => {
     const { accountId } = await callerOf(request)
-    const view = await showOwn(accounts, accountId)
+    const view = await ofOwn(accounts.show(accountId))
     return toAccountAnswer(view, await options.quotaOf(view.payer))
   })
 
@@ -141,7 +172,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
   app.get('/api/keys', { schema: listKeys }, async (request) => {
     const { accountId } = await callerOf(request)
     const { after, limit } = request.query
-    const { keys } = await showOwn(accounts, accountId)
+    const { keys } = await ofOwn(accounts.show(accountId))
     const first = after === undefined ? 0 : keys.findIndex(({ keyId }) => keyId === after) + 1
     const page = keys.slice(first, first + limit)
     const next = first + limit < keys.length ? (page.at(-1)?.keyId ?? null) : null
@@ -158,7 +189,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     return reply.code(201).send({ key, key_id: keyId, hint, label, account_id: accountId })
   })
 
-  app.delete('/api/keys/:id', { schema: { params: keyParams } }, async (request, reply) => {
+  app.delete('/api/keys/:id', { schema: { params: idParams } }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     await accounts.revokeKey(accountId, request.params.id, origin)
     return reply.code(204).send()
@@ -166,9 +197,9 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
 }
 
 /** An account that is erased while its owner looks at it has no keys any more. */
-async function showOwn(accounts: Accounts, accountId: string) {
+async function ofOwn<Answer>(looking: Promise<Answer>): Promise<Answer> {
   try {
-    return await accounts.show(accountId)
+    return await looking
   } catch (error) {
     throw isServiceError(error, 'account_unknown') ? new ServiceError('key_unknown') : error
   }

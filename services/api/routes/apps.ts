@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { type AppRow, appsAnswerSchema, machineAnswerSchema, scopeSchema } from '../../../contracts/oauth.ts'
 import type { Accounts, AppView } from '../../accounts/index.ts'
-import { requireKey } from '../../tool-calls/index.ts'
+import { callerAs } from '../../tool-calls/index.ts'
 import { labelSchema } from './accounts.ts'
 
 const createSchema = z.strictObject({
@@ -33,10 +33,8 @@ export const appRoutes: FastifyPluginAsyncZod<{ readonly accounts: Accounts }> =
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })
-  const callerOf = async ({ headers, id }: FastifyRequest) => {
-    const { accountId, keyId } = requireKey(await accounts.identify(headers.authorization))
-    return { accountId, origin: { correlationId: id, actor: `key ${keyId}` } }
-  }
+  const callerOf = async ({ headers, id }: FastifyRequest) =>
+    callerAs(await accounts.identify(headers.authorization), id)
 
   app.get('/api/apps', { schema: { response: { 200: appsAnswerSchema } } }, async (request) => {
     const { accountId } = await callerOf(request)

@@ -3,14 +3,14 @@ import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
 import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accounts/index.ts'
-import { requireKey } from '../../tool-calls/index.ts'
+import { callerAs } from '../../tool-calls/index.ts'
 import { addressSite } from '../client-address.ts'
 import { formOf } from '../form-bodies.ts'
 import { EMPTY_FORM } from '../pages/forms.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from '../pages/oauth-pages.ts'
 import { refusedAs } from '../pages/own-client.ts'
 import { sendPage } from '../pages/send-page.ts'
-import { sessionKey } from '../pages/session.ts'
+import { sessionOf } from '../pages/session.ts'
 import { isSessionOver, ownForm, sendSignIn, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
@@ -62,10 +62,9 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     const asked = await read(request, reply, textOf(form, 'request'))
     if (asked === undefined) return reply
     if (textOf(form, 'decision') !== 'allow') return reply.redirect(oauth.deny(asked), 303)
-    const identity = requireKey(await accounts.identify(`Bearer ${sessionKey(request) ?? ''}`))
-    const origin = { correlationId: request.id, actor: `key ${identity.keyId}` }
+    const { accountId, origin } = callerAs(await accounts.identify(sessionOf(request)), request.id)
     try {
-      return reply.redirect(await oauth.allow(identity.accountId, asked, origin), 303)
+      return reply.redirect(await oauth.allow(accountId, asked, origin), 303)
     } catch (error) {
       if (!isServiceError(error, 'too_many_apps')) throw error
       const page = brokenRequestPage(`${error.message} ${error.nextStep}`)

@@ -37,7 +37,7 @@ let app: FastifyInstance
 beforeEach(async () => {
   const window = { id: '2026-11', from: 0, to: 1 }
   const identify = async (authorization: string | undefined) =>
-    authorization === 'Bearer sk_ada'
+    authorization === 'Bearer sk_ada' || authorization === 'Session ses_ada'
       ? { outcome: 'OK', accountId: ADA, keyId: idOf(99), tier: 'free', window }
       : { outcome: authorization === undefined ? 'ABSENT' : 'UNKNOWN' }
   const view = {
@@ -76,6 +76,7 @@ beforeEach(async () => {
         accounts: {
           identify,
           show: async () => view,
+          sessions: async () => [],
           oauth: { apps: async () => [] },
         } as unknown as Accounts,
         quotaOf: async () => quota,
@@ -110,7 +111,7 @@ test('tells an account its payments page by page, and nobody else', async () => 
 test('the account page shows each with what its state means, and reasons as text', async () => {
   const { body, statusCode } = await app.inject({
     url: '/account',
-    headers: { accept: 'text/html', host: 'localhost', cookie: '__Host-session=sk_ada' },
+    headers: { accept: 'text/html', host: 'localhost', cookie: '__Host-session=ses_ada' },
   })
   expect(statusCode).toBe(200)
   expect(body).toContain('plan starter')

@@ -21,7 +21,11 @@ beforeEach(async () => {
 afterEach(() => edge.close())
 
 const HOST = { host: 'signals.example.com', accept: 'text/html' }
-const own = () => ({ ...HOST, cookie: `__Host-session=${edge.key}`, origin: 'https://signals.example.com' })
+const own = () => ({
+  ...HOST,
+  cookie: `__Host-session=${edge.session}`,
+  origin: 'https://signals.example.com',
+})
 const get = (url: string, headers = own() as Record<string, string>) => edge.app.inject({ url, headers })
 const encoded = (fields: readonly (readonly [string, string])[]): string =>
   fields.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')

@@ -17,7 +17,7 @@ import {
 } from '../../../contracts/webhook-answers.ts'
 import type { Identity } from '../../accounts/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { requireKey } from '../../tool-calls/index.ts'
+import { callerAs } from '../../tool-calls/index.ts'
 import {
   type DeliveryQueries,
   filterChangeSchema,
@@ -153,8 +153,7 @@ export async function ownerOf(
   { identify }: Pick<WebhookRoutesOptions, 'identify'>,
   { headers, id }: FastifyRequest,
 ) {
-  const { accountId, keyId } = requireKey(await identify(headers.authorization))
-  return { accountId, origin: { correlationId: id, actor: `key ${keyId}` } }
+  return callerAs(await identify(headers.authorization), id)
 }
 
 /**

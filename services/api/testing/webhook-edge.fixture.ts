@@ -57,6 +57,8 @@ export interface WebhookEdge {
   readonly app: FastifyInstance
   readonly accounts: Accounts
   readonly key: string
+  /** The secret of a session of the same account. */
+  readonly session: string
   now: number
   readonly sent: WebhookRequest[]
   /** Test deliveries counted so far. */
@@ -113,11 +115,12 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     sleep: (ms, signal) => sleep(Math.min(ms, 4), signal),
   })
   const index = createAccountIndex(projector)
+  let mail = ''
   const accounts = createAccounts({
     ...parts,
     index,
     cache: createMemoryCache({ now }),
-    mailer: { send: async () => undefined, close: async () => undefined },
+    mailer: { send: async ({ text }) => void (mail = text), close: async () => undefined },
     publicUrl: () => 'https://signals.example.com',
   })
   const hosts = createBlockedHosts(parts)
@@ -174,7 +177,11 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     }),
   )
   const issueKey = (email: string) => accounts.createKey({ email }, { label: '' }, ORIGIN)
-  const { key } = await issueKey('ada@example.com')
+  const email = 'ada@example.com'
+  const { key } = await issueKey(email)
+  await accounts.requestSignIn({ email, client: '192.0.2.1' }, ORIGIN)
+  const [code = ''] = /\b[0-9A-Z]{5}-[0-9A-Z]{5}\b/.exec(mail) ?? []
+  const { secret: session } = await accounts.beginSession({ email, code }, ORIGIN)
 
   const ask: WebhookEdge['ask'] = async (method, url, { payload, headers = {}, as = key } = {}) => {
     const json = payload === undefined ? {} : { 'content-type': 'application/json' }
@@ -194,6 +201,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     app,
     accounts,
     key,
+    session,
     issueKey,
     ask,
     create,

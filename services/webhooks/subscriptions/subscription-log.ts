@@ -11,7 +11,7 @@ import {
   type UnknownOutcome,
 } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
+import { createStreamRepository, type LimitOf } from '../../platform/event-store/stream-repository.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
 
 export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -49,6 +49,39 @@ export interface SubscriptionLog {
   begin(subscriptionId: string, origin: Origin, fact: SubscriptionFact, eventId: string): Promise<boolean>
 }
 
+/**
+ * How many events an hour of a subscription takes: changes by its owner together, and deliveries sent again. What ends something always passes,
+ * and so does what the operator or the endpoint
+ * brings about.
+ */
+export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
+  SubscriptionCreated: Number.POSITIVE_INFINITY, // once in a stream; its slot is counted with the account
+  SubscriptionChanged: LIMITS.subscriptionChangesPerHour,
+  SecretRotated: LIMITS.subscriptionChangesPerHour,
+  SecretOverlapEnded: Number.POSITIVE_INFINITY,
+  SubscriptionPaused: LIMITS.subscriptionChangesPerHour,
+  SubscriptionResumed: LIMITS.subscriptionChangesPerHour,
+  SubscriptionDisabled: Number.POSITIVE_INFINITY,
+  SubscriptionAllowed: Number.POSITIVE_INFINITY,
+  SubscriptionRemoved: Number.POSITIVE_INFINITY,
+  ReplayRequested: LIMITS.replayedDeliveriesPerHour,
+  ReplayCancelled: Number.POSITIVE_INFINITY,
+}
+
+/** A replay counts for what it sends again. */
+const limitOf: LimitOf = ({ type, data: { fromSequence, toSequence, deliveries } }) =>
+  type === 'ReplayRequested'
+    ? {
+        kind: 'deliveries to be sent again',
+        perHour: PER_HOUR.ReplayRequested,
+        // Schema 1 sent all of its window.
+        weight: Number(deliveries ?? Number(toSequence) - Number(fromSequence) + 1),
+      }
+    : {
+        kind: 'changes of a subscription',
+        perHour: (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY,
+      }
+
 const UNKNOWN: UnknownOutcome = {
   what: 'the subscription was changed',
   again:
@@ -64,6 +97,7 @@ export function createSubscriptionLog(options: SubscriptionLogOptions): Subscrip
     initial: undefined,
     evolve: (state, recorded) => evolveSubscription(state, decodeEvent(recorded)),
     keep: LIMITS.subscriptionsKept,
+    limitOf,
   })
   const load = async (subscriptionId: string): Promise<Subscription | undefined> =>
     (await repository.load(subscriptionId)).state

@@ -1,0 +1,68 @@
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { Origin } from '../../../contracts/event.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { AccountDeps } from '../account-deps.ts'
+import type { Identity } from '../identify.ts'
+import { type Session, sessionEnd } from './decide-sessions.ts'
+
+/** A session as its owner sees it. Times are Unix milliseconds. */
+export interface SessionView extends Session {
+  readonly endsAt: number
+}
+
+/** Browsers that are signed in to the console. */
+export interface Sessions {
+  /** Those that apply, oldest first. @throws ServiceError `account_unknown` */
+  sessions(accountId: string): Promise<readonly SessionView[]>
+  /**
+   * When it resolves, the session does not apply any more: in this process at once, in others in a moment.
+   *
+   * @throws ServiceError `account_unknown`, `not_found`
+   */
+  endSession(accountId: string, sessionId: string, origin: Origin): Promise<void>
+  /** Ends all sessions but one. @throws ServiceError `account_unknown` */
+  endOtherSessions(accountId: string, than: string, origin: Origin): Promise<void>
+}
+
+type Deps = Pick<AccountDeps, 'log' | 'identifier' | 'now'>
+
+export function createSessions({ log, identifier, now }: Deps): Sessions {
+  const reasonFor = ({ actor }: Origin): string => `ended by ${actor}`
+  return {
+    async sessions(accountId) {
+      const { isOpen, sessions } = await log.load(accountId)
+      if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
+      const views = sessions.map((session) => ({ ...session, endsAt: sessionEnd(session) }))
+      return views.filter(({ endsAt }) => endsAt > now())
+    },
+    async endSession(accountId, sessionId, origin) {
+      const command = { kind: 'EndSession', sessionId, reason: reasonFor(origin) } as const
+      await log.execute(accountId, origin, () => [command])
+      await identifier.settled()
+    },
+    async endOtherSessions(accountId, than, origin) {
+      const command = { kind: 'EndOtherSessions', than, reason: reasonFor(origin) } as const
+      await log.execute(accountId, origin, () => [command])
+      await identifier.settled()
+    },
+  }
+}
+
+/**
+ * Records that a session is used, where that was not recorded for a day. A failure ends nobody's request: the next one
+ * records it.
+ */
+export async function seeSession(
+  { log, now, report }: Deps & { readonly report: (event: string, details: Record<string, string>) => void },
+  identity: Identity,
+): Promise<void> {
+  if (identity.outcome !== 'OK' || identity.sessionSeenAt === undefined) return
+  if (now() - identity.sessionSeenAt < LIMITS.sessionSeenMs) return
+  const { accountId, keyId: sessionId } = identity
+  const origin = { correlationId: sessionId, actor: `session ${sessionId}` }
+  try {
+    await log.execute(accountId, origin, () => [{ kind: 'SeeSession', sessionId, now: now() }])
+  } catch (error) {
+    report('the use of a session could not be recorded', { reason: reasonOf(error) })
+  }
+}
