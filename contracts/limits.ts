@@ -114,6 +114,10 @@ export const LIMITS = {
 
   /** Bars in one answer. */
   barsPerPage: 5_000,
+  /** Questions for bars that wait for the market, how many one address may have, and how long one may keep others waiting. */
+  barsWaiting: 16,
+  barsPerAddress: 4,
+  barsHeldMs: 5_000,
   /** What is said of a sealed day. */
   manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
@@ -225,10 +229,12 @@ export const LIMITS = {
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,
-  /** Pages that are made at a time, that wait to be made, and how many of those one address may have. */
+  /** Pages that are made at a time, that wait to be made, and how many one address may have of both. */
   pagesAtOnce: 2,
   pagesWaiting: 100,
   pagesPerAddress: 20,
+  /** How long a page may hold its place; the next one has it then, and this one is made without. */
+  pageHeldMs: 2_000,
   /** Rendered parts of the board that one process keeps. */
   boardParts: 100,
   /** Values in one list filter of the replay route. */
@@ -445,11 +451,11 @@ export const LIMITS = {
   webhookTargetMs: 30_000,
   /**
    * Questions of owners about their webhooks that one process works on at a time, and dry runs apart from them; each
-   * time one of an account. And how many wait in line: of one account, and of all.
+   * time one of an account. And how many one account may have, waiting or under way, and how many of all wait.
    */
   webhookLooksAtOnce: 4,
   webhookDryRunsAtOnce: 4,
-  webhookLooksWaitingEach: 8,
+  webhookLooksEach: 9,
   webhookLooksWaiting: 1_024,
   /** How long looks through the log work at a stretch, and how much longer than that they rest. */
   webhookLookSliceMs: 3,

@@ -229,7 +229,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, { ...options, frame })
   if (options.sealed !== undefined) await app.register(sealedRoutes, { sealed: options.sealed })
-  if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars })
+  if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars, addressOf })
   if (options.transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
   await app.register(usageRoutes, options)
