@@ -302,18 +302,26 @@ export const LIMITS = {
   clientClockMs: 30_000,
   /** The document by which a client describes itself: its size, its addresses, and how long it is waited for. */
   clientDocumentBytes: 10_240,
-  clientDocumentMs: 5_000,
+  clientDocumentMs: 2_000,
+  /** Bits of an RSA key of a client, and the largest exponent of one. */
+  clientKeyBits: 4_096,
+  clientKeyExponent: 65_537,
   clientRedirects: 32,
   clientNameCharacters: 100,
   /** Longest address of a client or of what it redirects to, and longest `state`. */
   oauthUrlCharacters: 2_000,
   oauthStateCharacters: 2_048,
-  /** How long such a document is kept, at least and at most, how many, and how many are fetched at a time. */
+  /** How long such a document is kept, at least and at most, and how long it is remembered that one cannot be used. */
   clientDocumentKeepLeastMs: 60_000,
   clientDocumentKeepMs: 86_400_000,
+  clientDocumentFailedMs: 30_000,
+  /** Documents that are kept of programs that act for somebody, and as many of others. */
   clientDocumentsKept: 500,
+  /** Documents that are fetched at a time, of those from one host; that wait, of those for one address; and in an hour. */
   clientDocumentsAtOnce: 8,
-  /** Documents that are fetched for one client address in an hour. */
+  clientDocumentsPerHost: 2,
+  clientDocumentsWaiting: 100,
+  clientDocumentsWaitingPerAddress: 4,
   clientDocumentsPerAddress: 60,
   keyLabelCharacters: 64,
   /** Plans of one account that have not ended: the running one and those behind it. */
