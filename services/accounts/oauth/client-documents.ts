@@ -96,14 +96,37 @@ interface Known {
   readonly until: number
 }
 
+/** What is known of clients; those that act for somebody are kept apart. */
+function createMemory(now: () => number) {
+  const granted = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
+  const others = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
+  return {
+    /** @throws OAuthError where the document could not be used a moment ago */
+    find(clientId: string): Client | undefined {
+      const known = granted.get(clientId) ?? others.get(clientId)
+      if (known === undefined || now() >= known.until) return undefined
+      if (known.client instanceof OAuthError) throw known.client
+      return known.client
+    },
+    learn(clientId: string, client: Client | OAuthError, keepMs: number): void {
+      const where = granted.has(clientId) ? granted : others
+      where.set(clientId, { client, until: now() + keepMs })
+    },
+    keep({ clientId }: Client): void {
+      const known = others.get(clientId) ?? granted.get(clientId)
+      others.delete(clientId)
+      if (known !== undefined) granted.set(clientId, known)
+    },
+  }
+}
+
 /**
  * Fetches each document once and keeps it for as long as it says within limits; of one that cannot be used it remembers
  * that, for a while. A few are fetched at a time, for addresses in turn and a few of each host, so that documents that
  * never come hold up nobody but who asks for them.
  */
 export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOptions): ClientDocuments {
-  const granted = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
-  const others = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
+  const memory = createMemory(now)
   const coming = new Map<string, Promise<Client>>()
   const line = createLine({
     places: LIMITS.clientDocumentsAtOnce,
@@ -112,13 +135,6 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
     full: (whose) => unavailable(whose === 'subject' ? 'for your address' : 'just now'),
     time: PROCESS_TIME,
   })
-
-  function learn(clientId: string, client: Client | OAuthError, keepMs: number): void {
-    const known = { client, until: now() + keepMs }
-    // A failure does not cost a client the place that it has.
-    if (granted.has(clientId)) granted.set(clientId, known)
-    else others.set(clientId, known)
-  }
 
   async function load(clientId: string): Promise<Client> {
     try {
@@ -131,22 +147,14 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
       const client = readDocument(clientId, document)
       const wanted = (document.maxAgeS ?? 0) * 1_000
       const keepMs = Math.min(Math.max(wanted, LIMITS.clientDocumentKeepLeastMs), LIMITS.clientDocumentKeepMs)
-      learn(clientId, client, keepMs)
+      memory.learn(clientId, client, keepMs)
       return client
     } catch (error) {
-      if (error instanceof OAuthError) learn(clientId, error, LIMITS.clientDocumentFailedMs)
+      if (error instanceof OAuthError) memory.learn(clientId, error, LIMITS.clientDocumentFailedMs)
       throw error
     } finally {
       coming.delete(clientId)
     }
-  }
-
-  /** What is known already, or comes already. */
-  function look(clientId: string): Client | Promise<Client> | undefined {
-    const known = granted.get(clientId) ?? others.get(clientId)
-    if (known === undefined || now() >= known.until) return coming.get(clientId)
-    if (known.client instanceof OAuthError) throw known.client
-    return known.client
   }
 
   function begin(clientId: string): Promise<Client> {
@@ -162,24 +170,19 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
     async find(clientId, { name, admit }) {
       const fault = clientIdFault(clientId)
       if (fault !== undefined) throw new OAuthError('invalid_client', `client_id ${fault}`)
-      const known = look(clientId)
-      if (known !== undefined && !(known instanceof Promise)) return known
+      const known = memory.find(clientId)
+      if (known !== undefined) return known
       await admit()
-      const under = look(clientId)
+      const under = coming.get(clientId)
       if (under !== undefined) return under
       const leave = await line.enter(name)
       try {
-        return await (look(clientId) ?? begin(clientId))
+        return memory.find(clientId) ?? (await (coming.get(clientId) ?? begin(clientId)))
       } finally {
         leave()
       }
     },
-    keep(client) {
-      const known = others.get(client.clientId) ?? granted.get(client.clientId)
-      if (known === undefined) return
-      others.delete(client.clientId)
-      granted.set(client.clientId, known)
-    },
+    keep: memory.keep,
   }
 }
 
