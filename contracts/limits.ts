@@ -200,6 +200,8 @@ export const LIMITS = {
   /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */
   readerMs: 30_000,
   readerBytes: 16_384,
+  /** How slow a sender or a reader may be before a newcomer who finds no room has theirs; where there is room, longer. */
+  givesWayMs: 5_000,
   /** How long a request that is still arriving holds up a shutdown. */
   arrivalGraceMs: 1_000,
   /** Time over which requests are counted. */

@@ -224,7 +224,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   await app.register(healthRoutes, options)
   await app.register(marketRoutes, options)
-  await app.register(verdictRoutes, { ...options, addressOf })
+  await app.register(verdictRoutes, { ...options, addressOf, givesWayMs: limits.givesWayMs })
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, { ...options, frame })

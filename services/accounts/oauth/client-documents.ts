@@ -152,8 +152,6 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
     } catch (error) {
       if (error instanceof OAuthError) memory.learn(clientId, error, LIMITS.clientDocumentFailedMs)
       throw error
-    } finally {
-      coming.delete(clientId)
     }
   }
 
@@ -161,7 +159,7 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
     const { host } = new URL(clientId)
     const ofHost = [...coming.keys()].filter((one) => new URL(one).host === host)
     if (ofHost.length >= LIMITS.clientDocumentsPerHost) throw unavailable('at this host')
-    const loading = load(clientId)
+    const loading = load(clientId).finally(() => coming.delete(clientId))
     coming.set(clientId, loading)
     return loading
   }
@@ -182,7 +180,7 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
         leave()
       }
     },
-    keep: memory.keep,
+    keep: (client) => memory.keep(client),
   }
 }
 
