@@ -6,8 +6,9 @@ import type { Position } from '../../../contracts/position.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import type { Identity } from '../../accounts/index.ts'
 import type { FollowItem, FollowOptions } from '../../analyst/index.ts'
+import { createStreamPlaces } from '../../platform/admission/places.ts'
 import { requireVerified } from '../../tool-calls/index.ts'
-import { createStreamPlaces } from '../stream-places.ts'
+import { addressSite } from '../client-address.ts'
 import { isJsonObject } from './mcp-messages.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
@@ -119,7 +120,7 @@ export function createListening(
       const identity = requireVerified(await identify(caller.authorization))
       const { asked, watched } = readWatched(message)
       const account = identity.outcome === 'OK' ? identity.accountId : undefined
-      const { give } = places.take({ address: caller.address, account })
+      const { give } = places.take({ address: addressSite(caller.address), account })
       gone.addEventListener('abort', give, { once: true })
       if (gone.aborted) give()
       const handler = createMcpHandler(

@@ -18,11 +18,11 @@ import {
   replayQueryFault,
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
-import { addressBlock } from '../client-address.ts'
+import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../platform/admission/places.ts'
+import { addressBlock, addressSite } from '../client-address.ts'
 import type { ConnectionLimits } from '../connections.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
-import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../stream-places.ts'
 import { signalOfLeaving } from '../waits.ts'
 
 export interface VerdictRoutesOptions {
@@ -72,7 +72,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   /** A place until the answer is given; the owner's is nobody else's loss. */
   const takePlace = (places: StreamPlaces<'address'>, request: FastifyRequest, reply: FastifyReply) => {
     if (isByOwnersDoor(request)) return undefined
-    const place = places.take({ address: options.addressOf(request) }, () => reply.raw.destroy())
+    const place = places.take({ address: addressSite(options.addressOf(request)) }, () => reply.raw.destroy())
     reply.raw.once('close', place.give)
     return place
   }

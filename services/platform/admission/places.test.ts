@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createPlaces, type PlacesOptions } from './places.ts'
+import type { ServiceError } from '../../../contracts/errors.ts'
+import { createPlaces, createStreamPlaces, type PlacesOptions } from './places.ts'
 
 type By = Partial<Record<'address' | 'account', string>>
 
@@ -88,4 +89,25 @@ describe('a place whose holder waits', () => {
     a.waits(false)
     expect(outcome({ address: 'b' })).toBe('all 1')
   })
+})
+
+test('streams are refused for who asks, and for want of room', () => {
+  const places = createStreamPlaces('replays', { total: 5, each: { address: 2 } })
+  const refusal = (address: string): unknown => {
+    try {
+      places.take({ address })
+      return undefined
+    } catch (error) {
+      const { code, message, details } = error as ServiceError
+      return { code, message, details }
+    }
+  }
+  expect(['a', 'a'].map(refusal)).toEqual([undefined, undefined])
+  expect(refusal('a')).toMatchObject({ code: 'rate_limited', details: { limit: 2, per: 'address' } })
+  expect(['b', 'c'].map(refusal)).toEqual([undefined, undefined])
+  expect(refusal('b')).toMatchObject({
+    code: 'too_many_streams',
+    message: expect.stringContaining('hold none'),
+  })
+  expect(['d', 'e'].map(refusal)).toEqual([undefined, expect.objectContaining({ code: 'too_many_streams' })])
 })
