@@ -116,6 +116,10 @@ export const LIMITS = {
 
   /** Bars in one answer. */
   barsPerPage: 5_000,
+  /** Questions for bars that wait for the market, how many one address may have, and how long one may keep others waiting. */
+  barsWaiting: 16,
+  barsPerAddress: 4,
+  barsHeldMs: 5_000,
   /** What is said of a sealed day. */
   manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
@@ -198,6 +202,8 @@ export const LIMITS = {
   /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */
   readerMs: 30_000,
   readerBytes: 16_384,
+  /** How slow a sender or a reader may be before a newcomer who finds no room has theirs; where there is room, longer. */
+  givesWayMs: 5_000,
   /** How long a request that is still arriving holds up a shutdown. */
   arrivalGraceMs: 1_000,
   /** Time over which requests are counted. */
@@ -227,10 +233,12 @@ export const LIMITS = {
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,
-  /** Pages that are made at a time, that wait to be made, and how many of those one address may have. */
+  /** Pages that are made at a time, that wait to be made, and how many one address may have of both. */
   pagesAtOnce: 2,
   pagesWaiting: 100,
   pagesPerAddress: 20,
+  /** How long a page may hold its place; the next one has it then, and this one is made without. */
+  pageHeldMs: 2_000,
   /** Rendered parts of the board that one process keeps. */
   boardParts: 100,
   /** Values in one list filter of the replay route. */
@@ -312,18 +320,26 @@ export const LIMITS = {
   clientClockMs: 30_000,
   /** The document by which a client describes itself: its size, its addresses, and how long it is waited for. */
   clientDocumentBytes: 10_240,
-  clientDocumentMs: 5_000,
+  clientDocumentMs: 2_000,
+  /** Bits of an RSA key of a client, and the largest exponent of one. */
+  clientKeyBits: 4_096,
+  clientKeyExponent: 65_537,
   clientRedirects: 32,
   clientNameCharacters: 100,
   /** Longest address of a client or of what it redirects to, and longest `state`. */
   oauthUrlCharacters: 2_000,
   oauthStateCharacters: 2_048,
-  /** How long such a document is kept, at least and at most, how many, and how many are fetched at a time. */
+  /** How long such a document is kept, at least and at most, and how long it is remembered that one cannot be used. */
   clientDocumentKeepLeastMs: 60_000,
   clientDocumentKeepMs: 86_400_000,
+  clientDocumentFailedMs: 30_000,
+  /** Documents that are kept of programs that act for somebody, and as many of others. */
   clientDocumentsKept: 500,
+  /** Documents that are fetched at a time, of those from one host; that wait, of those for one address; and in an hour. */
   clientDocumentsAtOnce: 8,
-  /** Documents that are fetched for one client address in an hour. */
+  clientDocumentsPerHost: 2,
+  clientDocumentsWaiting: 100,
+  clientDocumentsWaitingPerAddress: 4,
   clientDocumentsPerAddress: 60,
   keyLabelCharacters: 64,
   /** Plans of one account that have not ended: the running one and those behind it. */
@@ -469,11 +485,11 @@ export const LIMITS = {
   webhookTargetMs: 30_000,
   /**
    * Questions of owners about their webhooks that one process works on at a time, and dry runs apart from them; each
-   * time one of an account. And how many wait in line: of one account, and of all.
+   * time one of an account. And how many one account may have, waiting or under way, and how many of all wait.
    */
   webhookLooksAtOnce: 4,
   webhookDryRunsAtOnce: 4,
-  webhookLooksWaitingEach: 8,
+  webhookLooksEach: 9,
   webhookLooksWaiting: 1_024,
   /** How long looks through the log work at a stretch, and how much longer than that they rest. */
   webhookLookSliceMs: 3,

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
+import { LIMITS } from '../../contracts/limits.ts'
 import { mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
 import { createServer, type ServerOptions } from './server.ts'
 import { serverOptions } from './testing/server-options.fixture.ts'
@@ -125,6 +126,13 @@ test('without one that is idle a new connection is not taken', async () => {
   expect(await statusFrom('127.0.0.1')).toBeUndefined()
 })
 
+test('where there are as many as there may be, a request that does not arrive gives way', async () => {
+  await start({ connectionLimits: { connections: 3, givesWayMs: 50 } })
+  const slow = [await openBusy('127.0.9.1'), await openBusy('127.0.9.1'), await openBusy('127.0.9.1')]
+  await expect.poll(() => statusFrom('127.0.9.2')).toBe('200')
+  await slow[0]?.hungUp
+})
+
 /** Rows without end. */
 const endless = {
   replay: () => ({
@@ -155,6 +163,27 @@ test('who asks for much and does not read is cut off, and what was held is free 
       { timeout: 5_000 },
     )
     .toBe('200')
+})
+
+/** The status of a replay; the connection stays, and reads no more than that. */
+async function replayFrom(from: string): Promise<string | undefined> {
+  const { socket, hungUp } = open('GET /api/verdicts HTTP/1.1\r\nhost: x\r\n\r\n', from)
+  const began = once(socket, 'data').then(([chunk]) => String(chunk))
+  const said = await Promise.race([began, hungUp.then(() => '')])
+  socket.pause()
+  return /^HTTP\/1\.1 (\d+)/.exec(said)?.[1]
+}
+
+test('where replays hold every place, one that nobody reads gives its own to a newcomer', async () => {
+  await start({ ...endless, connectionLimits: { givesWayMs: 100 } })
+  const all: (string | undefined)[] = []
+  for (let n = 0; n < LIMITS.verdictReplays; n++) all.push(await replayFrom(`127.0.9.${1 + n}`))
+  expect(all).toEqual(Array<string>(LIMITS.verdictReplays).fill('200'))
+  const readers = [...sockets]
+  await expect.poll(() => replayFrom('127.0.9.99'), { timeout: 10_000 }).toBe('200')
+  expect(
+    readers.filter(({ readableEnded, destroyed }) => readableEnded || destroyed).length,
+  ).toBeLessThanOrEqual(1)
 })
 
 test('who reads on, however long the answer, is not', async () => {

@@ -23,6 +23,8 @@ export interface ConnectionLimits {
   /** Within it, somebody who reads an answer takes so many bytes of it. */
   readonly readerMs: number
   readonly readerBytes: number
+  /** Past it, who sends or reads too slowly gives way to a newcomer where there is no room. */
+  readonly givesWayMs: number
   /** How long a request that is still arriving holds up a shutdown. */
   readonly arrivalGraceMs: number
 }
@@ -35,6 +37,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   lookEveryMs: LIMITS.connectionLookMs,
   readerMs: LIMITS.readerMs,
   readerBytes: LIMITS.readerBytes,
+  givesWayMs: LIMITS.givesWayMs,
   arrivalGraceMs: LIMITS.arrivalGraceMs,
 }
 
@@ -50,6 +53,8 @@ export const serverTimeouts = ({ requestMs, headersMs, lookEveryMs }: Connection
 /** One connection, and how its reader gets on. */
 interface Connection {
   request: IncomingMessage | undefined
+  /** When its headers were there. */
+  begunAt: number
   /** Bytes the reader had taken when it was last seen to take enough, and when that was. */
   taken: number
   takenAt: number
@@ -65,7 +70,8 @@ export interface UseConnectionLimitsOptions extends Pick<Clock, 'now'> {
 /**
  * Keeps the connections of a server within its limits, so that nobody who holds many of them, sends slowly or does
  * not read keeps others out:
- * - past the largest number, the one that has been idle longest gives way to a new one;
+ * - past the largest number, the one that has been idle longest gives way to a new one, or one that sends or reads too
+ *   slowly;
  * - one address, or IPv6 site, has so many; proxies that are trusted have as many as they need;
  * - who has asked for more than fits the buffers and takes too little of it is cut off;
  * - a shutdown ends idle connections at once, the others as soon as they have their answers, and does not wait for
@@ -86,9 +92,19 @@ export function useConnectionLimits(app: FastifyInstance, options: UseConnection
 
   function hasRoom(): boolean {
     if (open.size < limits.connections) return true
-    const [longestIdle] = idle
-    longestIdle?.destroy()
-    return longestIdle !== undefined
+    const [givesWay = firstSlow()] = idle
+    givesWay?.destroy()
+    return givesWay !== undefined
+  }
+
+  function firstSlow(): Socket | undefined {
+    const since = now() - limits.givesWayMs
+    for (const [socket, { request, begunAt, takenAt }] of open) {
+      if (request?.complete === false ? begunAt <= since : socket.writableLength > 0 && takenAt <= since) {
+        return socket
+      }
+    }
+    return undefined
   }
 
   app.server.on('connection', (socket: Socket) => {
@@ -97,7 +113,7 @@ export function useConnectionLimits(app: FastifyInstance, options: UseConnection
       socket.destroy()
       return
     }
-    open.set(socket, { request: undefined, taken: 0, takenAt: now() })
+    open.set(socket, { request: undefined, begunAt: 0, taken: 0, takenAt: now() })
     idle.add(socket)
     sites.add(site, 1)
     socket.once('close', () => {
@@ -111,6 +127,7 @@ export function useConnectionLimits(app: FastifyInstance, options: UseConnection
     const connection = open.get(socket)
     if (connection === undefined) return
     connection.request = request
+    connection.begunAt = now()
     idle.delete(socket)
     response.once('close', () => {
       // The next request of a pipeline may be under way already.

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { createFairQueue, type FairQueue } from '../platform/async/fair-queue.ts'
+import { createLine, type Line, PROCESS_TIME } from '../platform/admission/line.ts'
 
 /**
  * Questions of owners about their webhooks wait in line instead of being refused: one of an account is worked on at a
@@ -21,18 +21,25 @@ type Asker = FastifyReply | AbortSignal
 
 /** @example const looks = createWebhookLooks() // one for all routes of a process */
 export function createWebhookLooks(): WebhookLooks {
-  const lineOf = (places: number): FairQueue =>
-    createFairQueue({
+  const lineOf = (places: number): Line =>
+    createLine({
       places,
-      waitingEach: LIMITS.webhookLooksWaitingEach,
-      waitingInAll: LIMITS.webhookLooksWaiting,
+      each: LIMITS.webhookLooksEach,
+      waiting: LIMITS.webhookLooksWaiting,
       full: noRoom,
-      rest: (workedMs) => rest(Math.min(workedMs * LIMITS.webhookLookRestRatio, LONGEST_REST_MS)),
+      restMs: (workedMs) => Math.min(workedMs * LIMITS.webhookLookRestRatio, LONGEST_REST_MS),
+      time: PROCESS_TIME,
     })
   const inLine =
-    (line: FairQueue) =>
-    <Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer> =>
-      line.run(accountId, work, goneWith(asker))
+    (line: Line) =>
+    async <Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer> => {
+      const leave = await line.enter(accountId, goneWith(asker))
+      try {
+        return await work()
+      } finally {
+        leave()
+      }
+    }
   return {
     look: inLine(lineOf(LIMITS.webhookLooksAtOnce)),
     dryRun: inLine(lineOf(LIMITS.webhookDryRunsAtOnce)),
@@ -50,16 +57,13 @@ function goneWith(asker: Asker): AbortSignal {
 
 const LONGEST_REST_MS = 1_000
 
-/** Does not keep a process that ends. */
-const rest = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref())
-
-const noRoom = (whose: 'subject' | 'all', waiting: number): ServiceError =>
+const noRoom = (whose: 'subject' | 'all', count: number): ServiceError =>
   whose === 'subject'
     ? new ServiceError('rate_limited', {
-        message: `${waiting} questions of your account about its webhooks wait for their turn already; send this one when one of them is answered.`,
-        details: { limit: waiting, per: 'account', retry_after_s: 1 },
+        message: `${count} questions of your account about its webhooks are under way or wait for their turn; send this one when one of them is answered.`,
+        details: { limit: count, per: 'account', retry_after_s: 1 },
       })
     : new ServiceError('too_many_streams', {
-        message: `${waiting} questions about webhooks wait in this process, as many as it takes.`,
+        message: `${count} questions about webhooks wait in this process, as many as it takes.`,
         details: { retry_after_s: 1 },
       })

@@ -41,7 +41,7 @@ async function* pages(
   { anchorBar, barClose }: Verdict,
   change: (bar: Candle) => Candle = (bar) => bar,
 ) {
-  const page = await createBars(feed)({ series: SERIES, from: anchorBar, to: barClose }, signal)
+  const page = await createBars(feed)({ series: SERIES, from: anchorBar, to: barClose }, signal, 'tester')
   yield { ...page, bars: page.bars.map(change) }
 }
 
@@ -89,13 +89,17 @@ test('bars are served in pages, with their gaps', async () => {
       }
     },
   }
-  const answer = await createBars(feed)({ series: SERIES, from: NOW, to: NOW + 6_000 * HOUR_MS }, signal)
+  const answer = await createBars(feed)(
+    { series: SERIES, from: NOW, to: NOW + 6_000 * HOUR_MS },
+    signal,
+    'tester',
+  )
   expect(answer.bars).toHaveLength(3)
   expect(answer.next).toBe(NOW + 5_000 * HOUR_MS)
   expect(answer.gaps).toEqual([
     { from: NOW + 2 * HOUR_MS, to: NOW + 4 * HOUR_MS },
     { from: NOW + 5 * HOUR_MS, to: NOW + 5_000 * HOUR_MS },
   ])
-  const nothing = await createBars(feed)({ series: SERIES, from: NOW + 1, to: NOW + 2 }, signal)
+  const nothing = await createBars(feed)({ series: SERIES, from: NOW + 1, to: NOW + 2 }, signal, 'tester')
   expect([nothing.bars, nothing.gaps, nothing.next]).toEqual([[], [], null])
 })

@@ -31,7 +31,7 @@ async function* callerServices({ feed, clock }: LiveBench, series: Series, from:
   const ask = createBars(feed)
   for (let next: number | null = from; next !== null; ) {
     const page: BarsAnswer = await clock.runUntil(
-      ask({ series, from: next, to }, new AbortController().signal),
+      ask({ series, from: next, to }, new AbortController().signal, 'tester'),
     )
     yield page
     next = page.next

@@ -7,28 +7,32 @@ import { marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { barOpenAt, lastBarClose, timeframeMs } from '../../contracts/timeframes.ts'
 import type { ServerOptions } from '../api/index.ts'
 import type { MarketFeed } from '../market/index.ts'
+import { createLine, PROCESS_TIME } from '../platform/admission/line.ts'
 
 type BarsAsked = NonNullable<ServerOptions['bars']>
 
-/** Requests that wait for their turn; each may ask a venue for pages of history. */
-const MOST_WAITING = 16
-
-/** Answers bars as the market has them now, one question at a time: a venue lets itself be asked so often only. */
+/**
+ * Answers bars as the market has them now, one question at a time, since a venue lets itself be asked so often only;
+ * of addresses in turn, so that nobody has the venue to themselves.
+ */
 export function createBars(feed: MarketFeed): BarsAsked {
-  let turn: Promise<unknown> = Promise.resolve()
-  let waiting = 0
-  return async (query, signal) => {
-    if (waiting >= MOST_WAITING)
-      throw new ServiceError('rate_limited', {
-        message: `${MOST_WAITING} others wait for bars; ask again in a few seconds`,
-      })
-    waiting += 1
-    const answer = turn.then(() => readBars(feed, query, signal))
-    turn = answer.catch(() => undefined)
+  const line = createLine({
+    places: 1,
+    each: LIMITS.barsPerAddress,
+    waiting: LIMITS.barsWaiting,
+    heldMs: LIMITS.barsHeldMs,
+    full: (whose, count) =>
+      new ServiceError('rate_limited', {
+        message: `${count} questions for bars ${whose === 'subject' ? 'of your address ' : ''}wait for the market; ask again in a few seconds`,
+      }),
+    time: PROCESS_TIME,
+  })
+  return async (query, signal, asker) => {
+    const leave = await line.enter(asker, signal)
     try {
-      return await answer
+      return await readBars(feed, query, signal)
     } finally {
-      waiting -= 1
+      leave()
     }
   }
 }

@@ -5,9 +5,9 @@ import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
 import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
+import { createPlaces, type Places } from '../platform/admission/places.ts'
 import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
-import { createPaymentSemaphore, type PaymentSemaphore } from './payment-semaphore.ts'
 import { createRefusedPayments } from './refused-payments.ts'
 
 /** What is to be had for a payment. */
@@ -73,11 +73,10 @@ const COUNTED = new Set<ErrorCode>(['payment_refused', 'payment_mismatch', 'paym
 const RETRY_AFTER_S = 2
 
 /** Of a rail: one that is slow, or full of payments that are worth nothing, is not in the other's way. */
-const roomOf = (): PaymentSemaphore =>
-  createPaymentSemaphore({
-    all: LIMITS.paymentsAtOnce,
-    perPayer: LIMITS.paymentsAtOncePerPayer,
-    perAddress: LIMITS.paymentsAtOncePerAddress,
+const roomOf = (): Places<'payer' | 'address'> =>
+  createPlaces({
+    total: LIMITS.paymentsAtOnce,
+    each: { payer: LIMITS.paymentsAtOncePerPayer, address: LIMITS.paymentsAtOncePerAddress },
   })
 
 /**
@@ -90,11 +89,10 @@ const roomOf = (): PaymentSemaphore =>
 export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshakeOptions): PaidHandshake {
   /** Who presents an authorization a second time meanwhile has the outcome of the first. */
   const flights = createSingleFlight<Claimed>()
-  const rooms: Readonly<Record<Rail, PaymentSemaphore>> = { direct: roomOf(), gateway: roomOf() }
-  const waitingRoom = createPaymentSemaphore({
-    all: LIMITS.settlementsAwaited,
-    perPayer: LIMITS.settlementsAwaitedPerPayer,
-    perAddress: LIMITS.settlementsAwaitedPerAddress,
+  const rooms: Readonly<Record<Rail, ReturnType<typeof roomOf>>> = { direct: roomOf(), gateway: roomOf() }
+  const waitingRoom = createPlaces({
+    total: LIMITS.settlementsAwaited,
+    each: { payer: LIMITS.settlementsAwaitedPerPayer, address: LIMITS.settlementsAwaitedPerAddress },
   })
   const refusals = createRefusedPayments(clock)
 
@@ -143,7 +141,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   }
 
   async function take(presented: PresentedPayment, work: PaidWork): Promise<Claimed> {
-    const leave = rooms[presented.rail].enter(presented.payer, work.address)
+    const { give: leave } = rooms[presented.rail].take({ payer: presented.payer, address: work.address })
     if (leave === undefined) throw tooManyWaitingError()
     try {
       // A signature beside the payment costs a recovery.
@@ -166,7 +164,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   async function servable(claimed: Claimed, work: PaidWork): Promise<Payment> {
     // Most are served first: there is nothing to wait for, and nobody who would stop waiting.
     if (isServable(claimed.payment)) return claimed.payment
-    const leave = waitingRoom.enter(claimed.payment.payer, work.address)
+    const { give: leave } = waitingRoom.take({ payer: claimed.payment.payer, address: work.address })
     try {
       // Who finds no place is told how it stands, and asks again.
       return await payments.servable(claimed, leave === undefined ? AbortSignal.abort() : work.signal())

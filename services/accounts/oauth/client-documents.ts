@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CLIENT_METHODS, type ClientMethod, OAuthError } from '../../../contracts/oauth.ts'
+import { createLine, PROCESS_TIME } from '../../platform/admission/line.ts'
+import { RecentMap } from '../../platform/cache/recent-map.ts'
+import { type ClientKeys, readClientKeys } from './client-keys.ts'
 import { redirectFault } from './redirects.ts'
 
 /** One document as it came from elsewhere; never followed, never larger than was asked for. */
@@ -29,17 +32,24 @@ export interface Client {
   readonly name: string
   readonly redirectUris: readonly string[]
   readonly method: ClientMethod
-  /** Public keys (RFC 7517); undefined for a client without. */
-  readonly jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] } | undefined
+  /** Undefined for a client without. */
+  readonly jwks: ClientKeys | undefined
+}
+
+/** For whom a document is looked up. */
+export interface Asker {
+  /** Askers take turns. */
+  readonly name: string
+  /** Counts a look-up that memory does not answer. What it throws is thrown. */
+  readonly admit: () => Promise<void>
 }
 
 /** Finds clients by their ids, which are the addresses of their documents. */
 export interface ClientDocuments {
-  /**
-   * @param admit asked before anything is fetched; what it throws is thrown
-   * @throws OAuthError `invalid_client`, `temporarily_unavailable`
-   */
-  find(clientId: string, admit: () => Promise<void>): Promise<Client>
+  /** @throws OAuthError `invalid_client`, `temporarily_unavailable`; what `admit` throws */
+  find(clientId: string, asker: Asker): Promise<Client>
+  /** Keeps the document of a client that acts for somebody where those of strangers cannot push it out. */
+  keep(client: Client): void
 }
 
 export interface ClientDocumentsOptions {
@@ -47,8 +57,6 @@ export interface ClientDocumentsOptions {
   /** Unix milliseconds. */
   readonly now: () => number
 }
-
-const jwksSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).min(1).max(8) })
 
 const documentSchema = z.object({
   client_id: z.string(),
@@ -62,16 +70,9 @@ const documentSchema = z.object({
   token_endpoint_auth_method: z.enum(CLIENT_METHODS).default('none'),
   grant_types: z.array(z.string()).max(16).optional(),
   response_types: z.array(z.string()).max(16).optional(),
-  jwks: jwksSchema.optional(),
+  jwks: z.unknown().optional(),
   client_secret: z.never({ error: 'must not be published' }).optional(),
 })
-
-/** Public keys as a client gives them; a private one among them is refused, for it is none any more. */
-export function publicKeysOf(jwks: unknown): NonNullable<Client['jwks']> | undefined {
-  const read = jwksSchema.safeParse(jwks)
-  if (!read.success) return undefined
-  return read.data.keys.some((key) => 'd' in key || 'k' in key) ? undefined : read.data
-}
 
 /**
  * What is wrong with the id of a client; undefined for one that can be fetched.
@@ -89,52 +90,105 @@ export function clientIdFault(clientId: string): string | undefined {
   return undefined
 }
 
-/**
- * Fetches each document once, keeps it for as long as it says within limits, and remembers no failure: what is wrong
- * with one is often mended in a moment.
- */
-export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOptions): ClientDocuments {
-  const kept = new Map<string, { readonly client: Client; readonly until: number }>()
-  const coming = new Map<string, Promise<Client>>()
+/** What a document said, or why it could not be used; good for a while. */
+interface Known {
+  readonly client: Client | OAuthError
+  readonly until: number
+}
 
-  async function load(clientId: string): Promise<Client> {
-    const document = await fetchDocument(clientId, {
-      bytes: LIMITS.clientDocumentBytes,
-      timeMs: LIMITS.clientDocumentMs,
-    }).catch((error: unknown) => {
-      throw refused(isServiceError(error, 'url_refused') ? error.message : reasonOf(error), error)
-    })
-    const client = readDocument(clientId, document)
-    const wanted = (document.maxAgeS ?? 0) * 1_000
-    const keepMs = Math.min(Math.max(wanted, LIMITS.clientDocumentKeepLeastMs), LIMITS.clientDocumentKeepMs)
-    kept.delete(clientId)
-    kept.set(clientId, { client, until: now() + keepMs })
-    const [oldest] = kept.keys()
-    if (kept.size > LIMITS.clientDocumentsKept && oldest !== undefined) kept.delete(oldest)
-    return client
-  }
-
+/** What is known of clients; those that act for somebody are kept apart. */
+function createMemory(now: () => number) {
+  const granted = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
+  const others = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
   return {
-    async find(clientId, admit) {
-      const fault = clientIdFault(clientId)
-      if (fault !== undefined) throw new OAuthError('invalid_client', `client_id ${fault}`)
-      const known = kept.get(clientId)
-      if (known !== undefined && now() < known.until) return known.client
-      const under = coming.get(clientId)
-      if (under !== undefined) return under
-      await admit()
-      if (coming.size >= LIMITS.clientDocumentsAtOnce) {
-        throw new OAuthError(
-          'temporarily_unavailable',
-          'Many clients are being looked up; try again shortly.',
-        )
-      }
-      const loading = (coming.get(clientId) ?? load(clientId)).finally(() => coming.delete(clientId))
-      coming.set(clientId, loading)
-      return loading
+    /** @throws OAuthError where the document could not be used a moment ago */
+    find(clientId: string): Client | undefined {
+      const known = granted.get(clientId) ?? others.get(clientId)
+      if (known === undefined || now() >= known.until) return undefined
+      if (known.client instanceof OAuthError) throw known.client
+      return known.client
+    },
+    learn(clientId: string, client: Client | OAuthError, keepMs: number): void {
+      const where = granted.has(clientId) ? granted : others
+      where.set(clientId, { client, until: now() + keepMs })
+    },
+    keep({ clientId }: Client): void {
+      const known = others.get(clientId) ?? granted.get(clientId)
+      others.delete(clientId)
+      if (known !== undefined) granted.set(clientId, known)
     },
   }
 }
+
+/**
+ * Fetches each document once and keeps it for as long as it says within limits; of one that cannot be used it remembers
+ * that, for a while. A few are fetched at a time, for addresses in turn and a few of each host, so that documents that
+ * never come hold up nobody but who asks for them.
+ */
+export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOptions): ClientDocuments {
+  const memory = createMemory(now)
+  const coming = new Map<string, Promise<Client>>()
+  const line = createLine({
+    places: LIMITS.clientDocumentsAtOnce,
+    each: LIMITS.clientDocumentsWaitingPerAddress,
+    waiting: LIMITS.clientDocumentsWaiting,
+    full: (whose) => unavailable(whose === 'subject' ? 'for your address' : 'just now'),
+    time: PROCESS_TIME,
+  })
+
+  async function load(clientId: string): Promise<Client> {
+    try {
+      const document = await fetchDocument(clientId, {
+        bytes: LIMITS.clientDocumentBytes,
+        timeMs: LIMITS.clientDocumentMs,
+      }).catch((error: unknown) => {
+        throw refused(isServiceError(error, 'url_refused') ? error.message : reasonOf(error), error)
+      })
+      const client = readDocument(clientId, document)
+      const wanted = (document.maxAgeS ?? 0) * 1_000
+      const keepMs = Math.min(Math.max(wanted, LIMITS.clientDocumentKeepLeastMs), LIMITS.clientDocumentKeepMs)
+      memory.learn(clientId, client, keepMs)
+      return client
+    } catch (error) {
+      if (error instanceof OAuthError) memory.learn(clientId, error, LIMITS.clientDocumentFailedMs)
+      throw error
+    }
+  }
+
+  function begin(clientId: string): Promise<Client> {
+    const { host } = new URL(clientId)
+    const ofHost = [...coming.keys()].filter((one) => new URL(one).host === host)
+    if (ofHost.length >= LIMITS.clientDocumentsPerHost) throw unavailable('at this host')
+    const loading = load(clientId).finally(() => coming.delete(clientId))
+    coming.set(clientId, loading)
+    return loading
+  }
+
+  return {
+    async find(clientId, { name, admit }) {
+      const fault = clientIdFault(clientId)
+      if (fault !== undefined) throw new OAuthError('invalid_client', `client_id ${fault}`)
+      const known = memory.find(clientId)
+      if (known !== undefined) return known
+      await admit()
+      const under = coming.get(clientId)
+      if (under !== undefined) return under
+      const leave = await line.enter(name)
+      try {
+        return memory.find(clientId) ?? (await (coming.get(clientId) ?? begin(clientId)))
+      } finally {
+        leave()
+      }
+    },
+    keep: (client) => memory.keep(client),
+  }
+}
+
+const unavailable = (where: string): OAuthError =>
+  new OAuthError(
+    'temporarily_unavailable',
+    `As many clients are being looked up ${where} as may be at a time; try again in ${LIMITS.clientDocumentMs / 1_000} seconds.`,
+  )
 
 function readDocument(clientId: string, { status, contentType, body }: FetchedDocument): Client {
   if (status !== 200) throw refused(`it is answered with ${status}; redirects are not followed`)
@@ -154,8 +208,9 @@ function readDocument(clientId: string, { status, contentType, body }: FetchedDo
   if (data.grant_types !== undefined && !data.grant_types.includes('authorization_code')) {
     throw refused('its grant_types lack authorization_code')
   }
-  const jwks = data.jwks === undefined ? undefined : publicKeysOf(data.jwks)
   const method = data.token_endpoint_auth_method
+  const jwks = data.jwks === undefined ? undefined : readClientKeys(data.jwks)
+  if (typeof jwks === 'string') throw refused(`its jwks ${jwks}`)
   if (method === 'private_key_jwt' && jwks === undefined) {
     throw refused('private_key_jwt takes jwks with public keys in the document itself')
   }
@@ -171,4 +226,8 @@ function parsed(body: string): unknown {
 }
 
 const refused = (reason: string, cause?: unknown): OAuthError =>
-  new OAuthError('invalid_client', `The document of the client cannot be used: ${reason}`, { cause })
+  new OAuthError(
+    'invalid_client',
+    `The document of the client cannot be used: ${reason}. It is looked at again after ${LIMITS.clientDocumentFailedMs / 1_000} seconds.`,
+    { cause },
+  )

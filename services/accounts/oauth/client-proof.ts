@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
-import type { Client } from './client-documents.ts'
+import { type ClientKeys, readClientKeys } from './client-keys.ts'
 
 /** RFC 7523 §2.2. */
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -22,13 +22,16 @@ const PROOF_CHARACTERS = 4_096
  */
 export async function checkClientProof(
   assertion: string,
-  jwks: NonNullable<Client['jwks']>,
+  jwks: ClientKeys,
   expected: { readonly clientId: string; readonly audiences: readonly string[]; readonly now: number },
 ): Promise<{ readonly proofId: string; readonly expiresAt: number }> {
   const { clientId, audiences, now } = expected
   if (assertion.length > PROOF_CHARACTERS) throw refused('it is too long')
+  // Machines may have keys from before keys had a bound.
+  const keys = readClientKeys(jwks)
+  if (typeof keys === 'string') throw refused(`jwks ${keys}`)
   try {
-    const { payload } = await jwtVerify(assertion, createLocalJWKSet(jwks as unknown as JSONWebKeySet), {
+    const { payload } = await jwtVerify(assertion, createLocalJWKSet(keys as unknown as JSONWebKeySet), {
       algorithms: ALGORITHMS,
       issuer: clientId,
       subject: clientId,

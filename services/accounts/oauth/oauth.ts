@@ -10,7 +10,8 @@ import { hashOf } from '../credentials.ts'
 import { type AppView, createAppList, sealFor } from './app-list.ts'
 import type { Grant } from './app-state.ts'
 import { authenticate, type ClientCredentials, readClientCredentials } from './authenticate-client.ts'
-import { type Client, type ClientDocuments, publicKeysOf } from './client-documents.ts'
+import type { Asker, ClientDocuments } from './client-documents.ts'
+import { type ClientKeys, readClientKeys } from './client-keys.ts'
 import type { AppCommand } from './decide-apps.ts'
 import {
   type AuthorizationRequest,
@@ -40,8 +41,8 @@ export interface TokenAnswer {
 export interface ClientRequest {
   readonly parameters: Parameters
   readonly authorization: string | undefined
-  /** Asked before the document of a client is fetched; what it throws is thrown. */
-  readonly admit: () => Promise<void>
+  /** For whom the document of a client is looked up. */
+  readonly asker: Asker
 }
 
 /** What to do with a request for a sign-in: ask the person, or send the browser back. */
@@ -114,8 +115,8 @@ export function createOAuth(parts: OAuthParts): OAuth {
   return {
     issuer,
     resource,
-    async read({ parameters, admit }) {
-      const client = await documents.find(required(parameters, 'client_id'), admit)
+    async read({ parameters, asker }) {
+      const client = await documents.find(required(parameters, 'client_id'), asker)
       const destination = readDestination(parameters, client)
       try {
         return { kind: 'ask', request: readAuthorization(parameters, destination, resource()) }
@@ -127,6 +128,7 @@ export function createOAuth(parts: OAuthParts): OAuth {
     },
     async allow(accountId, request, origin) {
       const code = await authorize(parts, accountId, request, origin)
+      documents.keep(request.client)
       return answered(request, { code })
     },
     deny: (request) => answered(request, { error: 'access_denied' }),
@@ -167,19 +169,21 @@ export function createOAuth(parts: OAuthParts): OAuth {
     apps: (accountId) => list.apps(accountId),
     endApp: (accountId, id, origin) => list.end(accountId, id, `ended by ${origin.actor}`, origin),
     async createMachine(accountId, { name, scopes, jwks: given }, origin) {
-      const jwks = given === undefined ? undefined : publicKeysOf(given)
-      if (given !== undefined && jwks === undefined) {
-        const problem = 'must be a JWK set of one to eight public keys'
-        throw new ServiceError('invalid_request', {
-          message: `jwks: ${problem}`,
-          details: { fields: [{ field: 'jwks', problem }] },
-        })
-      }
+      const jwks = given === undefined ? undefined : requireKeys(given)
       const secret = jwks === undefined ? `scs_${Buffer.from(parts.random(32)).toString('base64url')}` : null
       const machine = { name, scopes, jwks: jwks === undefined ? null : JSON.stringify(jwks), secret }
       return { app: await list.create(accountId, machine, origin), secret }
     },
   }
+}
+
+function requireKeys(given: unknown): ClientKeys {
+  const keys = readClientKeys(given)
+  if (typeof keys !== 'string') return keys
+  throw new ServiceError('invalid_request', {
+    message: `jwks: ${keys}`,
+    details: { fields: [{ field: 'jwks', problem: keys }] },
+  })
 }
 
 const isClientOf = ({ idOf }: OAuthParts, { clientId }: ClientCredentials, grant: Grant): boolean =>
@@ -287,7 +291,7 @@ const grantIn = ({ apps }: AccountState, grantId: string): Grant | undefined =>
 /** A client that has keys proves that it is the one; one that has none must not bring a proof of another kind. */
 async function proveApp(
   { documents, publicUrl, now }: OAuthParts,
-  { admit }: ClientRequest,
+  { asker }: ClientRequest,
   credentials: ClientCredentials,
   grant: Grant | undefined,
 ): Promise<void> {
@@ -295,12 +299,13 @@ async function proveApp(
     throw new OAuthError('invalid_client', 'clients that are known by their document have no secret')
   }
   if (grant?.method !== 'private_key_jwt' && credentials.assertion === undefined) return
-  const { jwks } = await documents.find(credentials.clientId, admit)
+  const client = await documents.find(credentials.clientId, asker)
   await authenticate(
     credentials,
-    { secretHash: null, jwks },
+    { secretHash: null, jwks: client.jwks },
     { audiences: audiencesOf(publicUrl()), now: now() },
   )
+  documents.keep(client)
 }
 
 /** A refreshed token may be let do less than the one before. @throws OAuthError `invalid_scope` */
@@ -326,7 +331,7 @@ async function giveToMachine(
   if (owner === undefined || machine === undefined) {
     throw new OAuthError('invalid_client', 'there is no such client for a machine')
   }
-  const jwks = machine.jwks === null ? undefined : (JSON.parse(machine.jwks) as NonNullable<Client['jwks']>)
+  const jwks = machine.jwks === null ? undefined : (JSON.parse(machine.jwks) as ClientKeys)
   const expected = { audiences: audiencesOf(publicUrl()), now: now() }
   const proof = await authenticate(credentials, { secretHash: machine.secretHash, jwks }, expected)
   const scope = one(parameters, 'scope')

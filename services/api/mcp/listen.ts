@@ -6,8 +6,9 @@ import type { Position } from '../../../contracts/position.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import type { Identity } from '../../accounts/index.ts'
 import type { FollowItem, FollowOptions } from '../../analyst/index.ts'
+import { createStreamPlaces } from '../../platform/admission/places.ts'
 import { requireVerified } from '../../tool-calls/index.ts'
-import { createStreamSemaphore } from '../stream-semaphore.ts'
+import { addressSite } from '../client-address.ts'
 import { isJsonObject } from './mcp-messages.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
@@ -54,36 +55,10 @@ export function createListening(
   { follow, marketNow, identify, rankAt }: ListenOptions,
 ): Listening {
   const closing = new AbortController()
-  const places = createStreamSemaphore({
-    what: 'subscriptions',
+  const places = createStreamPlaces('subscriptions', {
     total: LIMITS.mcpSubscriptions,
-    perAddress: LIMITS.mcpSubscriptionsPerAddress,
+    each: { address: LIMITS.mcpSubscriptionsPerAddress, account: LIMITS.mcpSubscriptionsPerAccount },
   })
-  const ofAccounts = new Map<string, number>()
-
-  /** Room for a stream, of the account where there is one. @returns gives it back */
-  function takePlace(identity: Identity, address: string): () => void {
-    const accountId = identity.outcome === 'OK' ? identity.accountId : undefined
-    const held = accountId === undefined ? 0 : (ofAccounts.get(accountId) ?? 0)
-    if (held >= LIMITS.mcpSubscriptionsPerAccount) {
-      throw new ServiceError('rate_limited', {
-        message: `${held} subscriptions of this account are open, which is as many as it may have at a time`,
-        details: { limit: LIMITS.mcpSubscriptionsPerAccount, per: 'account' },
-      })
-    }
-    const place = places.take(address)
-    if (accountId !== undefined) ofAccounts.set(accountId, held + 1)
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      place.given()
-      if (accountId === undefined) return
-      const left = (ofAccounts.get(accountId) ?? 1) - 1
-      if (left === 0) ofAccounts.delete(accountId)
-      else ofAccounts.set(accountId, left)
-    }
-  }
 
   async function* frames(
     reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -144,7 +119,8 @@ export function createListening(
       if (closing.signal.aborted) throw new ServiceError('shutting_down')
       const identity = requireVerified(await identify(caller.authorization))
       const { asked, watched } = readWatched(message)
-      const give = takePlace(identity, caller.address)
+      const account = identity.outcome === 'OK' ? identity.accountId : undefined
+      const { give } = places.take({ address: addressSite(caller.address), account })
       gone.addEventListener('abort', give, { once: true })
       if (gone.aborted) give()
       const handler = createMcpHandler(

@@ -4,17 +4,21 @@ import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answe
 import { ServiceError } from '../../../contracts/errors.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import type { Series } from '../../../contracts/series.ts'
+import { addressSite } from '../client-address.ts'
 import { signalOfLeaving } from '../waits.ts'
+import type { CallerOptions } from './verdicts.ts'
 
 export interface BarsRoutesOptions {
   /**
    * Bars that open in [from, to).
    *
+   * @param asker who asks; addresses take turns
    * @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited`
    */
   readonly bars: (
     query: { readonly series: Series; readonly from: number; readonly to: number },
     signal: AbortSignal,
+    asker: string,
   ) => Promise<BarsAnswer>
 }
 
@@ -36,12 +40,12 @@ const querySchema = z.strictObject({
  *
  * @example curl 'http://127.0.0.1:8402/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000'
  */
-export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions> = async (app, options) => {
+export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions> = async (app, options) => {
   const schema = { querystring: querySchema, response: { 200: barsAnswerSchema } }
-  app.get('/api/bars', { schema }, async ({ query }, reply) => {
-    const { from, to, ...series } = query
+  app.get('/api/bars', { schema }, async (request, reply) => {
+    const { from, to, ...series } = request.query
     if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
     reply.header('cache-control', 'no-store')
-    return options.bars({ series, from, to }, signalOfLeaving(reply))
+    return options.bars({ series, from, to }, signalOfLeaving(reply), addressSite(options.addressOf(request)))
   })
 }

@@ -5,12 +5,13 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
+import { createStreamPlaces } from '../../platform/admission/places.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { acceptsHtmlFirst } from '../accept-header.ts'
+import { addressSite } from '../client-address.ts'
 import { type BoardLook, boardPage, changingParts, type Headline } from '../pages/board-page.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
-import { createStreamSemaphore } from '../stream-semaphore.ts'
 import { signalOfLeaving } from '../waits.ts'
 import { type BoardRoutesOptions, boardFilters } from './board.ts'
 import type { CallerOptions } from './verdicts.ts'
@@ -54,10 +55,9 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   const withdrawn = keptFor(HEADLINE_MS, () => [
     ...new Set(options.speech().flatMap(({ state, timeframe }) => (state === 'withdrawn' ? timeframe : []))),
   ])
-  const watchers = createStreamSemaphore({
-    what: 'live boards',
+  const watchers = createStreamPlaces('live boards', {
     total: LIMITS.boardWatchers,
-    perAddress: LIMITS.boardWatchersPerAddress,
+    each: { address: LIMITS.boardWatchersPerAddress },
   })
 
   const lookAt = (query: BoardPageQuery): { version: number; look: BoardLook } => {
@@ -82,8 +82,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   })
 
   app.get('/board/live', { schema: { querystring: querySchema } }, async (request, reply) => {
-    const place = watchers.take(options.addressOf(request))
-    reply.raw.once('close', place.given)
+    const { give } = watchers.take({ address: addressSite(options.addressOf(request)) })
+    reply.raw.once('close', give)
     const signal = AbortSignal.any([signalOfLeaving(reply), closing.signal])
     const key = JSON.stringify(request.query)
     const current = () => {

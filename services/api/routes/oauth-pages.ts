@@ -4,7 +4,6 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
 import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accounts/index.ts'
 import { callerAs } from '../../tool-calls/index.ts'
-import { addressSite } from '../client-address.ts'
 import { formOf } from '../form-bodies.ts'
 import { EMPTY_FORM } from '../pages/forms.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from '../pages/oauth-pages.ts'
@@ -12,6 +11,7 @@ import { refusedAs } from '../pages/own-client.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { sessionOf } from '../pages/session.ts'
 import { isSessionOver, ownForm, sendSignIn, textOf } from './account-pages.ts'
+import { askerOf } from './oauth.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {
@@ -31,9 +31,9 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     reply: FastifyReply,
     query: string,
   ): Promise<AuthorizationRequest | undefined> {
-    const admit = () => options.clientDocuments.take(addressSite(options.addressOf(request)))
+    const asker = askerOf(request, options)
     try {
-      const asked = await oauth.read({ parameters: formOf(query), authorization: undefined, admit })
+      const asked = await oauth.read({ parameters: formOf(query), authorization: undefined, asker })
       if (asked.kind === 'ask') return asked.request
       sendPage(reply.code(400), frame(), backPage(asked.location))
     } catch (error) {

@@ -57,18 +57,24 @@ export const oauthRoutes: FastifyPluginAsync<OAuthRoutesOptions> = async (app, o
   }
 }
 
-/** A request of a client with its parameters, which come as a form (RFC 6749 §3.2). */
-function clientRequest(
+/** For whom documents of clients are looked up: a site takes its turn with others, and has so many in an hour. */
+export function askerOf(
   request: FastifyRequest,
   { clientDocuments, addressOf }: Pick<OAuthRoutesOptions, 'clientDocuments' | 'addressOf'>,
-): ClientRequest {
+): ClientRequest['asker'] {
+  const name = addressSite(addressOf(request))
+  return { name, admit: () => clientDocuments.take(name) }
+}
+
+/** A request of a client with its parameters, which come as a form (RFC 6749 §3.2). */
+function clientRequest(request: FastifyRequest, options: Parameters<typeof askerOf>[1]): ClientRequest {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')) {
     throw new OAuthError('invalid_request', 'parameters are sent as application/x-www-form-urlencoded')
   }
   return {
     parameters: request.body as ClientRequest['parameters'],
     authorization: request.headers.authorization,
-    admit: () => clientDocuments.take(addressSite(addressOf(request))),
+    asker: askerOf(request, options),
   }
 }
 

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { formOf } from '../form-bodies.ts'
-import { createPageLine } from '../page-line.ts'
-import { createStreamSemaphore } from '../stream-semaphore.ts'
+import { usePageTurns } from '../page-turns.ts'
 import { accountPages } from './account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
 import { type OperatorPagesOptions, operatorPages } from './operator-pages.ts'
@@ -29,40 +27,13 @@ export const pages: FastifyPluginAsyncZod<
     { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
     (_request, body, done) => done(null, formOf(String(body))),
   )
-  useLine(app, options.addressOf)
-  await app.register(seriesPages, options)
-  await app.register(trackRecordPages, options)
+  const visited = { ...options, client: usePageTurns(app, options.client, options.addressOf) }
+  await app.register(seriesPages, visited)
+  await app.register(trackRecordPages, visited)
   await app.register(operatorPages, options)
   if (options.oauth !== undefined) {
-    await app.register(accountPages, options)
-    await app.register(oauthPages, { ...options, ...options.oauth })
+    await app.register(accountPages, visited)
+    await app.register(oauthPages, { ...visited, ...options.oauth })
   }
-  if (options.hasWebhooks) await app.register(webhookPageRoutes, options)
-}
-
-/** Pages wait for their turn, and give it on when what they say is known: who reads slowly holds nobody up. */
-function useLine(app: FastifyInstance, addressOf: (request: FastifyRequest) => string): void {
-  const line = createPageLine({
-    places: createStreamSemaphore({
-      what: 'pages',
-      total: LIMITS.pagesWaiting,
-      perAddress: LIMITS.pagesPerAddress,
-    }),
-    atOnce: LIMITS.pagesAtOnce,
-    elapsed: () => performance.now(),
-    sleep,
-  })
-  const ends = new WeakMap<FastifyRequest, () => void>()
-  app.addHook('onRequest', async (request) => {
-    const begun = Promise.withResolvers<void>()
-    const made = Promise.withResolvers<void>()
-    ends.set(request, made.resolve)
-    line(addressOf(request), () => {
-      begun.resolve()
-      return made.promise
-    }).catch(begun.reject)
-    await begun.promise
-  })
-  app.addHook('onSend', async (request) => ends.get(request)?.())
-  app.addHook('onResponse', async (request) => ends.get(request)?.())
+  if (options.hasWebhooks) await app.register(webhookPageRoutes, visited)
 }

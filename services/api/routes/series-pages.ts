@@ -54,14 +54,16 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
     const history = await client.must<SeriesHistory>(request, {
       path: address(`/api${seriesPath(request.params)}`, { after, limit: ROWS }),
     })
-    const [bars, speech] = await Promise.all([barsOf(request, history), speechOf(request, history)])
+    // One after the other: whoever waits for bars of a venue holds no place among pages.
+    const speech = await speechOf(request, history)
+    const bars = await barsOf(request, history)
     reply.header('cache-control', 'no-cache')
     return sendPage(reply, frame(), seriesPage({ history, bars, after, speech }))
   })
 
   app.post(PATH, { schema: { params: seriesParams } }, async (request, reply) => {
     requireOwnForm(request, frame().publicUrl)
-    const called = client.must<RpcAnswer>(request, {
+    const answer = await client.must<RpcAnswer>(request, {
       method: 'POST',
       path: '/mcp',
       body: {
@@ -72,12 +74,9 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
       },
     })
     const path = address(`/api${seriesPath(request.params)}`, { limit: ROWS })
-    const [history, answer] = await Promise.all([client.must<SeriesHistory>(request, { path }), called])
-    return sendPage(
-      reply,
-      frame(),
-      seriesPage({ history, bars: await barsOf(request, history), after: undefined, asked: askedOf(answer) }),
-    )
+    const history = await client.must<SeriesHistory>(request, { path })
+    const bars = await barsOf(request, history)
+    return sendPage(reply, frame(), seriesPage({ history, bars, after: undefined, asked: askedOf(answer) }))
   })
 }
 

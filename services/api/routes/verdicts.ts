@@ -18,10 +18,11 @@ import {
   replayQueryFault,
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
-import { addressBlock } from '../client-address.ts'
+import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../platform/admission/places.ts'
+import { addressBlock, addressSite } from '../client-address.ts'
+import type { ConnectionLimits } from '../connections.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
-import { createStreamSemaphore, type StreamSemaphore } from '../stream-semaphore.ts'
 import { signalOfLeaving } from '../waits.ts'
 
 export interface VerdictRoutesOptions {
@@ -52,27 +53,28 @@ const streamSchema = z.strictObject(replayFilterParameters)
  *
  * @example curl 'http://127.0.0.1:8402/api/verdicts?coin=BTC&timeframe=1h&limit=10'
  */
-export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (
-  app,
-  options,
-) => {
+export const verdictRoutes: FastifyPluginAsyncZod<
+  VerdictRoutesOptions & CallerOptions & Pick<ConnectionLimits, 'givesWayMs'>
+> = async (app, options) => {
   const closing = new AbortController()
-  const replays = createStreamSemaphore({
-    what: 'replays',
+  const replays = createStreamPlaces('replays', {
     total: LIMITS.verdictReplays,
-    perAddress: LIMITS.verdictReplaysPerAddress,
+    each: { address: LIMITS.verdictReplaysPerAddress },
+    lost: { afterMs: options.givesWayMs, elapsed: () => performance.now() },
   })
-  const streams = createStreamSemaphore({
-    what: 'live streams',
+  const streams = createStreamPlaces('live streams', {
     total: LIMITS.verdictStreams,
-    perAddress: LIMITS.verdictStreamsPerAddress,
+    each: { address: LIMITS.verdictStreamsPerAddress },
   })
   // Before the server waits for its answers to end: these would never.
   app.addHook('preClose', async () => closing.abort())
 
-  const takePlace = (places: StreamSemaphore, request: FastifyRequest, reply: FastifyReply): void => {
-    const place = places.take(isByOwnersDoor(request) ? undefined : options.addressOf(request))
-    reply.raw.once('close', place.given)
+  /** A place until the answer is given; the owner's is nobody else's loss. */
+  const takePlace = (places: StreamPlaces<'address'>, request: FastifyRequest, reply: FastifyReply) => {
+    if (isByOwnersDoor(request)) return undefined
+    const place = places.take({ address: addressSite(options.addressOf(request)) }, () => reply.raw.destroy())
+    reply.raw.once('close', place.give)
+    return place
   }
 
   const timeFor = (request: FastifyRequest): (() => number) =>
@@ -94,7 +96,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
       reply.header('content-disposition', `attachment; filename="verdicts.${format.ending}"`)
     const encoding = coding === undefined ? {} : { 'content-encoding': coding }
     if (request.method === 'HEAD') return reply.headers(encoding).send()
-    takePlace(replays, request, reply)
+    const place = takePlace(replays, request, reply)
     const replay = options.replay({
       options: { ...replayOptionsOf(query), now },
       format: name,
@@ -106,7 +108,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
     // Not before: a refusal is sent as it is.
     reply.headers(encoding)
-    return reply.send(encoded(Readable.from(chunks, { objectMode: false }), coding))
+    return reply.send(encoded(Readable.from(asRead(chunks, place), { objectMode: false }), coding))
   })
 
   app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {
@@ -155,6 +157,18 @@ async function* serverSentEvents(
       ? `${opening}: nothing new\n\n`
       : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
     opening = ''
+  }
+}
+
+/** Items as they are asked for: a place waits for its reader while one lies there. */
+async function* asRead<Item>(
+  items: AsyncIterable<Item>,
+  place: StreamPlace | undefined,
+): AsyncGenerator<Item, void, void> {
+  for await (const item of items) {
+    place?.waits(true)
+    yield item
+    place?.waits(false)
   }
 }
 

@@ -2,7 +2,8 @@ import { BASE } from '../../../contracts/chain.ts'
 import { readCredential } from '../../../services/accounts/credentials.ts'
 import { normaliseEmail } from '../../../services/accounts/email.ts'
 import { readClientCredentials } from '../../../services/accounts/oauth/authenticate-client.ts'
-import { createClientDocuments, publicKeysOf } from '../../../services/accounts/oauth/client-documents.ts'
+import { createClientDocuments } from '../../../services/accounts/oauth/client-documents.ts'
+import { readClientKeys } from '../../../services/accounts/oauth/client-keys.ts'
 import { checkClientProof } from '../../../services/accounts/oauth/client-proof.ts'
 import { readAuthorization, readDestination } from '../../../services/accounts/oauth/read-authorization.ts'
 import { createTokens } from '../../../services/accounts/oauth/tokens.ts'
@@ -80,8 +81,8 @@ export const MONEY_TARGETS: readonly Target[] = [
         body: textOf(input),
       })
       const documents = createClientDocuments({ fetchDocument, now: () => 0 })
-      await documents.find(CLIENT.clientId, async () => undefined)
-      publicKeysOf(jsonOf(input))
+      await documents.find(CLIENT.clientId, { name: 'asker', admit: async () => undefined })
+      readClientKeys(jsonOf(input))
     },
   },
   {
