@@ -84,7 +84,7 @@ describe('the program', () => {
     ])
     expect(help).toMatchObject({ code: 0, err: '', out: expect.stringContaining('backtest') })
     expect(mistake).toMatchObject({ code: 2, out: '' })
-    expect(mistake.err).toMatch(/^error config_invalid: Unknown option '--colour'[^\n]*\n[^\n]+\n$/)
+    expect(mistake.err).toMatch(/^error config_invalid: There is no flag --colour\.[^\n]*\n[^\n]+\n$/)
     expect([unreachable.code, unreachable.err]).toEqual([
       14,
       expect.stringMatching(/^error server_unreachable: http:\/\/127.0.0.1:1 /),
