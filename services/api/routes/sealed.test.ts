@@ -16,8 +16,15 @@ import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
-import { rowsInMemory, sealedDays, trackRecord } from '../../../projections/index.ts'
+import {
+  rowsInMemory,
+  type SealedDay,
+  sealedDays,
+  sealedManifestKey,
+  trackRecord,
+} from '../../../projections/index.ts'
 import { createDaySealer, type DaySealer, trackRecordReport } from '../../analyst/index.ts'
+import { manifestOf, sealDay } from '../../analyst/sealing/seal-day.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createServer } from '../server.ts'
@@ -226,7 +233,7 @@ describe('sealed days', () => {
     const calls = await parquetReadObjects({ file, metadata, compressors, columns: ['call'] })
     const buys = calls.filter(({ call }) => call === 'BUY').length
     expect(buys).toBe(COINS.length * 480)
-    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '1' })
+    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '2' })
     expect(read / all).toBeLessThan(0.01)
 
     const local = join(directory, 'local.parquet')
@@ -246,6 +253,35 @@ describe('sealed days', () => {
     const csv = gunzipSync((await app.inject(`${PLACE}/verdicts.csv.gz`)).rawPayload).toString()
     expect(csv.split('\r\n')).toHaveLength(4_322)
     expect(csv).toContain('"Bar 0, ""quoted"", of ADA."')
+  })
+
+  test('times of Parquet are those of the CSV in every zone', async () => {
+    for (const name of ['verdicts.parquet', 'verdicts.csv.gz'])
+      writeFileSync(join(directory, name), (await app.inject(`${PLACE}/${name}`)).rawPayload)
+    const duck = await (await DuckDBInstance.create(':memory:')).connect()
+    await duck.run("SET timezone = 'America/New_York'")
+    const answer = await duck.runAndReadAll(
+      `SELECT count(*) FILTER (p.bar_close = c.bar_close AND p.labelled_at = c.labelled_at) AS same
+       FROM '${join(directory, 'verdicts.parquet')}' p JOIN read_csv('${join(directory, 'verdicts.csv.gz')}') c ON p.verdict_id = c.verdict_id::UUID`,
+    )
+    expect(answer.getRowObjects()).toEqual([{ same: 4_320n }])
+  })
+
+  test('a day that a former release sealed is made again as it was, with times that are not marked', async () => {
+    const day = rows.get('day/HL/2026-01-04') as SealedDay
+    const made = await sealDay(store, day, 1, join(directory, 'former'), signal)
+    const manifest = manifestOf(made, day, { market: 'live', checkpoint: null })
+    const text = JSON.stringify({ ...manifest, schema_version: 1 })
+    const key = sealedManifestKey('HL', '2026-01-04')
+    const sealed = rows.get(key)
+    rows.put(key, { sha256: hash('sha256', text), manifest: text })
+    rmSync(join(directory, 'exchange=HL'), { recursive: true })
+    const { rawPayload } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.parquet')
+    expect(hash('sha256', rawPayload)).toBe(made.files['verdicts.parquet'].sha256)
+    const { schema } = await parquetMetadataAsync(new Uint8Array(rawPayload).buffer)
+    const barClose = schema.find(({ name }) => name === 'bar_close')
+    expect([barClose?.converted_type, barClose?.logical_type]).toEqual(['TIMESTAMP_MILLIS', undefined])
+    if (sealed !== undefined) rows.put(key, sealed)
   })
 
   test('a file that this process does not have is made again, the same', async () => {
