@@ -7,6 +7,7 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
+export { type KnownNames, requireKnownNames } from './known-names.ts'
 export { recordCoins } from './record-coins.ts'
 export { recordMonthsReport } from './record-months.ts'
 export {

@@ -16,6 +16,7 @@ import {
   replayOptionsOf,
   replayParameters,
   replayQueryFault,
+  requireKnownNames,
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
 import { addressBlock } from '../client-address.ts'
@@ -23,6 +24,7 @@ import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { createStreamSemaphore, type StreamSemaphore } from '../stream-semaphore.ts'
 import { signalOfLeaving } from '../waits.ts'
+import type { MarketsSource } from './markets.ts'
 
 export interface VerdictRoutesOptions {
   readonly replay: ReplaySource
@@ -30,6 +32,8 @@ export interface VerdictRoutesOptions {
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
   readonly operatorToken: string | undefined
+  /** What names are known, so that one that was mistyped is refused. */
+  readonly markets: MarketsSource
 }
 
 /** What the server adds to its options. */
@@ -81,6 +85,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
   app.get('/api/verdicts', { schema: { querystring: replaySchema } }, async (request, reply) => {
     const { query } = request
     requireSound(query)
+    await requireKnownNames(replayFilterOf(query), options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
     const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
@@ -112,6 +117,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
   app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {
     const query = withLastEventId(request.query, request.headers['last-event-id'])
     requireSound(query)
+    await requireKnownNames(replayFilterOf(query), options.markets)
     const now = timeFor(request)
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
