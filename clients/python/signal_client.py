@@ -31,6 +31,11 @@ PASSING = {
 }
 PAGE_ROWS = 1_000
 LONGEST_WAIT_SECONDS = 30
+# What to do once the client has tried as often as it does.
+GIVEN_UP_STEP = (
+    "Check the address of the service and its /readyz, then call again. "
+    "The call that was given up may have been counted."
+)
 RECONNECT_SECONDS = 1
 CUT_OFF = (OSError, http.client.HTTPException, json.JSONDecodeError)
 
@@ -333,7 +338,7 @@ class SignalClient:
 
     def _reconnect(self, reason, failures):
         if failures >= self._tries:
-            raise Refusal("given_up", reason)
+            raise Refusal("given_up", reason, GIVEN_UP_STEP)
         self._on_retry(reason, RECONNECT_SECONDS)
         self._sleep(RECONNECT_SECONDS)
 
@@ -343,7 +348,7 @@ class SignalClient:
                 return once()
             except _Passing as error:
                 if attempt == self._tries:
-                    raise Refusal("given_up", str(error)) from error
+                    raise Refusal("given_up", str(error), GIVEN_UP_STEP) from error
                 seconds = error.wait_seconds if error.wait_seconds is not None else 0.25 * 2**attempt
                 seconds = min(LONGEST_WAIT_SECONDS, seconds)
                 self._on_retry(str(error), seconds)

@@ -63,12 +63,21 @@ if (what === undefined || PAYER_KEY === undefined) {
 }
 const payer = privateKeyToAccount(PAYER_KEY as Hex)
 
-if (what === 'sign') {
-  process.stdout.write(`${await sign(JSON.parse(readFileSync(given, 'utf8')) as Quote, payer)}\n`)
-} else {
+async function run(what: string): Promise<void> {
+  if (what === 'sign') {
+    process.stdout.write(`${await sign(JSON.parse(readFileSync(given, 'utf8')) as Quote, payer)}\n`)
+    return
+  }
   const quoted = await ask(what, given)
   const payment = quoted.status === 402 ? await sign((await quoted.json()) as Quote, payer) : undefined
   const answer = payment === undefined ? quoted : await askUntilAnswered(what, given, payment)
   process.stdout.write(`${await answer.text()}\n`)
   process.exitCode = answer.ok ? 0 : 1
 }
+
+await run(what).catch((error: unknown) => {
+  const reason = error instanceof Error ? error.message : String(error)
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  process.stderr.write(`error: ${reason}${cause}\nIs the service there? SIGNAL_URL is ${SIGNAL_URL}; start one with npm start -- --demo-chain\n`)
+  process.exitCode = 1
+})

@@ -83,6 +83,14 @@ const PAGE_ROWS = 1_000
 const LONGEST_WAIT_MS = 30_000
 const RECONNECT_MS = 1_000
 
+/** After as many tries as the client makes. */
+const givenUp = (reason: string, cause: unknown): SignalRefusal =>
+  new SignalRefusal('given_up', reason, {
+    nextStep:
+      'Check the address of the service and its /readyz, then call again. The call that was given up may have been counted.',
+    cause,
+  })
+
 /**
  * A client of the service. It needs nothing but Fetch and Web Crypto.
  *
@@ -115,7 +123,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         return await once()
       } catch (error) {
         if (!(error instanceof Passing)) throw error
-        if (attempt >= tries) throw new SignalRefusal('given_up', error.message, { cause: error })
+        if (attempt >= tries) throw givenUp(error.message, error)
         const waitMs = Math.min(LONGEST_WAIT_MS, error.waitMs ?? 250 * 2 ** attempt)
         onRetry?.(error.message, waitMs)
         await pause(waitMs, signal)
@@ -182,7 +190,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         isWhole = false
         failures = count === 0 ? failures + 1 : 1
         const reason = `the replay was cut off: ${reasonOf(error)}`
-        if (failures >= tries) throw new SignalRefusal('given_up', reason, { cause: error })
+        if (failures >= tries) throw givenUp(reason, error)
         onRetry?.(reason, RECONNECT_MS)
         await pause(RECONNECT_MS, signal)
       }
