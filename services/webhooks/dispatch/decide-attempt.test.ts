@@ -16,8 +16,6 @@ import {
   retryAt,
 } from './decide-attempt.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const NOW = Date.UTC(2026, 10, 21)
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
