@@ -7,7 +7,6 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
-export { type KnownNames, requireKnownNames } from './known-names.ts'
 export { recordCoins } from './record-coins.ts'
 export { recordMonthsReport } from './record-months.ts'
 export {
@@ -16,6 +15,7 @@ export {
   regimeShiftHistory,
 } from './regime-shift-history.ts'
 export { AT_START } from './replay-cursor.ts'
+export { requireKnownNames } from './replay-filter.ts'
 export {
   instantSchema,
   type ReplayFilterQuery,
