@@ -86,7 +86,7 @@ describe('jsonFault', () => {
         const around = path.reduceRight<unknown>(
           (inner, step) =>
             typeof step === 'string'
-              ? { before: null, [step]: inner, z: 1 }
+              ? { before: null, [step]: inner, Z: 1 }
               : [...Array.from({ length: step }, () => null), inner],
           value,
         )

@@ -61,6 +61,8 @@ describe('sealed days', () => {
   let sealer: DaySealer
   let app: FastifyInstance
   let address: string
+  /** The list while the day goes on. */
+  let meanwhile: unknown
 
   async function append(stream: string, events: readonly NewEvent[]): Promise<void> {
     for (let at = 0; at < events.length; at += 250)
@@ -159,6 +161,14 @@ describe('sealed days', () => {
     await record()
     await catchUp()
     await sealer.look(signal)
+    meanwhile = sealer.list({ exchange: undefined, after: undefined, limit: 10 })
+    marketNow = DAY + 8 * DAY_MS
+    await sealer.look(signal)
+    // The read model does not know yet what is sealed.
+    await sealer.look(signal)
+    await catchUp()
+    await sealer.look(signal)
+    await catchUp()
     for await (const event of store.readAll({ after: 'start', filter: { types: ['OutcomeLabelled'] } }))
       trackRecord.fold(tallied as never, decodeEvent(event))
     const source = { range: pageOf(tallied), position: () => 'start' }
@@ -175,18 +185,7 @@ describe('sealed days', () => {
   const PLACE = '/sealed/exchange=HL/date=2026-01-01'
 
   test('nothing is sealed while the day goes on; then each day once, and days without verdicts are told', async () => {
-    await catchUp()
-    expect(sealer.list({ exchange: undefined, after: undefined, limit: 10 })).toEqual({
-      days: [],
-      next: null,
-    })
-    marketNow = DAY + 8 * DAY_MS
-    await sealer.look(signal)
-    // The read model does not know yet what is sealed.
-    await sealer.look(signal)
-    await catchUp()
-    await sealer.look(signal)
-    await catchUp()
+    expect(meanwhile).toEqual({ days: [], next: null })
     const sealed: unknown[] = []
     for await (const { data } of store.readAll({ filter: { types: ['DaySealed'] } })) sealed.push(data.day)
     expect(sealed).toEqual([...new Set(sealed)])
@@ -275,7 +274,7 @@ describe('sealed days', () => {
     const key = sealedManifestKey('HL', '2026-01-04')
     const sealed = rows.get(key)
     rows.put(key, { sha256: hash('sha256', text), manifest: text })
-    rmSync(join(directory, 'exchange=HL'), { recursive: true })
+    rmSync(join(directory, 'exchange=HL'), { recursive: true, force: true })
     const { rawPayload } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.parquet')
     expect(hash('sha256', rawPayload)).toBe(made.files['verdicts.parquet'].sha256)
     const { schema } = await parquetMetadataAsync(new Uint8Array(rawPayload).buffer)
@@ -285,7 +284,7 @@ describe('sealed days', () => {
   })
 
   test('a file that this process does not have is made again, the same', async () => {
-    rmSync(join(directory, 'exchange=HL'), { recursive: true })
+    rmSync(join(directory, 'exchange=HL'), { recursive: true, force: true })
     const { rawPayload, headers } = await app.inject({
       url: '/sealed/exchange=HL/date=2026-01-03/verdicts.parquet',
       headers: { range: 'bytes=0-3' },
