@@ -9,6 +9,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    setupFiles: ['tools/draw-seeds.ts'],
     // By itself the runner leaves one core alone; half of a run waits for servers, so that two of two are not too many.
     maxWorkers: '100%',
     projects: [

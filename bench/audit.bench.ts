@@ -12,7 +12,7 @@ import { ModelAnnounced, MonitoringChanged } from '../contracts/proof-events.ts'
 import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../contracts/streams.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
-import { type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
+import { NEWEST_SCHEMA, type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
 import { auditTools } from '../services/cli/audit-tools.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { audit, type LogSource, parseVkey } from '../services/proof/index.ts'
@@ -172,7 +172,7 @@ const day = {
 }
 let sealed: SealedFiles | undefined
 const sealingMs = await timed(async () => {
-  sealed = await sealDay(store, day, join(directory, 'sealed'), new AbortController().signal)
+  sealed = await sealDay(store, day, NEWEST_SCHEMA, join(directory, 'sealed'), new AbortController().signal)
 })
 const rows = sealed?.rows ?? 0
 print(

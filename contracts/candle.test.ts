@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Candle, candleFault, candleSchema } from './candle.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const SOUND: Candle = { openTime: 1_735_689_600_000, open: 10, high: 12, low: 9, close: 11, volume: 0 }
 
 const hostile = fc.oneof(

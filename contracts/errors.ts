@@ -179,7 +179,7 @@ export const ERRORS = defineErrors({
   },
   unknown_coin: {
     status: 422,
-    message: 'This coin is not to be had on the exchange.',
+    message: 'The exchange does not list this coin.',
     nextStep: 'Choose one of the coins in `details.available`, or another exchange.',
   },
   unknown_timeframe: {
@@ -236,7 +236,7 @@ export const ERRORS = defineErrors({
   },
   too_many_streams: {
     status: 503,
-    message: 'This process serves as much of this at a time as it takes.',
+    message: 'This process holds no further stream or waiting request at the moment.',
     nextStep: 'Try again in a while, or page through the replay with `after`.',
   },
   server_unreachable: {

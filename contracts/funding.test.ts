@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { annualisedFunding } from './funding.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 test.each([
   [0.0001, 8, 0.1095],
   [0.0001, 4, 0.219],

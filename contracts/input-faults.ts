@@ -1,3 +1,6 @@
+import { z } from 'zod'
+import { nearestName } from './nearest-name.ts'
+
 /** What a schema says is wrong, as far as it matters here. */
 export interface InputIssue {
   readonly code: string
@@ -25,9 +28,20 @@ const FAULT_CHARACTERS = 200
  *
  * @param whole what the request as a whole is called, as in `body`
  * @param owner whose fields they are, as in `this tool`
+ * @param schema of the request, whose fields are suggested for one that was mistyped
  */
-export const inputFaults = (issues: readonly InputIssue[], whole: string, owner: string): InputFault[] =>
-  issues.flatMap((issue) => faultsIn(issue, whole, owner)).slice(0, FAULTS_LISTED)
+export const inputFaults = (
+  issues: readonly InputIssue[],
+  whole: string,
+  owner: string,
+  schema?: unknown,
+): InputFault[] =>
+  issues
+    .flatMap((issue) => faultsIn(issue, { whole, owner, names: fieldsOf(schema) }))
+    .slice(0, FAULTS_LISTED)
+
+const fieldsOf = (schema: unknown): string[] =>
+  schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 
 /** The message of a refusal. @example faultMessage([{ field: 'coin', problem: 'is missing' }]) === 'coin: is missing' */
 export const faultMessage = (faults: readonly InputFault[]): string =>
@@ -36,16 +50,40 @@ export const faultMessage = (faults: readonly InputFault[]): string =>
     .map(({ field, problem }) => `${field}: ${problem}`)
     .join('; ')
 
-function faultsIn(issue: InputIssue, whole: string, owner: string): InputFault[] {
+interface About {
+  readonly whole: string
+  readonly owner: string
+  readonly names: readonly string[]
+}
+
+function faultsIn(issue: InputIssue, { whole, owner, names }: About): InputFault[] {
   const path = issue.path.filter((part, index) => index === 0 || typeof part === 'string').map(String)
   if (issue.code === 'unrecognized_keys') {
-    return (issue.keys ?? []).map((key) => fault([...path, key].join('.'), `is not a field of ${owner}`))
+    return (issue.keys ?? []).map((key) => {
+      const meant = path.length === 0 ? meantName(key, names) : undefined
+      const question = meant === undefined ? '' : `; did you mean ${meant}?`
+      return fault([...path, key].join('.'), `is not a field of ${owner}${question}`)
+    })
   }
   return [fault(path.join('.') || whole, problemOf(issue))]
 }
 
+/** A name that is near, or the only one that is abbreviated so: `tf` for `timeframe`. */
+function meantName(key: string, names: readonly string[]): string | undefined {
+  const given = key.toLowerCase()
+  const longer = names.filter((name) => given.length > 1 && abbreviates(given, name))
+  return nearestName(given, names) ?? (longer.length === 1 ? longer[0] : undefined)
+}
+
+function abbreviates(given: string, name: string): boolean {
+  let at = 0
+  for (const letter of name) if (letter === given[at]) at += 1
+  return at === given.length && given[0] === name[0]
+}
+
 function problemOf(issue: InputIssue): string {
   if (issue.message.endsWith('received undefined')) return 'is missing'
+  if (issue.message.endsWith('received NaN')) return 'is not a number'
   if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '')
   // Who makes a pattern of its own says in words what it is.
   if (issue.message.startsWith('Invalid string: must match pattern'))

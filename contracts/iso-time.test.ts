@@ -3,8 +3,6 @@ import { expect, test } from 'vitest'
 import { isoTime } from './iso-time.ts'
 import { MINUTE_MS } from './timeframes.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const WHOLE_RANGE = 8_640_000_000_000_000 / MINUTE_MS
 
 test('is what the platform writes, on minutes and between them', () => {

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { canonicalJson, type Json, jsonFault } from './json.ts'
 import { LIMITS } from './limits.ts'
 
-fc.configureGlobal({ seed: 8402 })
 // JSON has one zero: -0 is the only accepted value that comes back as another.
 expect.addEqualityTesters([(a: unknown, b: unknown) => (a === 0 && b === 0 ? true : undefined)])
 
@@ -87,7 +86,7 @@ describe('jsonFault', () => {
         const around = path.reduceRight<unknown>(
           (inner, step) =>
             typeof step === 'string'
-              ? { before: null, [step]: inner, z: 1 }
+              ? { before: null, [step]: inner, Z: 1 }
               : [...Array.from({ length: step }, () => null), inner],
           value,
         )

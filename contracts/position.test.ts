@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { comparePositions, isPosition, type Position, START } from './position.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const aNumber = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   fc.bigInt({ min: 0n, max: 12n }),

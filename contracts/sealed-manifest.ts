@@ -9,9 +9,17 @@ const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 export const SEALED_FILES = ['verdicts.parquet', 'verdicts.csv.gz'] as const
 export type SealedFileName = (typeof SEALED_FILES)[number]
 
+/** Schema 1 did not mark the times in Parquet as UTC. A file keeps the schema that it was sealed with. */
+export const SEALED_SCHEMAS = [1, 2] as const
+export type SealedSchema = (typeof SEALED_SCHEMAS)[number]
+
 /** What a sealed day holds. Its SHA-256 is in an entry of the transparency log. */
 export const sealedManifestSchema = z.object({
-  schema_version: z.literal(1).describe('Raised when a column changes; columns are only added'),
+  schema_version: z
+    .literal(SEALED_SCHEMAS)
+    .describe(
+      'Raised when columns or their types change; columns are only added. From 2 on, times in Parquet are marked as UTC',
+    ),
   market: z.enum(MARKET_KINDS),
   exchange: exchangeSchema,
   date: z.iso.date().describe('UTC day in which the bars closed'),

@@ -6,8 +6,6 @@ import { coinSchema, marketName, parseSeriesName, type Series, seriesName, serie
 import { parseVerdictStream, verdictStream } from './streams.ts'
 import { TIMEFRAMES } from './timeframes.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const aCoin = fc.stringMatching(new RegExp(`^[A-Z0-9]{1,${LIMITS.coinCharacters}}$`))
 const aSeries: fc.Arbitrary<Series> = fc.record({
   exchange: fc.constantFrom(...EXCHANGES),

@@ -10,8 +10,6 @@ import {
   timeframeSchema,
 } from './timeframes.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 /** Every instant that a `Date` can hold, the negative ones too. */
 const anInstant = fc.oneof(
   fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }),

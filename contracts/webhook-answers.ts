@@ -63,7 +63,11 @@ const stateFields = {
   last_success_at: instant.nullable(),
   failures_in_a_row: count.describe('Attempts since the newest success'),
   retries_open: count.describe('Deliveries that wait for another try'),
-  next_attempt_at: instant.nullable().describe('When the first of them is due'),
+  next_attempt_at: instant
+    .nullable()
+    .describe(
+      'When the first of them is due; while the webhook is degraded, when it is probed next, at the latest. Null where none waits or nothing is sent',
+    ),
   counts: z.object({
     delivered: count,
     failed: count.describe('Attempts, not deliveries'),

@@ -6,7 +6,7 @@ export const WEBHOOK_ERRORS = defineErrors({
     status: 400,
     message: 'Nothing is sent to this address.',
     nextStep:
-      'Give a public HTTPS address on port 443 or 8443; the message says what is wrong with this one.',
+      'Give a public HTTPS address on port 443 or 8443; the message says what is wrong with this one. For a trial on your own machine start the service with --webhooks-allow-private.',
   },
   too_many_subscriptions: {
     status: 409,

@@ -136,6 +136,16 @@ describe('against a service that runs', () => {
     expect([answer.coin, keys.length, new Set(keys).size]).toEqual(['BTC', 4, 1])
   })
 
+  test('a call that is given up, and a name that was mistyped, are told with what to do', async () => {
+    const away = client({ tries: 1, fetch: () => Promise.reject(new TypeError('fetch failed')) })
+    const nextStep: unknown = expect.stringContaining('/readyz')
+    await expect(away.getTradeCall({ coin: 'BTC' })).rejects.toMatchObject({ code: 'given_up', nextStep })
+    await expect(take(client().replay({ coin: 'BTCC' }))).rejects.toMatchObject({
+      code: 'unknown_coin',
+      details: { details: { did_you_mean: 'BTC' } },
+    })
+  })
+
   test('a replay that is cut off goes on behind the last row that was whole', async () => {
     let cuts = 0
     const cutting: typeof fetch = async (input, init) => {
@@ -237,9 +247,13 @@ try:
     code = None
 except Refusal as refusal:
     code = refusal.code
+try:
+    SignalClient("http://127.0.0.1:9", tries=1).get_trade_call(coin="BTC")
+except Refusal as refusal:
+    away = [refusal.code, "/readyz" in (refusal.next_step or "")]
 rows = [row["verdict_id"] for row in signals.replay(end=given["end"])]
 live = signals.follow(after=given["after"])
-print(json.dumps({"coin": answer["coin"], "code": code, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
+print(json.dumps({"coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
       { url, end: rows.at(-1)?.bar_close, after: rows[0]?.cursor },
     )) as Record<string, unknown>
     const ids = (await take(client().replay({ to: rows.at(-1)?.bar_close ?? '' }))).map(
@@ -248,6 +262,7 @@ print(json.dumps({"coin": answer["coin"], "code": code, "rows": rows, "live": [n
     expect(found).toEqual({
       coin: 'BTC',
       code: 'unknown_coin',
+      away: ['given_up', true],
       rows: ids,
       live: rows.slice(1, 3).map(({ cursor }) => cursor),
     })

@@ -14,7 +14,7 @@ import { verdictRowSchema } from '../contracts/verdict-row.ts'
 import { COMMANDS } from './cli/commands.ts'
 import { commandsPage } from './cli/commands-page.ts'
 import { findCommand } from './cli/find-command.ts'
-import { readFlags } from './cli/read-flags.ts'
+import { readCommandLine } from './cli/read-command-line.ts'
 import { shellWords } from './cli/shell-words.fixture.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { loadModel, modelPage, readRanges } from './engine/index.ts'
@@ -169,7 +169,7 @@ describe('names', () => {
         if (name === 'help' || name.startsWith('<') || name === '…') continue
         const found = findCommand(COMMANDS, words)
         if (found === undefined) expect.fail(`${line} names no command`)
-        expect(() => readFlags(found.command, found.args, {}), line).not.toThrow()
+        expect(() => readCommandLine(found.command, found.args, {}), line).not.toThrow()
       }
     },
   )
@@ -232,7 +232,7 @@ describe.skipIf(reason !== '')(`requests${reason}`, () => {
       '--log-level',
       'error',
     ]
-    const environment = { OPERATOR_TOKEN, COINS: 'BTC', TIMEFRAMES: '1m,1h' }
+    const environment = { OPERATOR_TOKEN, COINS: 'BTC,ETH', TIMEFRAMES: '1m,1h' }
     service = await startService(readSettings(flags, environment), process.stdout)
   })
   afterAll(async () => {

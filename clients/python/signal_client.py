@@ -34,6 +34,11 @@ PAGE_ROWS = 1_000
 LONGEST_WAIT_SECONDS = 30
 # Bytes of an answer, and of a line of one that has rows; both have some thousands.
 LONGEST_ANSWER = 16_777_216
+# The step of a refusal `given_up`.
+GIVEN_UP_STEP = (
+    "Check the address of the service and its /readyz, then call again in {seconds:.0f} s. "
+    "The call that was given up may have been counted."
+)
 RECONNECT_SECONDS = 1
 CUT_OFF = (OSError, http.client.HTTPException, json.JSONDecodeError)
 
@@ -337,7 +342,7 @@ class SignalClient:
 
     def _reconnect(self, reason, failures):
         if failures >= self._tries:
-            raise Refusal("given_up", reason)
+            raise Refusal("given_up", reason, GIVEN_UP_STEP)
         self._on_retry(reason, RECONNECT_SECONDS)
         self._sleep(RECONNECT_SECONDS)
 
@@ -350,7 +355,7 @@ class SignalClient:
                 if seconds is None:
                     seconds = min(LONGEST_WAIT_SECONDS, 0.25 * 2**attempt)
                 if attempt == self._tries or seconds > LONGEST_WAIT_SECONDS:
-                    raise Refusal("given_up", str(error), f"Try again in {seconds:.0f} s.") from error
+                    raise Refusal("given_up", str(error), GIVEN_UP_STEP.format(seconds=seconds)) from error
                 self._on_retry(str(error), seconds)
                 self._sleep(seconds)
 

@@ -69,10 +69,18 @@ if (what === undefined || PAYER_KEY === undefined) {
 }
 const payer = privateKeyToAccount(PAYER_KEY as Hex)
 
+<<<<<<< HEAD
 if (what === 'sign') {
   const [, header] = /^payment-required: *(\S+)/im.exec(readFileSync(given, 'utf8')) ?? []
   process.stdout.write(`${encoded(await sign(header, payer))}\n`)
 } else {
+=======
+async function run(what: string): Promise<void> {
+  if (what === 'sign') {
+    process.stdout.write(`${await sign(JSON.parse(readFileSync(given, 'utf8')) as Quote, payer)}\n`)
+    return
+  }
+>>>>>>> pages
   const quoted = await ask(what, given)
   const answer =
     quoted.status === 402
@@ -81,3 +89,10 @@ if (what === 'sign') {
   process.stdout.write(`${await answer.text()}\n`)
   process.exitCode = answer.ok ? 0 : 1
 }
+
+await run(what).catch((error: unknown) => {
+  const reason = error instanceof Error ? error.message : String(error)
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  process.stderr.write(`error: ${reason}${cause}\nIs the service there? SIGNAL_URL is ${SIGNAL_URL}; start one with npm start -- --demo-chain\n`)
+  process.exitCode = 1
+})

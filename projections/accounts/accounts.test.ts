@@ -13,8 +13,6 @@ import { AppEnded, AppTokenIssued, MachineClientCreated } from '../../contracts/
 import { accountFact, type Fact, fold, given } from '../given-events.fixture.ts'
 import { accountRowKey, accounts, appRowKey, keyIdRowKey, keyRowKey } from './accounts.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const uuid = (n: number): string => `5f0c2d7e-91ab-8c34-a6d2-${n.toString(16).padStart(12, '0')}`
 const hash = (n: number): string => n.toString(16).padStart(64, '0')
 

@@ -6,8 +6,6 @@ import { CALLS } from '../../contracts/verdict.ts'
 import { fold, given, regimeShifted, verdictRecorded } from '../given-events.fixture.ts'
 import { latestVerdicts } from './latest-verdicts.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 describe('latest verdicts', () => {
   test('given nothing, there is no row', () => {
     expect(fold(latestVerdicts, given())).toEqual({})

@@ -9,8 +9,6 @@ import { shiftedFrom, type Verdict } from '../../contracts/verdict.ts'
 import { fold, given, regimeShifted, verdictRecorded } from '../given-events.fixture.ts'
 import { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const BTC: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const ETH: Series = { ...BTC, coin: 'ETH' }
 

@@ -7,8 +7,6 @@ import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
 import { fold, given, outcomeLabelled, speechFact } from '../given-events.fixture.ts'
 import { areaUnder, BINS, binOf, type SpeechRow, speech, speechKey } from './speech.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const DAY_0 = Math.floor(Date.UTC(2026, 0, 1) / DAY_MS)
 
 const [OUTCOME] = given(outcomeLabelled())

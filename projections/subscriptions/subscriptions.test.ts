@@ -22,8 +22,6 @@ import {
   WANTED_DIGEST_PREFIX,
 } from './subscriptions.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const subscriptionId = '019abcde-7c00-7001-8000-0000000000b1'
 const accountId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 /** When every fact here is recorded. */

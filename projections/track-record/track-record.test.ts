@@ -7,8 +7,6 @@ import { CALLS } from '../../contracts/verdict.ts'
 import { fold, given, outcomeLabelled, verdictsMissing } from '../given-events.fixture.ts'
 import { seriesRecordKey, type TrackRecord, timeframeRecordKey, trackRecord } from './track-record.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const T0 = Date.UTC(2025, 0, 1)
 
 /** An outcome of an hourly series, with an entry at 100 and barriers at 101 and 99. */

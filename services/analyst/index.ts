@@ -15,6 +15,7 @@ export {
   regimeShiftHistory,
 } from './regime-shift-history.ts'
 export { AT_START } from './replay-cursor.ts'
+export { requireKnownNames } from './replay-filter.ts'
 export {
   instantSchema,
   type ReplayFilterQuery,

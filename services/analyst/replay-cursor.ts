@@ -20,13 +20,13 @@ export const AT_START: ReplayCursor = { complete: START, looked: START, asOf: 0 
 
 const CURSOR = /^([^~]+)(?:~([^~]+)~(\d{1,15})(?:~([^~]+)~(\d{1,15}))?)?$/
 
-/** Text for callers: the bare position where nothing was withheld. */
+/** Text for callers, of one form whether or not something was withheld: a column of bare positions reads as numbers. */
 export function formatCursor({ complete, looked, asOf, second }: ReplayCursor): string {
   if (second !== undefined) return `${looked}~${complete}~${asOf}~${second.at}~${second.asOf}`
-  return complete === looked ? looked : `${looked}~${complete}~${asOf}`
+  return `${looked}~${complete}~${complete === looked ? 0 : asOf}`
 }
 
-/** Inverse of {@link formatCursor}; undefined for text that is no cursor. */
+/** Inverse of {@link formatCursor}, also for a bare position; undefined for text that is no cursor. */
 export function parseCursor(text: string): ReplayCursor | undefined {
   const [, looked, complete = looked, asOf = '0', at, secondAsOf] = CURSOR.exec(text) ?? []
   if (looked === undefined || complete === undefined || !isPosition(looked) || !isPosition(complete))

@@ -3,8 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
 import { addressBlock, createClientAddress, normaliseAddress } from './client-address.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const PROXY = '10.0.0.7'
 const CALLER = '203.0.113.9'
 const SPOOFED = '6.6.6.6'

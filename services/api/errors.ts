@@ -73,7 +73,7 @@ export function answerFailure(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const refusal = toServiceError(error)
+  const refusal = toServiceError(error, request)
   // What is away for a while is told by `/readyz` and the metrics; callers must not be able to flood the log.
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')
@@ -162,12 +162,17 @@ const PARTS: Readonly<Record<string, string>> = {
   headers: 'headers',
 }
 
-export function toServiceError(error: FastifyError): ServiceError {
+/** @param request names the fields that there are, for who mistyped one */
+export function toServiceError(error: FastifyError, request?: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error
   if (hasZodFastifySchemaValidationErrors(error)) {
-    const whole = PARTS[error.validationContext ?? 'body'] ?? 'body'
+    const context = error.validationContext ?? 'body'
+    const whole = PARTS[context] ?? 'body'
     const issues = error.validation.map(issueOf)
-    return invalidRequest(inputFaults(issues, whole, 'this request'))
+    const schemas = request?.routeOptions.schema
+    return invalidRequest(
+      inputFaults(issues, whole, 'this request', schemas?.[context as keyof typeof schemas]),
+    )
   }
   const known = FRAMEWORK_CODES[error.code]
   if (known?.problem !== undefined) return invalidRequest([{ field: 'body', problem: known.problem }])

@@ -9,6 +9,7 @@ import type {
 import type { RequestedReplay } from '../../projections/index.ts'
 import {
   currentFilter,
+  nextAttemptAt,
   type OpenedAttempt,
   type Subscriptions,
   type SubscriptionView,
@@ -42,10 +43,6 @@ function toReplayRow(
 const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) => {
   const { state, reason, stateSince, createdAt, replays } = subscription
   const { cursor, open, counts } = deliveries
-  const nextAt = [...open.values()].reduce(
-    (first, one) => Math.min(first, one.nextAt),
-    Number.POSITIVE_INFINITY,
-  )
   return {
     // Views are of those that are not removed.
     state: state as OperatorSubscription['state'],
@@ -58,7 +55,7 @@ const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) =
     last_success_at: timeOrNull(deliveries.lastSuccessAt),
     failures_in_a_row: deliveries.failuresInARow,
     retries_open: open.size,
-    next_attempt_at: open.size === 0 ? null : isoTime(nextAt),
+    next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries)),
     counts,
     replays: replays.map((replay) => toReplayRow(replay, deliveries)),
     notices: notices.map(({ kind, at, since }) => ({ kind, at: isoTime(at), since: isoTime(since) })),

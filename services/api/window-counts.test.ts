@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createWindowCounts } from './window-counts.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 describe('window counts', () => {
   test('begin with the first count, and end a window later whatever was counted since', () => {
     let now = 5_000

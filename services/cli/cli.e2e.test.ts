@@ -84,7 +84,7 @@ describe('the program', () => {
     ])
     expect(help).toMatchObject({ code: 0, err: '', out: expect.stringContaining('backtest') })
     expect(mistake).toMatchObject({ code: 2, out: '' })
-    expect(mistake.err).toMatch(/^error config_invalid: Unknown option '--colour'[^\n]*\n[^\n]+\n$/)
+    expect(mistake.err).toMatch(/^error config_invalid: There is no flag --colour\.[^\n]*\n[^\n]+\n$/)
     expect([unreachable.code, unreachable.err]).toEqual([
       14,
       expect.stringMatching(/^error server_unreachable: http:\/\/127.0.0.1:1 /),
@@ -140,6 +140,11 @@ describe('beside a running service, and after it', () => {
   test('filters and pages as the route does', async () => {
     const replay = async (...args: string[]) =>
       rowsOf((await signal(['replay', '--data-dir', data, ...args])).out)
+    const strange = await signal(['replay', '--data-dir', data, '--coin', 'ETHH'])
+    expect([strange.out, strange.err]).toEqual([
+      '',
+      expect.stringMatching(/^error unknown_coin: .*did you mean ETH\?/),
+    ])
     expect(await replay('--coin', 'ETH')).toEqual(everything.filter(({ coin }) => coin === 'ETH'))
     expect(await replay('--timeframes', '4h')).toEqual(
       everything.filter(({ timeframe }) => timeframe === '4h'),
@@ -273,7 +278,8 @@ describe('beside a running service, and after it', () => {
     service.child.kill('SIGTERM')
     expect((await service.ended).code).toBe(0)
     expect(existsSync(join(data, 'simulated', 'owner.sock'))).toBe(false)
-    const [replayed, followed, healthy, verified, record, other] = [
+    const [strange, replayed, followed, healthy, verified, record, other] = [
+      await signal(['replay', '--data-dir', data, '--coin', 'ETHH']),
       await signal(['replay', '--data-dir', data]),
       await signal(['replay', '--data-dir', data, '--follow']),
       await signal(['doctor', '--data-dir', data]),
@@ -281,6 +287,10 @@ describe('beside a running service, and after it', () => {
       await signal(['track-record', '--data-dir', data]),
       await signal(['doctor', '--data-dir', data, '--seed', 'another', '--json']),
     ]
+    expect([strange.out, strange.err]).toEqual([
+      '',
+      expect.stringMatching(/^error unknown_coin: .*did you mean ETH\?/),
+    ])
     expect(JSON.parse(verified.out)).toMatchObject({ verdict_id: everything[0]?.verdict_id })
     expect([record.code, record.err]).toEqual([2, expect.stringContaining('needs a service that runs')])
     expect(rowsOf(replayed.out).slice(0, everything.length)).toEqual(everything)

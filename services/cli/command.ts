@@ -1,25 +1,6 @@
 import type { z } from 'zod'
 import type { Clock } from '../platform/async/clock.ts'
-import type { SettingName } from '../platform/config/settings.ts'
-
-/** How one flag of a command is given, read and explained. */
-export interface FlagDefinition<Schema extends z.ZodType = z.ZodType> {
-  /** Reads its text; absent flags are `undefined`, so a schema may have a default. A switch reads `'true'`. */
-  readonly schema: Schema
-  readonly help: string
-  /** What to write instead of a value that was refused. */
-  readonly example: string
-  /** Takes no value. */
-  readonly isSwitch?: boolean
-  /** Another name for it. */
-  readonly alias?: string
-  /** The environment variable that stands in for it. */
-  readonly setting?: SettingName
-  /** Never shown. */
-  readonly isSecret?: boolean
-}
-
-export type FlagDefinitions = Readonly<Record<string, FlagDefinition>>
+import type { FlagDefinitions } from '../platform/config/read-flags.ts'
 
 export type FlagValues<Flags extends FlagDefinitions> = {
   readonly [Name in keyof Flags]: z.output<Flags[Name]['schema']>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { replayFilterParameters } from '../analyst/index.ts'
+import type { FlagDefinition } from '../platform/config/read-flags.ts'
 import { SETTINGS, type SettingName } from '../platform/config/settings.ts'
-import type { FlagDefinition } from './command.ts'
 
 /** A setting as a flag of a command. */
 export const settingFlag = <Name extends SettingName>(

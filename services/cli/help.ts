@@ -1,4 +1,5 @@
-import type { Command, FlagDefinition } from './command.ts'
+import type { FlagDefinition } from '../platform/config/read-flags.ts'
+import type { Command } from './command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 

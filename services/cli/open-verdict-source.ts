@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { seriesName } from '../../contracts/series.ts'
+import { type Market, marketName, seriesName } from '../../contracts/series.ts'
 import { outcomeStream, parseVerdictStream } from '../../contracts/streams.ts'
 import {
   AT_START,
   followVerdicts,
   replayVerdicts,
+  requireKnownNames,
   type VerdictIndex,
   verifyVerdict,
 } from '../analyst/index.ts'
@@ -68,8 +69,22 @@ const OWNER_TIME = Number.POSITIVE_INFINITY
 function createStoreSource(store: EventStore, description: string, isShared: boolean): VerdictSource {
   return {
     description,
-    replay: ({ after, ...request }) =>
-      replayVerdicts(store, { ...request, after: after ?? AT_START, now: OWNER_TIME }),
+    async *replay({ after, ...request }) {
+      let isEmpty = true
+      for await (const row of replayVerdicts(store, {
+        ...request,
+        after: after ?? AT_START,
+        now: OWNER_TIME,
+      })) {
+        isEmpty = false
+        yield row
+      }
+      if (!isEmpty || after !== undefined) return
+      await requireKnownNames(request.filter, {
+        isRecorded: () => false,
+        markets: () => marketsInLog(store, request.signal),
+      })
+    },
     async *follow({ filter, after, limit, signal }) {
       if (!isShared) {
         throw new ServiceError('config_invalid', {
@@ -105,6 +120,17 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
     },
     close: () => store.close(),
   }
+}
+
+/** Markets with verdicts, from the whole log: the store alone has no list of its series. */
+async function marketsInLog(store: EventStore, signal: AbortSignal): Promise<Market[]> {
+  const markets = new Map<string, Market>()
+  const filter = { types: ['VerdictRecorded'] }
+  for await (const { stream } of store.readAll({ upTo: await store.head(), filter, signal })) {
+    const series = parseVerdictStream(stream)
+    if (series !== undefined) markets.set(marketName(series), series)
+  }
+  return [...markets.values()]
 }
 
 /** The place of one verdict, looked for in the whole log: the store alone has no index of ids. */

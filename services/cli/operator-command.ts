@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { type Command, type CommandInput, defineCommand, type FlagDefinitions } from './command.ts'
+import type { FlagDefinitions } from '../platform/config/read-flags.ts'
+import { type Command, type CommandInput, defineCommand } from './command.ts'
 import {
   OPERATOR_FLAGS,
   OPERATOR_NOTE,

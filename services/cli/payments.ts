@@ -8,7 +8,8 @@ import {
   paymentsAnswerSchema,
 } from '../../contracts/payment-answers.ts'
 import { PAYMENT_STATES } from '../../contracts/service-block.ts'
-import type { Command, FlagDefinition } from './command.ts'
+import type { FlagDefinition } from '../platform/config/read-flags.ts'
+import type { Command } from './command.ts'
 import { switchFlag } from './common-flags.ts'
 import { operatorCommand, rowsOf, shown } from './operator-command.ts'
 import { requireId } from './operator-requests.ts'

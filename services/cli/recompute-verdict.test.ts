@@ -51,6 +51,8 @@ test('a verdict comes out the same to the last bit from the bars that are served
   const same = await recomputeVerdict(verdict, pages(feed, verdict))
   expect(same.differences).toEqual([])
   expect(same.bars).toBe((verdict.barClose - verdict.anchorBar) / HOUR_MS)
+  const ofFormerRelease = { ...verdict, reasoning: 'SELL; momentum over 24 bars (down) weighs most.' }
+  expect((await recomputeVerdict(ofFormerRelease, pages(feed, verdict))).differences).toEqual([])
   const nudge = (bar: Candle): Candle =>
     bar.openTime === verdict.anchorBar ? { ...bar, volume: bar.volume + 1e-9 } : bar
   const other = await recomputeVerdict(verdict, pages(feed, verdict, nudge))

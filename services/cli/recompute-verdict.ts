@@ -9,6 +9,9 @@ import { createEngine, loadModel } from '../engine/index.ts'
 /** What of a verdict follows from its place in the log, and not from bars. */
 const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
 
+/** Its words are those of the release that recorded it; the factors say the same in numbers, and are compared. */
+const WORDS = 'reasoning'
+
 export interface Recomputed {
   readonly bars: number
   /** Fields that come out otherwise; none where the verdict is the same to the last bit. */
@@ -72,7 +75,9 @@ export async function recomputeVerdict(
   const differences = Object.keys(said)
     .filter(
       (field) =>
-        !PLACED.has(field) && canonicalJson(said[field] ?? null) !== canonicalJson(found[field] ?? null),
+        !PLACED.has(field) &&
+        field !== WORDS &&
+        canonicalJson(said[field] ?? null) !== canonicalJson(found[field] ?? null),
     )
     .map((field) => ({ field, recorded: said[field] ?? null, recomputed: found[field] ?? null }))
   return { bars: count, differences }

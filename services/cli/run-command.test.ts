@@ -27,12 +27,12 @@ describe('help', () => {
 
 describe('a mistake', () => {
   test.each([
-    [['repaly'], 'There is no command "repaly". Commands: help ask replay export'],
+    [['repaly'], 'There is no command "repaly". Did you mean replay? Commands: help ask replay export'],
     [['help', 'repaly'], 'There is no command "repaly"'],
-    [['replay', '--colour', 'red'], "Unknown option '--colour'. Flags: --exchange --coin"],
+    [['replay', '--colour', 'red'], 'There is no flag --colour. Flags: --exchange --coin'],
     [['replay', 'BTC'], 'replay takes flags only, not "BTC"'],
     [['replay', '--coin', 'b$c'], '--coin is "b$c"'],
-    [['replay', '--coins', 'BTC', '--coin', 'ETH'], '--coin and --coins are the same flag'],
+    [['replay', '--coins', 'BTC', '--coin', 'ETH'], '--coins and --coin are the same flag'],
     [['replay', '--limit', '0'], '--limit is "0"'],
     [['replay', '--format', 'parquet'], '--format is "parquet"'],
     [['replay', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before to'],

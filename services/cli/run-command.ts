@@ -1,10 +1,11 @@
 import { ServiceError } from '../../contracts/errors.ts'
+import { nearestName } from '../../contracts/nearest-name.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
 import type { CommandContext } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { type FoundCommand, findCommand } from './find-command.ts'
 import { generalHelp, helpOf } from './help.ts'
-import { readFlags } from './read-flags.ts'
+import { readCommandLine } from './read-command-line.ts'
 
 /** What a shell reports of a process that Ctrl-C ended. */
 export const INTERRUPTED = 130
@@ -38,7 +39,7 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
     context.stdout.write(helpOf(command))
     return 0
   }
-  const read = readFlags(command, given, context.environment)
+  const read = readCommandLine(command, given, context.environment)
   return (await command.run({ ...context, ...read })) ?? 0
 }
 
@@ -50,8 +51,12 @@ function commandIn(args: readonly string[]): FoundCommand {
   const commands = ofName.length === 0 ? COMMANDS : ofName
   const asked = ofName.length === 0 ? name : args.slice(0, 2).join(' ')
   const names = [...(ofName.length === 0 ? ['help'] : []), ...commands.map((one) => one.name)]
+  const meant = nearestName(
+    asked,
+    commands.map((one) => one.name),
+  )
   throw new ServiceError('config_invalid', {
-    message: `There is no command ${JSON.stringify(asked)}. Commands: ${names.join(ofName.length === 0 ? ' ' : ', ')}`,
+    message: `There is no command ${JSON.stringify(asked)}.${meant === undefined ? '' : ` Did you mean ${meant}?`} Commands: ${names.join(ofName.length === 0 ? ' ' : ', ')}`,
   })
 }
 

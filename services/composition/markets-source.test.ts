@@ -17,7 +17,10 @@ const feed = {
 } as unknown as MarketsSourceDeps['feed']
 
 /** A read model with the newest bar of each series. */
-function projectorWith(bars: Readonly<Record<string, number>>): NonNullable<MarketsSourceDeps['projector']> {
+function projectorWith(
+  bars: Readonly<Record<string, number>>,
+  state = 'live',
+): NonNullable<MarketsSourceDeps['projector']> {
   const rowOf = (key: string): LatestVerdict => ({
     verdict: aVerdict({ ...parseSeriesName(key), barClose: bars[key] ?? 0 }),
     position: '1',
@@ -27,10 +30,11 @@ function projectorWith(bars: Readonly<Record<string, number>>): NonNullable<Mark
   })
   const keys = Object.keys(bars).toSorted()
   const reader = {
+    health: () => ({ state }),
     get: (key: string) => (keys.includes(key) ? rowOf(key) : undefined),
-    range: ({ after = '', limit }: { after?: string; limit: number }) =>
+    range: ({ prefix = '', after = '', limit }: { prefix?: string; after?: string; limit: number }) =>
       keys
-        .filter((key) => key > after)
+        .filter((key) => key > after && key.startsWith(prefix))
         .slice(0, limit)
         .map((key) => ({ key, row: rowOf(key) })),
   }
@@ -75,6 +79,21 @@ describe('what is known of markets', () => {
       timeframes: ['15m', '4h'],
     })
     expect([source.newestBar(other), source.isMonitored(other), source.clock()]).toEqual([5, undefined, 10])
+  })
+
+  test('what was recorded is told by the read model, once it has caught up', () => {
+    const bars = { 'SIM.BTCX.1h': 3, 'HL.ETH.4h': 5 }
+    const sourceOf = (projector: MarketsSourceDeps['projector']) =>
+      createMarketsSource({ feed, projector, running: {}, watchList: undefined })
+    const { isRecorded } = sourceOf(projectorWith(bars))
+    expect([
+      isRecorded('SIM'),
+      isRecorded('SIM', 'BTCX'),
+      isRecorded('SIM', 'BTC'),
+      isRecorded('OKX'),
+    ]).toEqual([true, true, false, false])
+    expect(sourceOf(projectorWith(bars, 'building')).isRecorded('SIM', 'BTC')).toBeUndefined()
+    expect(sourceOf(undefined).isRecorded('SIM', 'BTC')).toBeUndefined()
   })
 
   test('without an engine and without read models: what is listed, of no known age', async () => {

@@ -35,6 +35,12 @@ export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
       return withSeries(listed, watchList?.series() ?? recordedSeries())
     },
     newestBar: (series) => running.engine?.newestBar(series) ?? recordedBar(series),
+    isRecorded(exchange, coin) {
+      const reader = projector?.reader(latestVerdicts)
+      if (reader?.health().state !== 'live') return undefined
+      const prefix = coin === undefined ? `${exchange}.` : `${exchange}.${coin}.`
+      return reader.range({ prefix, limit: 1 }).length > 0
+    },
     isMonitored: (series) => watchList?.has(series),
     clock: () => feed.clock(),
   }

@@ -3,10 +3,10 @@ import type { Logger } from 'pino'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import { nearestName } from '../../contracts/nearest-name.ts'
 import { START } from '../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { nearestName } from '../engine/index.ts'
 import {
   type ClockAnchor,
   createKeptBars,

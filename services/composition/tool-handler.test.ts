@@ -118,7 +118,9 @@ describe('the tools on a simulated market', () => {
     expect(ranked).toEqual(['UniverseRanked'])
   })
 
-  test('the monitored series is not among those on demand', () => {
+  test('the monitored series is not among those on demand', async () => {
+    for (const timeframe of TIMEFRAMES) await toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe })
+    await toolHandler.answer('scan_trade_calls', { timeframe: '4h', include_holds: true })
     // Ten further timeframes of BTC, and five further coins at 4h.
     expect(toolHandler.seriesOnDemand()).toBe(15)
   })

@@ -27,7 +27,6 @@ export { keepSpeech } from './speech/keep-speech.ts'
 export { wasSilenced, withdrawalReason } from './speech/silenced.ts'
 export { createStandingOrders, type StandingOrders } from './speech/standing-orders.ts'
 export { spokenTimeframesModule } from './spoken-timeframes.ts'
-export { nearestName } from './tool-handler/find-series.ts'
 export type { NewestVerdicts } from './tool-handler/newest-answers.ts'
 export {
   createRemoteToolHandler,

@@ -4,16 +4,16 @@ import { loadModel, type TimeframeSkill } from './model.ts'
 import { reasoningFor } from './reasoning.ts'
 
 const skill: TimeframeSkill = loadModel().timeframes['1h']
-const factor = (name: string, contribution: number): Factor => ({
+const factor = (name: string, contribution: number, value = 1): Factor => ({
   name,
-  value: 1,
+  value,
   contribution,
   status: 'measured',
 })
 const factors = [
   factor('bias', 0.9),
-  factor('momentum_24', -0.2),
-  factor('range_position', 0.5),
+  factor('momentum_24', -0.2, 1.067),
+  factor('range_position', 0.5, -0.0042),
   factor('funding_level', 0.1),
 ]
 
@@ -50,7 +50,7 @@ describe('the sentence', () => {
 
   test('states the confidence it is given and the two weightiest measurements', () => {
     expect(said({ call: 'BUY', confidence: 54, probability: 0.541, regime: 'RANGING' })).toBe(
-      'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (up) and momentum over 24 bars (down) weigh most in a market that is ranging.',
+      'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (−0.0042, speaks for BUY) and momentum over 24 bars (+1.07, speaks for SELL) weigh most in a market that is ranging.',
     )
   })
 
@@ -62,7 +62,7 @@ describe('the sentence', () => {
 
   test('says that a HOLD was too close to call', () => {
     expect(said({ call: 'HOLD', confidence: 52, probability: 0.52, regime: 'RANGING' })).toContain(
-      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the place in the range of 48 bars (up)',
+      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the place in the range of 48 bars (−0.0042, speaks for BUY)',
     )
   })
 

@@ -60,16 +60,27 @@ const STILLNESS_WORDS: Readonly<Record<Stillness, string>> = {
 
 const NAMED_FACTORS = 2
 
-/** The factors that weigh most, largest first, with their direction: "the RSI (up), momentum over 24 bars (down)". */
+/**
+ * The factors that weigh most, largest first: what was measured, and what it speaks for. A weight may be negative, so
+ * the one does not tell the other: "momentum over 24 bars (+1.07, speaks for SELL)".
+ */
 const weightiest = (factors: readonly Factor[]): string =>
   factors
-    .flatMap(({ name, contribution }) =>
-      isFeatureName(name) && contribution !== 0 ? [{ name, contribution }] : [],
+    .flatMap(({ name, value, contribution }) =>
+      isFeatureName(name) && value !== null && contribution !== 0 ? [{ name, value, contribution }] : [],
     )
     .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
     .slice(0, NAMED_FACTORS)
-    .map(({ name, contribution }) => `${FEATURES[name].label} (${contribution > 0 ? 'up' : 'down'})`)
+    .map(
+      ({ name, value, contribution }) =>
+        `${FEATURES[name].label} (${signed(value)}, speaks for ${contribution > 0 ? 'BUY' : 'SELL'})`,
+    )
     .join(' and ')
+
+function signed(value: number): string {
+  const size = Math.abs(value)
+  return `${value < 0 ? '−' : '+'}${size >= 0.1 ? size.toFixed(2) : size.toPrecision(2)}`
+}
 
 /** The reach in which the price ends in four of five cases, in words. */
 function reach({ p10, p90 }: Forecast): string {
@@ -86,8 +97,8 @@ function reach({ p10, p90 }: Forecast): string {
  * @param verdict `confidence` is as the verdict states it, in percent: capped, so it cannot be had from the probability,
  *   which tells the side
  * @example
- * // 'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 24 bars
- * // (down) weigh most in a market that is ranging. By the end of the window the price is within −1.1 % and
+ * // 'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (+0.58, speaks
+ * // for BUY) and momentum over 24 bars (+1.07, speaks for SELL) weigh most in a market that is ranging. By the end of the window the price is within −1.1 % and
  * // +1.0 % in four of five cases.'
  */
 export function reasoningFor(

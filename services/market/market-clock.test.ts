@@ -40,7 +40,6 @@ describe('planAnchor', () => {
           expect(marketTimeAt(anchor, wall)).toBe(reached)
         }
       }),
-      { seed: 20_260 },
     )
   })
 })

@@ -97,6 +97,13 @@ const RECONNECT_MS = 1_000
 /** Three heartbeats of a stream: a line that says nothing for so long is dead. */
 const SILENT_MS = 45_000
 
+/** The refusal after the last try, or where the service asks for a longer pause than the client takes. */
+const givenUp = (reason: string, waitMs: number, cause: unknown): SignalRefusal => {
+  const again = `call again in ${Math.ceil(waitMs / 1_000)} s`
+  const nextStep = `Check the address of the service and its /readyz, then ${again}. The call that was given up may have been counted.`
+  return new SignalRefusal('given_up', reason, { nextStep, cause })
+}
+
 /**
  * A client of the service. It needs nothing but Fetch and Web Crypto.
  *
@@ -130,11 +137,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
       } catch (error) {
         if (!(error instanceof Passing)) throw error
         const waitMs = error.waitMs ?? Math.min(LONGEST_WAIT_MS, 250 * 2 ** attempt)
-        if (attempt >= tries || waitMs > LONGEST_WAIT_MS)
-          throw new SignalRefusal('given_up', error.message, {
-            cause: error,
-            nextStep: `Try again in ${Math.ceil(waitMs / 1_000)} s.`,
-          })
+        if (attempt >= tries || waitMs > LONGEST_WAIT_MS) throw givenUp(error.message, waitMs, error)
         onRetry?.(error.message, waitMs)
         await pause(waitMs, signal)
       }
@@ -229,7 +232,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         isWhole = false
         failures = count === 0 ? failures + 1 : 1
         const reason = `the replay was cut off: ${reasonOf(error)}`
-        if (failures >= tries) throw new SignalRefusal('given_up', reason, { cause: error })
+        if (failures >= tries) throw givenUp(reason, error)
         onRetry?.(reason, RECONNECT_MS)
         await pause(RECONNECT_MS, signal)
       }

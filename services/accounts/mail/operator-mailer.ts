@@ -1,5 +1,7 @@
 import type { Mailer } from './mailer.ts'
 
+const RULE = '─'.repeat(72)
+
 /**
  * Shows mail to the operator instead of sending it, for a service without a mail server: whoever runs it hands the
  * code on, or signs in with it.
@@ -8,7 +10,9 @@ import type { Mailer } from './mailer.ts'
  */
 export const createOperatorMailer = (show: (text: string) => void): Mailer => ({
   async send({ to, subject, text }) {
-    show(`mail to ${to} (not sent: SMTP_URL is not set): ${subject}. ${text.replaceAll(/\s+/g, ' ').trim()}`)
+    // Set apart: among the lines of a service that runs, a single one is not found.
+    const words = text.replaceAll(/\s+/g, ' ').trim()
+    show(`\n${RULE}\n${subject}, to ${to} (not sent: SMTP_URL is not set)\n\n  ${words}\n${RULE}\n`)
   },
   close: async () => undefined,
 })

@@ -3,8 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { PLAN_LIMITS, TIERS, type Tier } from '../../../contracts/plans.ts'
 import { type Balance, decideDebit, decideGrant, UNUSED } from './balance.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const day = (number: number): string => new Date(Date.UTC(2026, 10, 1 + number)).toISOString().slice(0, 10)
 const used = (change: Partial<Balance>): Balance => ({ ...UNUSED, revision: 7, day: day(3), ...change })
 

@@ -69,7 +69,7 @@ export function quotaExhaustedError(
   const period =
     exhausted === 'day' ? `${block.daily?.limit} of this UTC day` : `${block.limit} of this window`
   return new ServiceError('quota_exhausted', {
-    message: `All ${period} were used (tier ${payer.tier}); calls are to be had again at ${resetsAt}`,
+    message: `All ${period} were used (tier ${payer.tier}); the next ones are available at ${resetsAt}`,
     nextStep: `${ways.join(', or ')}.`,
     details: {
       tier: payer.tier,

@@ -14,8 +14,6 @@ import type { QuotaLedger } from './quota-ledger.ts'
 import { aDebit, aWorld, NOON, PAYER, sha256, type World } from './testing/ledger.fixture.ts'
 import { logIndex } from './testing/log-index.fixture.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const FAULTS = ['none', 'busy', 'lost-before', 'lost-after'] as const
 type Fault = (typeof FAULTS)[number]
 

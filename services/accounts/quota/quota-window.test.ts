@@ -4,8 +4,6 @@ import { quotaWindowSchema } from '../../../contracts/plans.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { dayEnd, dayOf, freeWindow, planWindow } from './balance.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const instants = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2100, 0) })
 
 describe('the window of a caller without a plan', () => {

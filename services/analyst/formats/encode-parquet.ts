@@ -11,7 +11,12 @@ export const PARQUET_TYPES: Readonly<Record<ColumnKind, Omit<SchemaElement, 'nam
   uuid: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
   integer: { type: 'INT32' },
   number: { type: 'DOUBLE' },
-  instant: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
+  // The converted type alone leaves the zone to the reader, and some take the one of the machine.
+  instant: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+  },
   boolean: { type: 'BOOLEAN' },
   json: { type: 'BYTE_ARRAY', converted_type: 'JSON' },
 }

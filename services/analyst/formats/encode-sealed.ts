@@ -1,8 +1,9 @@
 import { createGzip, zstdCompressSync } from 'node:zlib'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import { PARQUET_TYPES, parquetValue } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
-import type { SealedColumn, SealedRow } from './sealed-columns.ts'
+import { SEALED_COLUMNS, type SealedRow } from './sealed-columns.ts'
 
 /**
  * Rows that are encoded at a time. Readers of whole columns like more, and everybody else waits meanwhile: these take
@@ -38,19 +39,23 @@ class FlushedWriter extends ByteWriter {
   }
 }
 
+/** Times as schema 1 had them: the hashes of its files are signed. */
+const INSTANT_OF_SCHEMA_1 = { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' } as const
+
 /** Apache Parquet with typed columns, zstd, and the version of the schema in its metadata. */
 export function encodeSealedParquet(
   take: TakeBytes,
-  columns: readonly SealedColumn[],
-  metadata: Readonly<Record<string, string>>,
+  version: SealedSchema,
+  about: { readonly exchange: string; readonly date: string },
 ): SealedEncoder {
+  const metadata = { schema_version: String(version), exchange: about.exchange, date: about.date }
   const schema: SchemaElement[] = [
-    { name: 'verdict', num_children: columns.length },
-    ...columns.map(
+    { name: 'verdict', num_children: SEALED_COLUMNS.length },
+    ...SEALED_COLUMNS.map(
       ({ name, kind, isOptional }): SchemaElement => ({
         name,
         repetition_type: isOptional ? 'OPTIONAL' : 'REQUIRED',
-        ...PARQUET_TYPES[kind],
+        ...(version === 1 && kind === 'instant' ? INSTANT_OF_SCHEMA_1 : PARQUET_TYPES[kind]),
       }),
     ),
   ]
@@ -65,7 +70,7 @@ export function encodeSealedParquet(
   let group: SealedRow[] = []
 
   async function writeGroup(): Promise<void> {
-    const columnData = columns.map(({ name, kind }) => ({
+    const columnData = SEALED_COLUMNS.map(({ name, kind }) => ({
       name,
       data: group.map((row) => parquetValue(row[name] ?? null, kind)),
     }))
@@ -88,14 +93,14 @@ export function encodeSealedParquet(
 }
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
-export function encodeSealedCsv(take: TakeBytes, columns: readonly SealedColumn[]): SealedEncoder {
+export function encodeSealedCsv(take: TakeBytes): SealedEncoder {
   const gzip = createGzip()
   const ended = new Promise<void>((resolve, reject) => {
     gzip.on('data', take).once('end', resolve).once('error', reject)
   })
   // Who waits for the end is told of it.
   ended.catch(() => undefined)
-  let lines = csvLine(columns.map(({ name }) => name))
+  let lines = csvLine(SEALED_COLUMNS.map(({ name }) => name))
 
   async function write(): Promise<void> {
     const text = lines
@@ -105,7 +110,7 @@ export function encodeSealedCsv(take: TakeBytes, columns: readonly SealedColumn[
 
   return {
     async add(row) {
-      lines += csvLine(columns.map(({ name }) => row[name] ?? null))
+      lines += csvLine(SEALED_COLUMNS.map(({ name }) => row[name] ?? null))
       if (lines.length >= CSV_CHARACTERS) await write()
     },
     async finish() {

@@ -1,12 +1,17 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { MINUTE_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow, verdictRowSchema } from '../../../contracts/verdict-row.ts'
+import { AT_START, formatCursor } from '../replay-cursor.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 import { acceptedFormat, FORMATS, formatOfFile, type VerdictFormat } from './verdict-formats.ts'
 
@@ -231,10 +236,44 @@ test('Parquet has typed columns and groups of 2,000 rows, written one by one', a
     return [element?.type, element?.logical_type?.type ?? element?.converted_type]
   }
   expect(typeOf('verdict_id')).toEqual(['FIXED_LEN_BYTE_ARRAY', 'UUID'])
-  expect(typeOf('bar_close')).toEqual(['INT64', 'TIMESTAMP_MILLIS'])
+  expect(typeOf('bar_close')).toEqual(['INT64', 'TIMESTAMP'])
   expect(typeOf('confidence')).toEqual(['INT32', undefined])
   expect(typeOf('probability')).toEqual(['DOUBLE', undefined])
   expect(typeOf('factors')).toEqual(['BYTE_ARRAY', 'JSON'])
+})
+
+test('times of Parquet are those of the CSV in every zone, and a cursor is text in both', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'formats-'))
+  try {
+    const [open, closed] = [formatCursor(AT_START), formatCursor({ complete: '8', looked: '9', asOf: 7 })]
+    const rows = Array.from({ length: 3_000 }, (_, index) =>
+      verdictRow(
+        aVerdict({ barClose: index * MINUTE_MS }),
+        index < 2_900
+          ? formatCursor({ complete: `${index}`, looked: `${index}`, asOf: 5 })
+          : ([open, closed][index % 2] ?? ''),
+        '2025-01-01T00:00:00.000Z',
+      ),
+    )
+    for (const format of ['parquet', 'csv'] as const)
+      writeFileSync(join(place, `v.${format}`), await encoded(format, rows))
+    const duck = await (await DuckDBInstance.create(':memory:')).connect()
+    await duck.run("SET timezone = 'America/New_York'")
+    const times = VERDICT_COLUMNS.filter(({ kind }) => kind === 'instant').map(({ name }) => name)
+    const answer = await duck.runAndReadAll(
+      `SELECT ${times.map((name) => `count(*) FILTER (p.${name} IS NOT DISTINCT FROM c.${name}::TIMESTAMPTZ) AS ${name}`).join(', ')}, any_value(typeof(c.bar_close)) AS type, any_value(typeof(c.cursor)) AS cursor
+       FROM '${join(place, 'v.parquet')}' p POSITIONAL JOIN read_csv('${join(place, 'v.csv')}', sample_size = 100) c`,
+    )
+    expect(answer.getRowObjects()).toEqual([
+      {
+        ...Object.fromEntries(times.map((name) => [name, 3_000n])),
+        type: 'TIMESTAMP WITH TIME ZONE',
+        cursor: 'VARCHAR',
+      },
+    ])
+  } finally {
+    rmSync(place, { recursive: true })
+  }
 })
 
 test.skipIf(arrowReader === undefined)(

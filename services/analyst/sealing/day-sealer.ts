@@ -26,7 +26,7 @@ import {
 import type { Clock } from '../../platform/async/clock.ts'
 import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { manifestOf, type SealedFiles, sealDay, unfinished } from './seal-day.ts'
+import { manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay, unfinished } from './seal-day.ts'
 
 export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -128,7 +128,7 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
     const expected = await endOf(stream, day)
     if (expected === undefined) return
     const folder = folderOf(exchange, date)
-    const made = await sealDay(store, day, folder, signal)
+    const made = await sealDay(store, day, NEWEST_SCHEMA, folder, signal)
     if (signal.aborted) return
     if (made.rows !== day.verdicts)
       throw new Error(`${exchange} on ${date}: ${made.rows} of ${day.verdicts} verdicts are found`)
@@ -155,7 +155,7 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
   async function make(about: SealedManifest, signal: AbortSignal): Promise<void> {
     const { exchange, date, after, up_to: upTo, files } = about
     const folder = folderOf(exchange, date)
-    const made = await sealDay(store, { exchange, date, after, upTo }, folder, signal)
+    const made = await sealDay(store, { exchange, date, after, upTo }, about.schema_version, folder, signal)
     signal.throwIfAborted()
     const other = files.find(({ name, sha256 }) => made.files[name].sha256 !== sha256)
     if (other !== undefined)

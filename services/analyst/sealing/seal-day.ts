@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
-import type { SealedFileName, SealedManifest } from '../../../contracts/sealed-manifest.ts'
+import type { SealedFileName, SealedManifest, SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
@@ -25,6 +25,9 @@ const MOST_ROWS = 5_000_000
 
 type Day = Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>
 
+/** Of days that are sealed now. */
+export const NEWEST_SCHEMA: SealedSchema = 2
+
 /** Where the files of a day are while they are made: whoever opens them by their names finds whole ones. */
 export const unfinished = (folder: string, name: SealedFileName): string => join(folder, `${name}.unfinished`)
 
@@ -32,24 +35,22 @@ export const unfinished = (folder: string, name: SealedFileName): string => join
  * Makes the files of a day whose windows have closed, from the log, as `unfinished` ones. It holds the verdicts of a row
  * group, however many a day has.
  *
+ * @param version of the schema: a day that was sealed keeps its own
  * @param folder is made where it is not there
  * @throws ServiceError `append_too_large` for a day with more rows than a file may have
  */
 export async function sealDay(
   store: EventStore,
   day: Day,
+  version: SealedSchema,
   folder: string,
   signal: AbortSignal,
 ): Promise<SealedFiles> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const metadata = { schema_version: '1', exchange: day.exchange, date: day.date }
   const parquet = openFile(unfinished(folder, 'verdicts.parquet'))
   const csv = openFile(unfinished(folder, 'verdicts.csv.gz'))
   try {
-    const encoders = [
-      encodeSealedParquet(parquet.take, SEALED_COLUMNS, metadata),
-      encodeSealedCsv(csv.take, SEALED_COLUMNS),
-    ]
+    const encoders = [encodeSealedParquet(parquet.take, version, day), encodeSealedCsv(csv.take)]
     let rows = 0
     for await (const row of rowsOf(store, day, signal)) {
       rows += 1
@@ -181,7 +182,7 @@ export const manifestOf = (
   day: Day,
   about: { readonly market: MarketKind; readonly checkpoint: SealedManifest['checkpoint'] },
 ): SealedManifest => ({
-  schema_version: 1,
+  schema_version: NEWEST_SCHEMA,
   market: about.market,
   exchange: day.exchange,
   date: day.date,

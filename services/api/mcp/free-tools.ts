@@ -46,7 +46,7 @@ export function toolArguments<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(sent)
   if (parsed.success) return parsed.data
-  const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool')
+  const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool', schema)
   throw new ServiceError('invalid_request', {
     message: `${tool}, ${faultMessage(fields)}`,
     details: { fields },

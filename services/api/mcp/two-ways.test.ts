@@ -133,7 +133,7 @@ test('the short way gives what the SDK gives, for sound and unsound requests', {
       if ((answers[0] as [number])[0] === 200) sound++
       expect(answers[0]).toEqual(answers[1])
     }),
-    { numRuns: 1_500, seed: 20260728 },
+    { numRuns: 1_500 },
   )
   expect(sound).toBeGreaterThan(100)
 })

@@ -49,6 +49,15 @@ const recorded = {
   key: 'none',
 } as const
 
+const REPLAY_ERRORS = [
+  'invalid_request',
+  'unauthorized',
+  'unknown_exchange',
+  'unknown_coin',
+  'store_unavailable',
+  'too_many_streams',
+] as const
+
 const asked = { tag: 'service', key: 'none', errors: [] } as const
 
 const json = (description: string, schema: z.ZodType | undefined) => ({
@@ -88,7 +97,7 @@ const verdictOperations: Operations = {
     summary: 'Recorded verdicts, in the order of the log',
     description:
       'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
-    errors: ['invalid_request', 'unauthorized', 'store_unavailable', 'too_many_streams'],
+    errors: REPLAY_ERRORS,
     parameters: {
       ...filters,
       as_of: 'The log as it was: a position, a date or an instant',
@@ -115,7 +124,7 @@ const verdictOperations: Operations = {
     summary: 'Recorded verdicts as server-sent events, as their windows close',
     description:
       'Events of the type `verdict`, whose data is a row and whose id is its cursor. Resumable; a comment every 15 seconds says that the stream is there.',
-    errors: ['invalid_request', 'unauthorized', 'store_unavailable', 'too_many_streams'],
+    errors: REPLAY_ERRORS,
     parameters: filters,
     headers: { 'Last-Event-ID': 'The id of the last event that was seen; newer than `after`' },
     answers: {

@@ -92,16 +92,8 @@ ${tiles([
       ? html`since ${time(account.opened_at, 'day')}`
       : html`until ${time(account.plan.to, 'day')}`,
   ],
-  [
-    'Calls left',
-    whole(quota.remaining),
-    html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)}`,
-  ],
-  [
-    'Used',
-    whole(quota.used),
-    quota.daily === null ? 'no limit a day' : html`today ${quota.daily.used} of ${quota.daily.limit}`,
-  ],
+  ['Calls left', whole(quota.remaining), callsLeft(quota)],
+  ['Used', whole(quota.used), html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)}`],
 ])}
 ${planPart(look)}
 ${keysPart(look)}
@@ -117,6 +109,12 @@ ${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxL
 </form>`,
   }
 }
+
+/** Each number beside the limit that it counts against: the day's where there is one. */
+const callsLeft = ({ daily, limit, used }: AccountLook['account']['quota']): Html =>
+  daily === null
+    ? html`of ${whole(limit)}; no limit a day`
+    : html`today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${whole(limit - used)} of ${whole(limit)}`
 
 function planPart({ account, payments }: AccountLook): Html {
   const rows = account.next_plans.map(({ tier, from, to }) => [tier, time(from), time(to)])

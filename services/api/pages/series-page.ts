@@ -181,7 +181,7 @@ function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
 function historyPart({ rows }: SeriesHistory): Html {
   if (rows.length === 0) return html``
   return html`<h2>History</h2>${table(
-    `${rows.length} verdicts, newest first`,
+    rows.length === 1 ? '1 verdict' : `${rows.length} verdicts, newest first`,
     [
       'Bar closed',
       'Call',

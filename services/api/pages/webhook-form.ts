@@ -112,7 +112,7 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
     isPrivate: true,
     body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
 <h1>New webhook</h1>
-<p class="lead">Signals are sent to your address as they are recorded, signed, in order, and again until you take them. <a href="/docs/webhooks">How it works</a></p>
+<p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
 ${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat is told in words; a program checks signed JSON' })}

@@ -24,6 +24,7 @@ beforeEach(async () => {
       markets: {
         markets: async () => listed,
         newestBar: (series) => bars.get(seriesName(series)),
+        isRecorded: () => undefined,
         isMonitored: (series) => monitored.get(seriesName(series)),
         clock: () => NOW,
       },

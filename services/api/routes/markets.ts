@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import {
@@ -10,7 +11,7 @@ import {
   marketsAnswerSchema,
 } from '../../../contracts/markets.ts'
 import { coinParameter, exchangeParameter } from '../../../contracts/parameters.ts'
-import { type Market, type Series } from '../../../contracts/series.ts'
+import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
 /**
@@ -22,6 +23,8 @@ export interface MarketsSource {
   markets(): Promise<readonly (Market & { readonly timeframes: readonly Timeframe[] })[]>
   /** Close of the newest bar of a series, Unix milliseconds; undefined where none is known. */
   newestBar(series: Series): number | undefined
+  /** Whether the log has a verdict of the exchange, or of the coin on it; undefined where this process does not know. */
+  isRecorded(exchange: Exchange, coin?: Coin): boolean | undefined
   /** Undefined where this process does not know. */
   isMonitored(series: Series): boolean | undefined
   /** Market time, Unix milliseconds. */

@@ -16,8 +16,15 @@ import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
-import { rowsInMemory, sealedDays, trackRecord } from '../../../projections/index.ts'
+import {
+  rowsInMemory,
+  type SealedDay,
+  sealedDays,
+  sealedManifestKey,
+  trackRecord,
+} from '../../../projections/index.ts'
 import { createDaySealer, type DaySealer, trackRecordReport } from '../../analyst/index.ts'
+import { manifestOf, sealDay } from '../../analyst/sealing/seal-day.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createServer } from '../server.ts'
@@ -54,6 +61,8 @@ describe('sealed days', () => {
   let sealer: DaySealer
   let app: FastifyInstance
   let address: string
+  /** The list while the day goes on. */
+  let meanwhile: unknown
 
   async function append(stream: string, events: readonly NewEvent[]): Promise<void> {
     for (let at = 0; at < events.length; at += 250)
@@ -152,6 +161,14 @@ describe('sealed days', () => {
     await record()
     await catchUp()
     await sealer.look(signal)
+    meanwhile = sealer.list({ exchange: undefined, after: undefined, limit: 10 })
+    marketNow = DAY + 8 * DAY_MS
+    await sealer.look(signal)
+    // The read model does not know yet what is sealed.
+    await sealer.look(signal)
+    await catchUp()
+    await sealer.look(signal)
+    await catchUp()
     for await (const event of store.readAll({ after: 'start', filter: { types: ['OutcomeLabelled'] } }))
       trackRecord.fold(tallied as never, decodeEvent(event))
     const source = { range: pageOf(tallied), position: () => 'start' }
@@ -168,18 +185,7 @@ describe('sealed days', () => {
   const PLACE = '/sealed/exchange=HL/date=2026-01-01'
 
   test('nothing is sealed while the day goes on; then each day once, and days without verdicts are told', async () => {
-    await catchUp()
-    expect(sealer.list({ exchange: undefined, after: undefined, limit: 10 })).toEqual({
-      days: [],
-      next: null,
-    })
-    marketNow = DAY + 8 * DAY_MS
-    await sealer.look(signal)
-    // The read model does not know yet what is sealed.
-    await sealer.look(signal)
-    await catchUp()
-    await sealer.look(signal)
-    await catchUp()
+    expect(meanwhile).toEqual({ days: [], next: null })
     const sealed: unknown[] = []
     for await (const { data } of store.readAll({ filter: { types: ['DaySealed'] } })) sealed.push(data.day)
     expect(sealed).toEqual([...new Set(sealed)])
@@ -226,7 +232,7 @@ describe('sealed days', () => {
     const calls = await parquetReadObjects({ file, metadata, compressors, columns: ['call'] })
     const buys = calls.filter(({ call }) => call === 'BUY').length
     expect(buys).toBe(COINS.length * 480)
-    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '1' })
+    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '2' })
     expect(read / all).toBeLessThan(0.01)
 
     const local = join(directory, 'local.parquet')
@@ -248,8 +254,37 @@ describe('sealed days', () => {
     expect(csv).toContain('"Bar 0, ""quoted"", of ADA."')
   })
 
+  test('times of Parquet are those of the CSV in every zone', async () => {
+    for (const name of ['verdicts.parquet', 'verdicts.csv.gz'])
+      writeFileSync(join(directory, name), (await app.inject(`${PLACE}/${name}`)).rawPayload)
+    const duck = await (await DuckDBInstance.create(':memory:')).connect()
+    await duck.run("SET timezone = 'America/New_York'")
+    const answer = await duck.runAndReadAll(
+      `SELECT count(*) FILTER (p.bar_close = c.bar_close AND p.labelled_at = c.labelled_at) AS same
+       FROM '${join(directory, 'verdicts.parquet')}' p JOIN read_csv('${join(directory, 'verdicts.csv.gz')}') c ON p.verdict_id = c.verdict_id::UUID`,
+    )
+    expect(answer.getRowObjects()).toEqual([{ same: 4_320n }])
+  })
+
+  test('a day that a former release sealed is made again as it was, with times that are not marked', async () => {
+    const day = rows.get('day/HL/2026-01-04') as SealedDay
+    const made = await sealDay(store, day, 1, join(directory, 'former'), signal)
+    const manifest = manifestOf(made, day, { market: 'live', checkpoint: null })
+    const text = JSON.stringify({ ...manifest, schema_version: 1 })
+    const key = sealedManifestKey('HL', '2026-01-04')
+    const sealed = rows.get(key)
+    rows.put(key, { sha256: hash('sha256', text), manifest: text })
+    rmSync(join(directory, 'exchange=HL'), { recursive: true, force: true })
+    const { rawPayload } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.parquet')
+    expect(hash('sha256', rawPayload)).toBe(made.files['verdicts.parquet'].sha256)
+    const { schema } = await parquetMetadataAsync(new Uint8Array(rawPayload).buffer)
+    const barClose = schema.find(({ name }) => name === 'bar_close')
+    expect([barClose?.converted_type, barClose?.logical_type]).toEqual(['TIMESTAMP_MILLIS', undefined])
+    if (sealed !== undefined) rows.put(key, sealed)
+  })
+
   test('a file that this process does not have is made again, the same', async () => {
-    rmSync(join(directory, 'exchange=HL'), { recursive: true })
+    rmSync(join(directory, 'exchange=HL'), { recursive: true, force: true })
     const { rawPayload, headers } = await app.inject({
       url: '/sealed/exchange=HL/date=2026-01-03/verdicts.parquet',
       headers: { range: 'bytes=0-3' },

@@ -60,6 +60,45 @@ async function record(validUntil: number, coin = 'BTC'): Promise<string> {
   return verdictId
 }
 
+describe('a name that no market has', () => {
+  const listed = [
+    { exchange: 'SIM', coin: 'BTC', timeframes: ['1h'] },
+    { exchange: 'SIM', coin: 'AVAX', timeframes: ['1h'] },
+  ] as const
+  let server: Awaited<ReturnType<typeof createServer>>
+  const { signal } = new AbortController()
+  const serve = async (isRecorded: (exchange: string, coin?: string) => boolean | undefined) => {
+    const markets = { ...serverOptions().markets, markets: async () => listed, isRecorded }
+    server = await createServer(
+      serverOptions({ markets, replay: replaysOf(store), follow: async function* () {} }),
+    )
+  }
+  afterEach(() => server.close())
+
+  test.each([
+    ['/api/verdicts?coin=NOPE', 422, { code: 'unknown_coin', details: { given: 'NOPE', total: 2 } }],
+    ['/api/verdicts?coin=BTC,AVXA1', 422, { code: 'unknown_coin' }],
+    ['/api/verdicts?coin=AVAXX', 422, { code: 'unknown_coin', details: { did_you_mean: 'AVAX' } }],
+    ['/api/verdicts?exchange=HL', 422, { code: 'unknown_exchange', details: { available: ['SIM'] } }],
+    ['/api/verdicts?exchange=OKX&coin=BTC', 422, { code: 'unknown_coin' }],
+    ['/api/verdicts/stream?coin=NOPE', 422, { code: 'unknown_coin' }],
+  ])('%s is refused with what there is', async (url, status, body) => {
+    await serve((exchange, coin) => (exchange === 'OKX' ? coin === undefined || coin === 'OLD' : false))
+    const answer = await server.inject({ url, signal })
+    expect([answer.statusCode, JSON.parse(answer.body)]).toMatchObject([status, body])
+  })
+
+  test.each([
+    ['that is listed, though nothing was recorded of it', '?coin=AVAX', () => false],
+    ['that was recorded, though it is not listed any more', '?coin=OLD&exchange=OKX', () => true],
+    ['of one of the exchanges only', '?coin=BTC&exchange=SIM', () => false],
+    ['while nobody knows what was recorded', '?coin=NOPE', () => undefined],
+  ])('a name %s is taken', async (_what, query, isRecorded) => {
+    await serve(isRecorded)
+    expect((await server.inject(`/api/verdicts${query}`)).statusCode).toBe(200)
+  })
+})
+
 describe('formats', () => {
   const get = (query: string, headers: Record<string, string> = {}) =>
     fetch(`${base}/api/verdicts${query}`, { headers })

@@ -16,6 +16,7 @@ import {
   replayOptionsOf,
   replayParameters,
   replayQueryFault,
+  requireKnownNames,
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
 import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../platform/admission/places.ts'
@@ -24,6 +25,7 @@ import type { ConnectionLimits } from '../connections.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { signalOfLeaving } from '../waits.ts'
+import type { MarketsSource } from './markets.ts'
 
 export interface VerdictRoutesOptions {
   readonly replay: ReplaySource
@@ -31,6 +33,8 @@ export interface VerdictRoutesOptions {
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
   readonly operatorToken: string | undefined
+  /** What names are known, so that one that was mistyped is refused. */
+  readonly markets: MarketsSource
 }
 
 /** What the server adds to its options. */
@@ -83,6 +87,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   app.get('/api/verdicts', { schema: { querystring: replaySchema } }, async (request, reply) => {
     const { query } = request
     requireSound(query)
+    await requireKnownNames(replayFilterOf(query), options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
     const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
@@ -114,6 +119,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {
     const query = withLastEventId(request.query, request.headers['last-event-id'])
     requireSound(query)
+    await requireKnownNames(replayFilterOf(query), options.markets)
     const now = timeFor(request)
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')

@@ -82,6 +82,25 @@ describe('a subscription over HTTP', () => {
     expect((await edge.ask('GET', '/api/webhooks?status=all')).body).toMatchObject({ webhooks: [] })
   })
 
+  test('is refused with all that is missing at once, by route and by tool', async () => {
+    const missing = [
+      { field: 'events', problem: 'is missing' },
+      { field: 'url', problem: 'is required' },
+    ]
+    for (const payload of [{}, { form: 'slack' }]) {
+      const { status, body } = await edge.ask('POST', '/api/webhooks', { payload })
+      expect([status, body]).toMatchObject([400, { code: 'invalid_request', details: { fields: missing } }])
+    }
+    for (const payload of [[], 'text', 7, null]) {
+      const { status } = await edge.ask('POST', '/api/webhooks', { payload: payload as never })
+      expect([payload, status]).toEqual([payload, 400])
+    }
+    const near = await edge.ask('POST', '/api/webhooks', {
+      payload: { events: ['trade_call'], url: 'https://a.example', asset: ['BTC'] },
+    })
+    expect(near.body.message).toBe('asset: is not a field of this request; did you mean assets?')
+  })
+
   test('is created once for one Idempotency-Key', async () => {
     const [first, second] = [
       await edge.create({}, { 'idempotency-key': 'k1' }),

@@ -42,31 +42,38 @@ export const subscriptionParams = z.strictObject({ id: z.uuid().toLowerCase() })
 /** A position of the log, an instant, or a word. */
 export const pointSchema = z.string().min(1).max(64)
 
-export const createSchema = z.strictObject({
-  form: z
-    .enum(DELIVERY_FORMS)
-    .optional()
-    .describe('`signed_json` without it; the others tell a chat in words'),
-  url: z
-    .string()
-    .min(1)
-    .max(LIMITS.webhookUrlCharacters)
-    .optional()
-    .describe(
-      'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
-    ),
-  bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
-  chat_id: z
-    .union([z.string().max(64), z.int()])
-    .optional()
-    .describe('Of `telegram`'),
-  ...filterFields,
-  start: pointSchema
-    .default('now')
-    .describe(
-      `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
-    ),
-})
+export const createSchema = z
+  .strictObject({
+    form: z
+      .enum(DELIVERY_FORMS)
+      .optional()
+      .describe('`signed_json` without it; the others tell a chat in words'),
+    url: z
+      .string()
+      .min(1)
+      .max(LIMITS.webhookUrlCharacters)
+      .optional()
+      .describe(
+        'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
+      ),
+    bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
+    chat_id: z
+      .union([z.string().max(64), z.int()])
+      .optional()
+      .describe('Of `telegram`'),
+    ...filterFields,
+    start: pointSchema
+      .default('now')
+      .describe(
+        `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
+      ),
+  })
+  .refine(({ form, url }) => form === 'telegram' || url !== undefined, {
+    path: ['url'],
+    error: 'is required',
+    // Also where other fields are wrong: one answer names all that is missing.
+    when: ({ value }) => typeof value === 'object' && value !== null,
+  })
 
 export const listQuery = z.strictObject({
   status: z

@@ -42,6 +42,7 @@ export const NO_READ_MODELS: Pick<
   markets: {
     markets: async () => [],
     newestBar: () => undefined,
+    isRecorded: () => undefined,
     isMonitored: () => undefined,
     clock: () => 0,
   },

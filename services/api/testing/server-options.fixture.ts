@@ -31,6 +31,12 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   regimeShifts: absent,
   verify: absent,
   usage: absent,
-  markets: { markets: absent, newestBar: absent, isMonitored: absent, clock: absent },
+  markets: {
+    markets: absent,
+    newestBar: absent,
+    isRecorded: () => undefined,
+    isMonitored: absent,
+    clock: absent,
+  },
   ...change,
 })

@@ -67,7 +67,7 @@ function linesOf(scores: Scores): string[] {
 /** What every call came to, whether a barrier was reached or not, beside the same for constants and a coin. */
 function everyCallLines({ trades, timeoutShare, ...sides }: EveryCall): string[] {
   const side = (name: string, { inFavour, gross, net }: ByExit): string => {
-    const t = net.t === null ? 'unknown' : net.t.toFixed(2)
+    const t = net.t === null ? '—' : net.t.toFixed(2)
     return line(
       name,
       `${interval(inFavour, 1, 100)} % in favour; ${interval(gross, 1)} bps gross, ${interval(net, 1)} net, t ${t}`,

@@ -28,6 +28,16 @@ describe('a mean over blocks', () => {
     expect((apart?.t ?? 0) / (together?.t ?? 1)).toBeCloseTo(2, 9)
   })
 
+  test('has no t where the values differ by rounding alone', () => {
+    const same = Array.from({ length: 50 }, (_, index) => -12.1 + (index % 3) * 1e-15)
+    const { value, t } =
+      blockMean(
+        same,
+        same.map((_, index) => index),
+      ) ?? expect.fail('no mean')
+    expect([value.toFixed(6), t]).toEqual(['-12.100000', null])
+  })
+
   test('has no interval from a few blocks, and no value from none', () => {
     expect(
       blockMean(

@@ -18,6 +18,9 @@ export interface BlockMean extends Measure {
   readonly t: number | null
 }
 
+/** Sums of doubles are off by less than this part of them. */
+const ROUNDING = 1e-9
+
 /**
  * Mean of values that depend on one another within a block of time and not across blocks; its error is had
  * from the sums of the blocks.
@@ -40,5 +43,7 @@ export function blockMean(values: ArrayLike<number>, blocks: ArrayLike<number>):
   for (const sum of sums.values()) squares += sum * sum
   const error = Math.sqrt(squares) / count
   const interval = measure(mean, error * halfWidth95(sums.size))
-  return { ...interval, t: interval.low === null || error === 0 ? null : mean / error }
+  // Like values differ by rounding alone, and that is no spread to measure a mean by.
+  const isConstant = error <= ROUNDING * Math.abs(mean)
+  return { ...interval, t: interval.low === null || isConstant ? null : mean / error }
 }

@@ -39,7 +39,10 @@ export function parseToolRequest<Name extends ToolName>(tool: Name, request: unk
   }
   const parsed = TOOLS[tool].request.safeParse(request)
   if (parsed.success) return parsed.data as ToolRequest<Name>
-  throw invalidInputError(tool, inputFaults(parsed.error.issues, 'the arguments', 'this tool'))
+  throw invalidInputError(
+    tool,
+    inputFaults(parsed.error.issues, 'the arguments', 'this tool', TOOLS[tool].request),
+  )
 }
 
 const invalidInputError = (tool: ToolName, fields: readonly InputFault[]): ServiceError =>

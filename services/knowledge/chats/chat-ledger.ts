@@ -232,7 +232,7 @@ function requireRoom(chatter: Chatter, window: ChatWindow, at: number, own?: str
 const beingAnsweredError = (): ServiceError =>
   new ServiceError('rate_limited', {
     message:
-      'A chat with this Idempotency-Key is being answered; its answer is to be had with the same key when it is',
+      'A chat with this Idempotency-Key is being answered; send it again with the same key for its answer',
     details: { retry_after_s: 2 },
   })
 

@@ -31,7 +31,7 @@ export interface BarLeg {
   waiting(): number
   /** Fetches the next page. A second call while one is under way is that one. */
   fetchPage(signal: AbortSignal): Promise<void>
-  /** No more bars are expected, until it is resumed: the market is gone, or its past is not to be had. */
+  /** No more bars are expected, until it is resumed: the market is gone, or its history cannot be loaded. */
   end(): void
   /** The market is there again. */
   resume(): void

@@ -115,7 +115,7 @@ describe('the past of a series that comes late is told before what closed meanwh
     })
     expect(sequence.opens(series)).toEqual(unbroken('5m', 6, NOON + 30 * MINUTE_MS))
     expect(bench.notices.map(({ message }) => message)).toContain(
-      'BINANCE.BTC.5m: its past is not to be had; what is made of it begins with live bars',
+      'BINANCE.BTC.5m: its history cannot be loaded; its verdicts begin with live bars',
     )
   })
 })

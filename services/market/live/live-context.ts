@@ -12,7 +12,7 @@ export interface LiveContext extends Pick<Clock, 'now'> {
   failed(venue: Venue, error: unknown): void
   /** The history of a leg will come late. */
   leftBehind(leg: BarLeg): void
-  /** The past of a leg is not to be had: its series begin at the seam. */
+  /** The history of a leg cannot be loaded: its series begin at the seam. */
   givenUp(leg: BarLeg): void
   /** The market of a leg is gone, as far as anybody can tell. */
   ended(leg: BarLeg): void

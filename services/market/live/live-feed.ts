@@ -75,7 +75,7 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
       report({ exchange: leg.market.exchange, message: `the history of ${legName(leg)} will come late` })
     },
     givenUp(leg) {
-      const message = `${legName(leg)}: its past is not to be had; what is made of it begins with live bars`
+      const message = `${legName(leg)}: its history cannot be loaded; its verdicts begin with live bars`
       report({ exchange: leg.market.exchange, message })
     },
     ended(leg) {
@@ -226,7 +226,7 @@ function checkListed(series: Parameters<typeof seriesName>[0], { listings }: Ven
   const isKnown = listings.find(series.coin) !== undefined && !listings.isGone(series.coin)
   if (listings.traded().size === 0 || isKnown) return
   throw new ServiceError('market_data_missing', {
-    message: `${seriesName(series)} is not to be had: ${series.exchange} lists no perpetual contract of ${series.coin}`,
+    message: `${seriesName(series)} cannot be followed: ${series.exchange} lists no perpetual contract of ${series.coin}`,
     details: { series: seriesName(series) },
   })
 }

@@ -17,7 +17,6 @@ describe('createTimeQueue', () => {
         expect(queue.earliest()).toBe(Number.POSITIVE_INFINITY)
         expect(queue.take()).toBeUndefined()
       }),
-      { seed: 20_260 },
     )
   })
 
@@ -41,7 +40,6 @@ describe('createTimeQueue', () => {
         }
         expect(taken).toEqual(expected)
       }),
-      { seed: 20_260 },
     )
   })
 })

@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createDelayQueue } from './delay-queue.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 test('gives what is due in the order of its time, whatever the order of adding', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000)), fc.nat(1_000), (times, now) => {

@@ -98,17 +98,34 @@ describe('settings', () => {
       ],
       'PUBLIC_URL, the address of the service that webhooks name',
     ],
-    [['--verbose'], "Unknown option '--verbose'"],
-    [['--port'], '--port'],
-    [['start'], 'start'],
+    [['--verbose'], 'There is no flag --verbose. All flags: npm start -- --help'],
+    [['--sped', '60'], 'There is no flag --sped. Did you mean --speed?'],
+    [['--port'], '--port has no value. For example: --port 8402'],
+    [['--port', '--speed', '60'], '--port has no value'],
+    [['--demo-chain=yes'], '--demo-chain takes no value'],
+    [['--coins', 'BTC', '--coins', 'ETH'], '--coins is given twice; give it once, with commas'],
+    [['--port', '8500', '--port', '8500'], '--port is given twice'],
+    [['--exit-at-end', '--exit-at-end'], '--exit-at-end is given twice'],
+    [['60'], 'The service takes flags only, not "60". For example: npm start -- --speed 60'],
   ])('%j is refused with the name, the value and an example', (args, words) => {
     const message = refusal(args)
     expect(message).toContain(words)
-    expect(message).toMatch(/For example: |Flags: |Set EVENTSTORE_URL|Set the same one/)
+    expect(message).toMatch(
+      /For example: |All flags: |Set EVENTSTORE_URL|Set the same one|given twice|no value/,
+    )
   })
 
   test('a refused variable is named as the variable it is', () => {
     expect(refusal([], { PORT: 'x' })).toContain('PORT is "x"')
+  })
+
+  test.each([
+    ['npm_config_speed', 'npm start -- --speed 60'],
+    ['npm_config_demo_chain', 'npm start -- --demo-chain'],
+  ])('flags that npm kept for itself, as %s, are refused with the dashes', (variable, line) => {
+    const message = refusal([], { [variable]: 'true' })
+    expect(message).toContain('flags of the service follow two dashes')
+    expect(message.endsWith(line)).toBe(true)
   })
 
   test('no secret is shown, whatever is wrong with it', () => {

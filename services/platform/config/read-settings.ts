@@ -1,9 +1,13 @@
-import { parseArgs } from 'node:util'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { SettingDefinition } from './setting-definition.ts'
+import { type FlagDefinitions, readFlags } from './read-flags.ts'
 import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
 
 const NAMES = Object.keys(SETTINGS) as SettingName[]
+
+/** Every setting by its flag. */
+const DEFINITIONS: FlagDefinitions = Object.fromEntries(
+  NAMES.map((name) => [SETTINGS[name].flag, { ...SETTINGS[name], setting: name }]),
+)
 
 /**
  * Reads every setting from flags and the environment; a flag wins. Empty variables count as absent.
@@ -12,39 +16,27 @@ const NAMES = Object.keys(SETTINGS) as SettingName[]
  * @example readSettings(['--market', 'recorded', '--data', './candles'], process.env).MARKET === 'recorded'
  */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
-  const flags = readFlags(args)
-  const settings: Record<string, unknown> = {}
-  for (const name of NAMES) {
-    const { flag, schema, example, isSecret } = describe(name)
-    const fromFlag = flags[flag]
-    const given = fromFlag ?? (environment[name] || undefined)
-    const read = schema.safeParse(given)
-    if (!read.success) {
-      const source = fromFlag === undefined ? name : `--${flag}`
-      const value = isSecret === true ? '(not shown)' : JSON.stringify(given ?? null)
-      throw invalidError(`${source} is ${value}: ${reasonOf(read.error.issues)}. For example: ${example}`)
-    }
-    settings[name] = read.data
+  requireDashes(environment)
+  const { flags, operands } = readFlags(DEFINITIONS, args, environment, 'All flags: npm start -- --help')
+  if (operands.length > 0) {
+    throw invalidError(
+      `The service takes flags only, not ${JSON.stringify(operands.join(' '))}. For example: npm start -- --speed 60`,
+    )
   }
-  return checkTogether(settings as Settings)
+  return checkTogether(
+    Object.fromEntries(NAMES.map((name) => [name, flags[SETTINGS[name].flag]])) as unknown as Settings,
+  )
 }
 
-const describe = (name: SettingName): SettingDefinition => SETTINGS[name]
-
-function readFlags(args: readonly string[]): Readonly<Record<string, string | undefined>> {
-  const options = Object.fromEntries(
-    NAMES.map((name) => [
-      SETTINGS[name].flag,
-      { type: describe(name).isSwitch === true ? 'boolean' : 'string' } as const,
-    ]),
+/** Flags before the two dashes are npm's: it keeps them in variables, and hands the service at most their values. */
+function requireDashes(environment: NodeJS.ProcessEnv): void {
+  const kept = Object.keys(DEFINITIONS).find(
+    (flag) => environment[`npm_config_${flag.replaceAll('-', '_')}`] !== undefined,
   )
-  try {
-    const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false })
-    return Object.fromEntries(Object.entries(values).map(([flag, value]) => [flag, String(value)]))
-  } catch (error) {
-    const message = error instanceof Error ? error.message.split('\n')[0] : String(error)
-    throw invalidError(`${message}. Flags: ${NAMES.map((name) => `--${SETTINGS[name].flag}`).join(' ')}`)
-  }
+  if (kept === undefined) return
+  throw invalidError(
+    `npm took --${kept} for itself: flags of the service follow two dashes. For example: npm start -- --${kept} ${DEFINITIONS[kept]?.isSwitch === true ? '' : DEFINITIONS[kept]?.example}`.trimEnd(),
+  )
 }
 
 /** What no single setting can say. */
@@ -87,16 +79,6 @@ function requireAddressToSend({ ROLES: roles, PUBLIC_URL }: Settings): void {
   throw invalidError(
     'ROLES has dispatcher and not api, and PUBLIC_URL, the address of the service that webhooks name, is not set. Set it as it is set for the processes that answer callers. For example: https://signals.example.com',
   )
-}
-
-/** The first issue, in the words of its member where a value could have been one of several. */
-function reasonOf(issues: readonly { message: string; code?: string; errors?: unknown }[]): string {
-  const issue = issues[0]
-  if (issue?.code === 'invalid_union' && Array.isArray(issue.errors)) {
-    const last = issue.errors.at(-1) as typeof issues | undefined
-    if (last !== undefined && last.length > 0) return reasonOf(last)
-  }
-  return issue?.message ?? 'not valid'
 }
 
 const invalidError = (message: string): ServiceError => new ServiceError('config_invalid', { message })

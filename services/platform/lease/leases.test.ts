@@ -6,8 +6,6 @@ import { createMemoryLog, openMemoryStore } from '../event-store/memory/memory-s
 import { createSoleLeases } from './create-sole-leases.ts'
 import { SimulatedHolders } from './testing/simulated-holders.fixture.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const SHARDS = 6
 const fail = (error: unknown): void => expect.fail(String(error))
 

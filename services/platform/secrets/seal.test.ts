@@ -3,8 +3,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seal, unseal } from './seal.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const key = Buffer.alloc(32, 1)
 const place = { key, context: 'e-mail of 1' }
 

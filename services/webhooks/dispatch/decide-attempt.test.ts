@@ -1,5 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import {
   decideAttempt,
@@ -7,12 +10,11 @@ import {
   GONE_REASON,
   HEALTHY,
   MOST_ATTEMPTS,
+  nextAttemptAt,
   probeAt,
   RETRY_STEPS_MS,
   retryAt,
 } from './decide-attempt.ts'
-
-fc.configureGlobal({ seed: 8402 })
 
 const NOW = Date.UTC(2026, 10, 21)
 const HOUR_MS = 3_600_000
@@ -58,6 +60,23 @@ describe('an attempt', () => {
     })
     expect(probe).toMatchObject({ result: 'failed', attempts: 9, change: undefined })
   })
+
+  test.each([
+    [399, 0],
+    [400, 1],
+    [401, 0],
+    [422, 1],
+    [429, 0],
+    [499, 1],
+    [500, 0],
+    [503, 0],
+  ])(
+    'at a degraded endpoint that answered %i uses up %i: only a body that was refused will be again',
+    (status, used) => {
+      const health = { state: 'degraded', degradedAt: NOW - HOUR_MS, failuresInARow: 30 } as const
+      expect(decide(health, outcome({ status })).attempts).toBe(used)
+    },
+  )
 })
 
 describe('an endpoint', () => {
@@ -141,5 +160,21 @@ describe('the time of the next try', () => {
       at = next
     }
     expect(waits).toEqual([30, 30, 60, 120, 240, 480, 900, 900])
+  })
+
+  test('as its log tells it is that of the next probe while it is degraded, and none while nothing is sent', () => {
+    const lastAttemptAt = NOW - 10_000
+    const open = new Map(
+      [3, 4].map((sequence) => [sequence, { nextAt: NOW - 20_000 + sequence } as OpenDelivery]),
+    )
+    const next = (state: Subscription['state'], change: Partial<Deliveries> = {}, reason = 'timed out') =>
+      nextAttemptAt({ state, stateSince: NOW - 70_000, reason }, { open, lastAttemptAt, ...change })
+    expect(next('active')).toBe(NOW - 19_997)
+    // The log does not hold by how much a probe is spread: the latest time is the one to be told.
+    expect(next('degraded')).toBe(lastAttemptAt + 1.2 * 60_000)
+    expect(next('degraded', { lastAttemptAt: null })).toBe(NOW - 70_000 + 1.2 * 30_000)
+    expect(next('degraded', {}, GONE_REASON)).toBe(lastAttemptAt + HOUR_MS)
+    for (const silent of ['paused', 'disabled', 'stopped'] as const) expect(next(silent)).toBeNull()
+    expect(next('degraded', { open: new Map() })).toBeNull()
   })
 })

@@ -1,5 +1,7 @@
 import type { DeliveryResult } from '../../../contracts/delivery-events.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 
 const SECOND_MS = 1_000
@@ -73,6 +75,24 @@ export function probeAt(degraded: {
   if (degraded.isGone) return from + GONE_AGAIN_MS
   const wait = Math.min(PROBE_LONGEST_MS, Math.max(PROBE_FIRST_MS, from - degraded.degradedAt))
   return from + jittered(wait, degraded.random)
+}
+
+/**
+ * When something is sent to an endpoint next, at the latest, as its log tells it. Null where nothing waits for another
+ * try, and where nothing is sent.
+ */
+export function nextAttemptAt(
+  { state, stateSince, reason }: Pick<Subscription, 'state' | 'stateSince' | 'reason'>,
+  { open, lastAttemptAt }: Pick<Deliveries, 'open' | 'lastAttemptAt'>,
+): number | null {
+  if (open.size === 0 || (state !== 'active' && state !== 'degraded')) return null
+  if (state === 'active') return Math.min(...[...open.values()].map(({ nextAt }) => nextAt))
+  return probeAt({
+    degradedAt: stateSince,
+    lastProbeAt: lastAttemptAt ?? stateSince,
+    isGone: reason === GONE_REASON,
+    random: 1,
+  })
 }
 
 /**

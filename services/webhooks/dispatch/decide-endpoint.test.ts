@@ -80,6 +80,13 @@ const told = (change: Partial<Subscription>): Input => ({
   subscription: { ...subscription, revision: 4, ...change },
 })
 
+test('the end of a shorter rest does not end a longer one that was asked for since', () => {
+  const resting = ready({ restsUntilMs: 9_000 })
+  const after = (atMs: number) =>
+    decideEndpoint(resting, { kind: 'timer', timer: { kind: 'rest', atMs } }, now()).state.restsUntilMs
+  expect([after(4_000), after(9_000)]).toEqual([9_000, undefined])
+})
+
 test('an attempt that is undone before the delivery log is in our hand is read again, however far the reading came', () => {
   const loading = initialEndpoint(subscription, { readFrom: { after: START, sequence: 1 }, nowMs: 0 })
   const loaded = decideEndpoint(loading, { kind: 'loaded', subscription, standing: fine }, now()).state
@@ -129,6 +136,22 @@ describe('given an endpoint whose logs are not read yet', () => {
   test('when it was paused meanwhile, nothing is done; when it was removed, it is closed', () => {
     expect(decideEndpoint(loading, loaded({ state: 'paused' }), now()).effects).toEqual([])
     expect(kinds(decideEndpoint(loading, loaded({ state: 'removed' }), now()).effects)).toContain('close')
+  })
+
+  test('when its owner paused it while they were read, it stays paused: what was read is older', () => {
+    const paused = decideEndpoint(loading, told({ revision: 5, state: 'paused' }), now()).state
+    const { state, effects } = decideEndpoint(paused, loaded(), now())
+    expect([mayBegin(state), state.subscription.revision, effects]).toEqual([false, 5, []])
+  })
+
+  test.each([
+    ['it took what was sent last', { lastSuccessAt: WALL, failuresInARow: 0 }, {}, 'quick'],
+    ['it has failed since', { lastSuccessAt: WALL, failuresInARow: 1 }, {}, 'unproven'],
+    ['it never took anything', { lastSuccessAt: null, failuresInARow: 0 }, {}, 'unproven'],
+    ['it is a chat', { lastSuccessAt: WALL, failuresInARow: 0 }, { form: 'slack' as const }, 'unproven'],
+  ] as const)('when %s, its pace follows from that', (_what, deliveries, change, pace) => {
+    const { state } = decideEndpoint(loading, loaded(change), now({ deliveries: deliveriesWith(deliveries) }))
+    expect(state.pace).toBe(pace)
   })
 
   test('when its owner moved its cursor since they were read, its delivery log has to have that first', () => {

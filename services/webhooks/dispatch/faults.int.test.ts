@@ -8,8 +8,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
 import { type Receiver, startReceiver } from './testing/receiver.fixture.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const NAMES = ['one', 'two', 'three']
 const SEEDS = [1, 2, 3]
 const KILLS = 2

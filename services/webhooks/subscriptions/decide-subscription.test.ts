@@ -215,6 +215,7 @@ describe('a replay', () => {
       given(created).when(
         replay({ fromSequence, toSequence, newest, deliveries: toSequence - fromSequence + 1 }),
       )
+    expect(asked(7, 7, 7)).toHaveLength(1)
     expect(asked(3, 7, 7)).toEqual([
       {
         type: 'ReplayRequested',

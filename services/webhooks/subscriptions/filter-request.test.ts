@@ -8,8 +8,6 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { changeFilter, filterFields, readFilter, toFilterFields } from './filter-request.ts'
 import { filterWarnings } from './filter-warnings.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const DIGEST = { timeframe: '1h', exchange: 'HL', top_n: 10, cadence: '4h' } as const
 
 const requests = fc

@@ -19,24 +19,29 @@ const seen = (input: unknown): string => {
   return text.length > SEEN_CHARACTERS ? `${text.slice(0, SEEN_CHARACTERS)}…` : text
 }
 
-const oneOf = <const Value extends string>(values: readonly Value[]) =>
-  z.enum(values, { error: ({ input }) => `${seen(input)} is not one of ${values.join(', ')}` })
+/** What is wrong with a value, or that there is none. */
+const faulty =
+  (problem: string) =>
+  ({ input }: { readonly input?: unknown }): string =>
+    input === undefined ? 'is missing' : `${seen(input)} ${problem}`
 
-const wholeNumber = (from: number, to: number) =>
-  z
-    .int({ error: ({ input }) => `${seen(input)} is not a whole number from ${from} to ${to}` })
-    .min(from, { error: ({ input }) => `${seen(input)} is not a whole number from ${from} to ${to}` })
-    .max(to, { error: ({ input }) => `${seen(input)} is not a whole number from ${from} to ${to}` })
+const oneOf = <const Value extends string>(values: readonly Value[]) =>
+  z.enum(values, { error: faulty(`is not one of ${values.join(', ')}`) })
+
+const wholeNumber = (from: number, to: number) => {
+  const error = faulty(`is not a whole number from ${from} to ${to}`)
+  return z.int({ error }).min(from, { error }).max(to, { error })
+}
 
 const listOf = <Item extends z.ZodType<string>>(item: Item, most: number) =>
   z
-    .array(item, { error: ({ input }) => `${seen(input)} is not a list` })
+    .array(item, { error: faulty('is not a list') })
     .min(1, { error: 'the list is empty' })
     .max(most, { error: `the list has more than ${most} entries` })
     .refine((items) => new Set(items).size === items.length, { error: 'the list names something twice' })
 
 const asset = z.union([topAssetSchema, coinParameter], {
-  error: ({ input }) => `${seen(input)} is neither a coin symbol, as BTC, nor top:N with N from 1 to 100`,
+  error: faulty('is neither a coin symbol, as BTC, nor top:N with N from 1 to 100'),
 })
 
 /** What a subscription can be asked to send, as the interface spells it. Null is the same as leaving it out. */
@@ -56,7 +61,7 @@ export const filterFields = {
     .describe('Least confidence of trade calls and regime shifts. It lives in 50–60, so more sends nothing'),
   min_strength: wholeNumber(0, 100).nullish().describe('Least strength of trade calls'),
   only_changes: z
-    .boolean({ error: ({ input }) => `${seen(input)} is neither true nor false` })
+    .boolean({ error: faulty('is neither true nor false') })
     .nullish()
     .describe('One trade call when a series turns BUY or SELL, instead of one for each bar that stays so'),
   freshness: z

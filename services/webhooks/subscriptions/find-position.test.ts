@@ -7,8 +7,6 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { positionBefore, resolveStart } from './find-position.ts'
 
-fc.configureGlobal({ seed: 8402 })
-
 const NOW = Date.UTC(2026, 10, 21, 12)
 
 /** A log with one event at each of these times. */

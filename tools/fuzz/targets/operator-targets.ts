@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COMMANDS } from '../../../services/cli/commands.ts'
 import { findCommand } from '../../../services/cli/find-command.ts'
-import { readFlags } from '../../../services/cli/read-flags.ts'
+import { readCommandLine } from '../../../services/cli/read-command-line.ts'
 import { rangeModelSchema, readRanges } from '../../../services/engine/forecast/range-model.ts'
 import { createModel } from '../../../services/engine/model.ts'
 import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdown.ts'
@@ -70,7 +70,7 @@ export const OPERATOR_TARGETS: readonly Target[] = [
     name: 'command-line',
     read(input) {
       const found = findCommand(COMMANDS, textOf(input).split(' '))
-      if (found !== undefined) readFlags(found.command, found.args, {})
+      if (found !== undefined) readCommandLine(found.command, found.args, {})
     },
   },
   {

@@ -6,7 +6,7 @@ import { COMMANDS } from './commands.ts'
 import { settingFlag, switchFlag } from './common-flags.ts'
 import { findCommand } from './find-command.ts'
 import { helpOf } from './help.ts'
-import { readFlags } from './read-flags.ts'
+import { readCommandLine } from './read-command-line.ts'
 import { shellWords } from './shell-words.fixture.ts'
 
 const command = defineCommand({
@@ -30,7 +30,7 @@ const command = defineCommand({
 })
 
 const read = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
-  readFlags(command, args, environment)
+  readCommandLine(command, args, environment)
 
 function refusal(args: readonly string[], environment: NodeJS.ProcessEnv = {}): string {
   try {
@@ -67,9 +67,11 @@ describe('flags', () => {
     [['it', '--needed', 'a', '--count', '1', '--counts', '2'], '--count and --counts are the same flag'],
     [['it', '--needed', 'a', '--count', '1', '--count', '2'], '--count is given twice; give it once'],
     [['it', '--needed', 'a', '--loud', '--loud'], '--loud is given twice'],
-    [['it', '--needed', 'a', '--loud=very'], "'--loud' does not take an argument"],
-    [['it', '--needed'], "'--needed <value>' argument missing"],
-    [['it', '--hush'], "Unknown option '--hush'. Flags: --count --token --loud --needed"],
+    [['it', '--needed', 'a', '--loud=very'], '--loud takes no value'],
+    [['it', '--needed'], '--needed has no value. For example: --needed yes'],
+    [['it', '--hush'], 'There is no flag --hush. Flags: --count --token --loud --needed'],
+    [['it', '--coun', '3'], 'There is no flag --coun. Did you mean --count?'],
+    [['it', '-l'], 'There is no flag -l. Flags: '],
     [['--needed', 'a'], 'try takes <thing>, not ""'],
     [['it', 'that', '--needed', 'a'], 'try takes <thing>, not "it that"'],
   ])('%j are refused with what is wrong and what there is', (args, words) => {
@@ -99,7 +101,7 @@ describe('every command', () => {
       const [program, ...words] = shellWords(example.replace(/ >.*$/, ''))
       const found = findCommand(COMMANDS, words)
       expect([program, found?.command.name]).toEqual(['signal', one.name])
-      expect(() => readFlags(one, found?.args ?? [], {})).not.toThrow()
+      expect(() => readCommandLine(one, found?.args ?? [], {})).not.toThrow()
     }
     const help = helpOf(one)
     for (const flag of Object.keys(one.flags)) expect(help).toContain(`  --${flag}`)
