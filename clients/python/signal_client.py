@@ -342,7 +342,7 @@ class SignalClient:
 
     def _reconnect(self, reason, failures):
         if failures >= self._tries:
-            raise Refusal("given_up", reason, GIVEN_UP_STEP)
+            raise Refusal("given_up", reason, GIVEN_UP_STEP.format(seconds=RECONNECT_SECONDS))
         self._on_retry(reason, RECONNECT_SECONDS)
         self._sleep(RECONNECT_SECONDS)
 

@@ -69,18 +69,12 @@ if (what === undefined || PAYER_KEY === undefined) {
 }
 const payer = privateKeyToAccount(PAYER_KEY as Hex)
 
-<<<<<<< HEAD
-if (what === 'sign') {
-  const [, header] = /^payment-required: *(\S+)/im.exec(readFileSync(given, 'utf8')) ?? []
-  process.stdout.write(`${encoded(await sign(header, payer))}\n`)
-} else {
-=======
 async function run(what: string): Promise<void> {
   if (what === 'sign') {
-    process.stdout.write(`${await sign(JSON.parse(readFileSync(given, 'utf8')) as Quote, payer)}\n`)
+    const [, header] = /^payment-required: *(\S+)/im.exec(readFileSync(given, 'utf8')) ?? []
+    process.stdout.write(`${encoded(await sign(header, payer))}\n`)
     return
   }
->>>>>>> pages
   const quoted = await ask(what, given)
   const answer =
     quoted.status === 402

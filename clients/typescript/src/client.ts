@@ -232,7 +232,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         isWhole = false
         failures = count === 0 ? failures + 1 : 1
         const reason = `the replay was cut off: ${reasonOf(error)}`
-        if (failures >= tries) throw givenUp(reason, error)
+        if (failures >= tries) throw givenUp(reason, RECONNECT_MS, error)
         onRetry?.(reason, RECONNECT_MS)
         await pause(RECONNECT_MS, signal)
       }
