@@ -18,7 +18,7 @@ import {
 } from './api/testing/oauth-service.fixture.ts'
 import { type ServiceProcess, startServiceProcess } from './api/testing/start-service-process.ts'
 import { type Canary, filesBelow, formsOf, foundIn, marked, markedBytes } from './canaries.fixture.ts'
-import { runSignal } from './cli/run-signal.fixture.ts'
+import { beginSignal } from './cli/run-signal.fixture.ts'
 import { signAuthorization } from './payments/testing/chain/sign-authorization.ts'
 import { encoded, PAY_TO, paymentV2 } from './payments/testing/sign-payment.ts'
 import { readSettings } from './platform/config/read-settings.ts'
@@ -430,8 +430,13 @@ describe('a service that is used, badly used and let down by others', () => {
     await ask('/readyz', { headers: asOperator })
     for (const path of ['/operator/keys', '/operator/accounts', '/operator/payments', '/operator/models'])
       await ask(path, { headers: asOperator })
-    const backup = await runSignal('backup', join(folder, 'backup'), '--data-dir', service.dataDirectory)
-    expect(backup.code).toBe(0)
+    const environment = {
+      SEALING_KEY: SEALING.toString('base64'),
+      WRAPPING_KEYS: WRAPPING.toString('base64'),
+    }
+    const backingUp = ['backup', join(folder, 'backup'), '--data-dir', service.dataDirectory]
+    const { written: backup, done } = beginSignal(backingUp, { environment })
+    expect(await done).toBe(0)
     expect(await service.stop()).toBe(0)
     outputs = `${service.log()}\n${service.output()}\n${backup.said}`
     everybody = [...secretCanaries, ...personal, ...handedOut]
@@ -453,7 +458,7 @@ describe('a service that is used, badly used and let down by others', () => {
     const kept = everybody.filter(({ name }) => name !== 'signature of a payer')
     const files = [...filesBelow(service.dataDirectory), ...filesBelow(folder)]
     expect(files.map(({ path }) => basename(path))).toEqual(
-      expect.arrayContaining(['events.db', 'projections.db', 'backup.json']),
+      expect.arrayContaining(['events.db', 'revocations', 'projections.db', 'backup.json']),
     )
     expect(files.flatMap(({ path, bytes }) => foundIn(path, bytes, kept))).toEqual([])
     const store = await openEmbeddedStore({

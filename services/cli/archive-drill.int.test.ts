@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -200,7 +200,9 @@ function rowsHead(): number {
 async function expectWholeCopies(): Promise<void> {
   const rows = rowsOf('data')
   await run('backup ./backup --data-dir ./data')
-  await run('backup ./backup --check')
+  await run('backup ./backup --check --data-dir ./data')
+  mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
+  cpSync(join(folder, 'data/simulated/sealing.key'), join(folder, 'restored/simulated/sealing.key'))
   await run('restore ./backup --data-dir ./restored')
   expect(rowsOf('restored')).toEqual(rows)
   expect(archivedIn('restored')).toBe(0)
