@@ -34,7 +34,7 @@ export const STORE_ERRORS = defineErrors({
   log_end_lost: {
     status: 503,
     isInner: true,
-    exitCode: 21,
+    exitCode: 22,
     message: 'The log ends before an event that was durable in it, or its write-ahead log is damaged.',
     nextStep:
       'Restore a backup into an empty folder, or go on without what is lost: `--accept-lost-end` with the position that the message names.',

@@ -311,10 +311,13 @@ describe('a service that does not end, or wants to be left alone', () => {
       }
       const client = createSignalClient({ url, fetch: counting, onRetry: (why) => void retried.push(why) })
       const next = client.follow().next()
-      while (asked < 2) {
-        await new Promise(setImmediate)
-        if (begun === 1) vi.advanceTimersByTime(10_000)
-      }
+      await vi.waitUntil(
+        () => {
+          if (begun === 1) vi.advanceTimersByTime(10_000)
+          return asked > 1
+        },
+        { interval: 1, timeout: 20_000 },
+      )
       expect([(await next).value?.cursor, retried]).toEqual(['1', []])
     } finally {
       vi.useRealTimers()

@@ -37,7 +37,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       }
       for await (const page of pagesOf('the track record', pageAt, MOST_PAGES)) {
         if (page.rows === undefined) return undefined
-        for (const row of page.rows) rows.push(row as unknown as JsonObject)
+        for (const row of page.rows) rows.push(row)
       }
       return rows
     },

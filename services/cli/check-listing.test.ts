@@ -57,8 +57,10 @@ describe('a service that runs', () => {
     path: string,
     change: (text: string) => string,
     use: (url: string) => Promise<T>,
+    isBusy: () => boolean = () => false,
   ) {
     const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      if (request.url === path && isBusy()) return void response.writeHead(429, { 'retry-after': '0' }).end()
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
       const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
@@ -84,6 +86,17 @@ describe('a service that runs', () => {
       proxy.close()
     }
   }
+
+  test('is asked again where a limit refuses it', async () => {
+    let refused = 0
+    const found = await behindProxy(
+      '/llms.txt',
+      (text) => text,
+      (address) => findings(address, ['llms.txt']),
+      () => refused++ === 0,
+    )
+    expect([found['llms.txt']?.startsWith('listing_wrong'), refused > 1]).toEqual([false, true])
+  })
 
   test.each([
     ['/.well-known/x402.json', '"amount":"10000"', '"amount":"1000"', 'offers', 'offers something else'],

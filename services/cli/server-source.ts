@@ -224,15 +224,15 @@ export async function ask(
 ): Promise<IncomingMessage> {
   const { url } = address
   const target = new URL(`${url.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`)
-  const once = async () => {
-    const answer = await begin(address, target, signal, send)
+  const attempt = async () => {
+    const answer = await beginAnswer(address, target, signal, send)
     return { status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'], answer }
   }
-  const { status, answer } = await paced(once, {
+  const { status, answer } = await paced(attempt, {
     now: Date.now,
     sleep,
     signal,
-    // A limit refuses before anything is done; behind another refusal, something may have been.
+    // A limit refuses before anything is done. Another refusal may come after something was.
     isPassing: (head) =>
       !isAnswer(head.status) && isBusy(head) && (send.method === 'GET' || head.status === 429),
     onWait(waitMs, head) {
@@ -245,7 +245,7 @@ export async function ask(
 }
 
 /** One request, until the head of its answer is there. */
-async function begin(
+async function beginAnswer(
   { url, socketPath, token }: ServerAddress,
   target: URL,
   signal: AbortSignal,

@@ -96,7 +96,11 @@ export function folderSource(folder: string): LogSource {
 /** Keeps what is read of another source, as {@link folderSource} reads it. */
 export function copied(source: LogSource, folder: string): LogSource {
   const files = openCopyFolder(folder)
-  return { ...source, kept: (path) => files.read(path, MOST_BYTES), keep: files.write }
+  return {
+    ...source,
+    kept: (path) => files.read(path, MOST_BYTES),
+    keep: (path, bytes) => files.write(path, bytes),
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { getHeapStatistics } from 'node:v8'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
@@ -16,12 +17,12 @@ export interface ReadLog {
   readonly leaves: readonly Hash[]
 }
 
-/** Larger trees are audited from a copy on disk, in parts. */
-const MOST_ENTRIES = 50_000_000
+/** Memory that an entry takes until its audit has ended, measured on a log of verdicts and outcomes. */
+const BYTES_AN_ENTRY = 2_600
 
 /**
  * @param onEntries told how many were read
- * @throws ServiceError `proof_invalid`, `server_unreachable`
+ * @throws ServiceError `proof_invalid`, `server_unreachable`; `config_invalid` for a tree that memory does not hold
  */
 export async function readLog(
   source: LogSource,
@@ -31,8 +32,7 @@ export async function readLog(
   const opened = await readAt(source, 'log/checkpoint', (note) => openCheckpoint(note.toString(), keys))
   if (opened === undefined) throw faultyError('there is no checkpoint')
   const { checkpoint, signatures } = opened
-  if (checkpoint.size > MOST_ENTRIES)
-    throw faultyError(`a tree of ${checkpoint.size} entries is too large to be read here`)
+  requireMemory(checkpoint.size)
   const entries: Entry[] = []
   const leaves: Hash[] = []
   const tiles = tilesOf(source, 'entries', checkpoint.size, {
@@ -49,6 +49,17 @@ export async function readLog(
   const root = rootOf(hashesOver(leaves), checkpoint.size)
   if (!root.equals(checkpoint.root)) throw faultyError('its entries do not lead to the root that is signed')
   return { checkpoint, signatures, entries, leaves }
+}
+
+/** A log may claim any size, and is read whole: that it does not fit is said first. */
+function requireMemory(size: number): void {
+  const [needed, there] = [size * BYTES_AN_ENTRY, getHeapStatistics().heap_size_limit]
+  if (needed <= there) return
+  const megabytes = Math.ceil(needed / 1_048_576)
+  throw new ServiceError('config_invalid', {
+    message: `a tree of ${size} entries is too large to be read here: it takes about ${megabytes} MB of memory, and this process may take ${Math.floor(there / 1_048_576)} MB`,
+    nextStep: `Where the machine has that much, set NODE_OPTIONS=--max-old-space-size=${megabytes} and run the same command again.`,
+  })
 }
 
 /** Lines of contents in the order of entries, `null` for those that are not shown. */
