@@ -72,7 +72,7 @@ test.each([
           replayId: newId(),
           fromSequence: 1,
           toSequence: 1,
-          only: 'all',
+          only: 'all' as const,
           deliveries,
         }
         return [{ type: 'ReplayRequested', data } as const]
