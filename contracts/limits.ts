@@ -298,9 +298,8 @@ export const LIMITS = {
   sessionMs: 30 * 86_400_000,
   sessionIdleMs: 7 * 86_400_000,
   sessionSeenMs: 86_400_000,
-  /** In an hour: events of one kind of an account, new subscriptions of it, and changes of one subscription. */
+  /** In an hour: events of one kind of an account, and changes of one subscription. */
   accountEventsPerHour: 30,
-  subscriptionSlotsPerHour: 60,
   subscriptionChangesPerHour: 30,
   /** Deliveries of one subscription that replays asked for in an hour may send again. */
   replayedDeliveriesPerHour: 20_000,

@@ -60,7 +60,7 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   SessionEnded: Number.POSITIVE_INFINITY,
   PlanStarted: Number.POSITIVE_INFINITY, // by a payment, or by the operator
   PlanEnded: Number.POSITIVE_INFINITY,
-  SubscriptionSlotTaken: LIMITS.subscriptionSlotsPerHour,
+  SubscriptionSlotTaken: LIMITS.webhookCreationsPerHour,
   SubscriptionSlotFreed: Number.POSITIVE_INFINITY,
   AppAuthorized: LIMITS.accountEventsPerHour,
   AppTokenIssued: LIMITS.accountEventsPerHour, // of each program
@@ -72,7 +72,7 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
 
 /** One program that asks for many tokens takes them from no other. */
 const limitOf: LimitOf = ({ type, data }) => ({
-  kind: type === 'AppTokenIssued' ? `tokens of program ${String(data['grantId'])}` : `events ${type}`,
+  kind: type === 'AppTokenIssued' ? `tokens of program ${data['grantId'] as string}` : `events ${type}`,
   perHour: PER_HOUR[type as AccountFact['type']],
 })
 

@@ -399,13 +399,13 @@ describe('a dearer plan', () => {
   })
 
   test('that ends at this instant is not ended once more by a cheaper one', () => {
-    const given = {
+    const cheaper = {
       kind: 'StartPlan',
       tier: 'starter',
       source: 'operator',
       reference: null,
       now: NOW,
     } as const
-    expect(decide(accountId, given, pro(NOW)).facts.map(({ type }) => type)).toEqual(['PlanStarted'])
+    expect(decide(accountId, cheaper, pro(NOW)).facts.map(({ type }) => type)).toEqual(['PlanStarted'])
   })
 })

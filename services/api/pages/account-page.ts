@@ -146,8 +146,6 @@ ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabel
 function sessionsPart({ sessions }: AccountLook): Html {
   const rows = sessions.map(({ session_id: id, begun_at, seen_at, ends_at, is_own: isOwn }) => [
     html`${time(begun_at)}${isOwn && html` ${tag('this one')}`}`,
-    time(seen_at, 'day'),
-    time(ends_at),
     isOwn
       ? action('/account/sign-out', 'Sign out', { label: 'Sign out of this session' })
       : action('/account/sessions/end', 'End', {
@@ -155,9 +153,12 @@ function sessionsPart({ sessions }: AccountLook): Html {
           fields: { id },
           label: `End the session of ${begun_at.slice(0, 16).replace('T', ' ')}`,
         }),
+    time(seen_at, 'day'),
+    time(ends_at),
   ])
   return html`<h2 id="sessions">Sessions</h2>
-${table(`Browsers that are signed in: ${rows.length} of at most ${LIMITS.sessionsPerAccount}; the oldest gives way`, ['Signed in', 'Last used', 'Ends by itself', 'End'], rows)}
+<p>Browsers that are signed in here. ${LIMITS.sessionsPerAccount} at most; the oldest gives way to a further one.</p>
+${table('Sessions, oldest first', ['Signed in', 'End', 'Last used', 'Ends by itself'], rows)}
 ${
   sessions.length > 1 &&
   action('/account/sessions/end', 'End all others', {

@@ -68,19 +68,16 @@ export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   ReplayCancelled: Number.POSITIVE_INFINITY,
 }
 
-/** A replay counts for what it sends again. */
-const limitOf: LimitOf = ({ type, data: { fromSequence, toSequence, deliveries } }) =>
-  type === 'ReplayRequested'
-    ? {
-        kind: 'deliveries to be sent again',
-        perHour: PER_HOUR.ReplayRequested,
-        // Schema 1 sent all of its window.
-        weight: Number(deliveries ?? Number(toSequence) - Number(fromSequence) + 1),
-      }
-    : {
-        kind: 'changes of a subscription',
-        perHour: (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY,
-      }
+/** So that as many replays are taken as other changes, however little each sends again. */
+const LEAST_OF_REPLAY = LIMITS.replayedDeliveriesPerHour / LIMITS.subscriptionChangesPerHour
+
+const limitOf: LimitOf = ({ type, data: { fromSequence, toSequence, deliveries } }) => {
+  const perHour = (PER_HOUR as Readonly<Record<string, number>>)[type] ?? Number.POSITIVE_INFINITY
+  if (type !== 'ReplayRequested') return { kind: 'changes of a subscription', perHour }
+  // Schema 1 sent all of its window.
+  const sent = Number(deliveries ?? Number(toSequence) - Number(fromSequence) + 1)
+  return { kind: 'deliveries to be sent again', perHour, weight: Math.max(sent, LEAST_OF_REPLAY) }
+}
 
 const UNKNOWN: UnknownOutcome = {
   what: 'the subscription was changed',
