@@ -50,11 +50,12 @@ const roomOf = (file: string): string => file.split('/').slice(0, -1).slice(0, 3
 
 /** The innermost range around a place counts; types were blanked out, so that places are those of the source. */
 function linesOf(text: string, script: Profiler.ScriptCoverage | undefined): Count {
-  const hit = new Uint8Array(text.length)
+  // What a module does when it is loaded was done before the counting began.
+  const hit = new Uint8Array(text.length).fill(script === undefined ? 0 : 1)
   const ranges = script?.functions.flatMap((one) => one.ranges) ?? []
   const outerFirst = ranges.toSorted((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset)
   for (const { startOffset, endOffset, count } of outerFirst)
-    hit.fill(count > 0 ? 1 : 0, startOffset, endOffset)
+    if (startOffset > 0 || endOffset < text.length) hit.fill(count > 0 ? 1 : 0, startOffset, endOffset)
   let [executed, lines, at] = [0, 0, 0]
   for (const line of text.split('\n')) {
     const code = line.trimStart()
