@@ -63,14 +63,14 @@ if (what === undefined || PAYER_KEY === undefined) {
 }
 const payer = privateKeyToAccount(PAYER_KEY as Hex)
 
-async function run(what: string): Promise<void> {
-  if (what === 'sign') {
+async function run(wanted: string): Promise<void> {
+  if (wanted === 'sign') {
     process.stdout.write(`${await sign(JSON.parse(readFileSync(given, 'utf8')) as Quote, payer)}\n`)
     return
   }
-  const quoted = await ask(what, given)
+  const quoted = await ask(wanted, given)
   const payment = quoted.status === 402 ? await sign((await quoted.json()) as Quote, payer) : undefined
-  const answer = payment === undefined ? quoted : await askUntilAnswered(what, given, payment)
+  const answer = payment === undefined ? quoted : await askUntilAnswered(wanted, given, payment)
   process.stdout.write(`${await answer.text()}\n`)
   process.exitCode = answer.ok ? 0 : 1
 }

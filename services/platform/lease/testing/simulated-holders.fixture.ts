@@ -178,12 +178,10 @@ export class SimulatedHolders {
     }
     for (let turn = 0; turn < 4; turn++) await this.#settle()
     const violations = [...this.#violations]
-    let areLeft = true
-    const ended = Promise.all(all.map((process) => process.ended)).finally(() => {
-      areLeft = false
-    })
+    const left = new Set(all)
+    const ended = Promise.all(all.map((process) => process.ended.finally(() => left.delete(process))))
     // Who gives back what another gives back too pauses before it tries again, and needs time to pass for that.
-    while (areLeft) {
+    while (left.size > 0) {
       this.#now += STEP_MS
       for (const process of all) process.sleepers.wake(this.#runningMs(process))
       await setImmediate()
