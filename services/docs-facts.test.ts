@@ -103,7 +103,7 @@ const CLAIMS: readonly { readonly of: string; readonly page: string; readonly sa
   {
     of: 'what a failed call costs',
     page: 'docs/prices.md',
-    says: /\b(?:refusals?|refused (?:calls|requests)|errors|none)\b[^.|`]{0,40}\b(?:charged|costs? nothing|counts? nothing)|cost nothing: refused/i,
+    says: /\b(?:refusals|refused (?:calls|requests)|errors|none)\b[^.|`]{0,40}\b(?:charged|costs? nothing|counts? nothing)|cost nothing: refused/i,
   },
   {
     of: 'the order of deliveries',

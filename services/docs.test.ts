@@ -130,6 +130,8 @@ describe('names', () => {
   /** What every client of S3 reads from the environment, under Amazon's names. */
   for (const name of ['PROFILE', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'])
     others.add(`AWS_${name}`)
+  /** Of the tests. */
+  others.add('FAST_CHECK_SEED')
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
   const ofOAuth = new Set<string>([...OAUTH_CODES, ...BEARER_CODES])
   const exitCodes = new Set([0, ...Object.values(errors).map(({ exitCode }) => exitCode)])

@@ -69,16 +69,16 @@ if (what === undefined || PAYER_KEY === undefined) {
 }
 const payer = privateKeyToAccount(PAYER_KEY as Hex)
 
-async function run(what: string): Promise<void> {
-  if (what === 'sign') {
+async function run(wanted: string): Promise<void> {
+  if (wanted === 'sign') {
     const [, header] = /^payment-required: *(\S+)/im.exec(readFileSync(given, 'utf8')) ?? []
     process.stdout.write(`${encoded(await sign(header, payer))}\n`)
     return
   }
-  const quoted = await ask(what, given)
+  const quoted = await ask(wanted, given)
   const answer =
     quoted.status === 402
-      ? await askUntilAnswered(what, given, await sign(quoted.headers.get('payment-required'), payer))
+      ? await askUntilAnswered(wanted, given, await sign(quoted.headers.get('payment-required'), payer))
       : quoted
   process.stdout.write(`${await answer.text()}\n`)
   process.exitCode = answer.ok ? 0 : 1

@@ -85,7 +85,8 @@ describe('what is known of markets', () => {
     const bars = { 'SIM.BTCX.1h': 3, 'HL.ETH.4h': 5 }
     const sourceOf = (projector: MarketsSourceDeps['projector']) =>
       createMarketsSource({ feed, projector, running: {}, watchList: undefined })
-    const { isRecorded } = sourceOf(projectorWith(bars))
+    const source = sourceOf(projectorWith(bars))
+    const isRecorded = (...given: Parameters<typeof source.isRecorded>) => source.isRecorded(...given)
     expect([
       isRecorded('SIM'),
       isRecorded('SIM', 'BTCX'),

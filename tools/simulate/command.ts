@@ -13,13 +13,15 @@ export type Asked =
       readonly seeds: number
       readonly plant: Plant | undefined
       readonly tells: boolean
+      /** Whether the lines of the product that are executed are counted. */
+      readonly covers: boolean
       /** Threads that share the seeds. */
       readonly jobs: number
     }
 
 export const HELP = `Lives seeds through: several processes of the service in one, over a simulated network, disk, clock and chain.
 
-  npm run simulate -- [--from S] [--seeds N] [--plant NAME] [--jobs J] [--tell]
+  npm run simulate -- [--from S] [--seeds N] [--plant NAME] [--jobs J] [--tell] [--coverage]
   npm run simulate -- --list-plants
 
   --from S        first seed, a whole number from 0 to ${2 ** 32 - 1}; 1 without it
@@ -28,6 +30,8 @@ export const HELP = `Lives seeds through: several processes of the service in on
   --jobs J        threads that share the seeds, 1 to 64; as many as this machine has cores without it. The outcome is the
                   same for any number
   --tell          prints what happens as it happens: for one seed
+  --coverage      counts which lines of the product the seeds execute, room by room, in one thread: a fault in the
+                  others cannot be found
   --list-plants   names of the faults, one a line
   --help          this
 
@@ -66,6 +70,7 @@ export function readArguments(given: readonly string[]): Asked {
     seeds: Number(seeds),
     plant,
     tells: values.tell === true,
+    covers: values.coverage === true,
     jobs: Number(jobs),
   }
 }
@@ -81,6 +86,7 @@ const parse = (args: readonly string[]) =>
       plant: { type: 'string' },
       jobs: { type: 'string' },
       tell: { type: 'boolean' },
+      coverage: { type: 'boolean' },
       'list-plants': { type: 'boolean' },
       help: { type: 'boolean' },
     },

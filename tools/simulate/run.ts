@@ -1,4 +1,5 @@
 import { type Asked, HELP, readArguments } from './command.ts'
+import { coverageOf } from './coverage.ts'
 import { PLANTS } from './plants.ts'
 import { type Finding, runSeeds } from './run-seeds.ts'
 import { simulate } from './simulation.ts'
@@ -7,18 +8,18 @@ const TOLD_EVERY_MS = 5_000
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 type AskedRun = Extract<Asked, { kind: 'run' }>
 
-/** One after the other, told step by step. */
-async function tell({ from, seeds, plant }: AskedRun): Promise<Finding | undefined> {
+/** One after the other in this thread, told step by step where that is asked for. */
+async function tell({ from, seeds, plant, tells }: AskedRun): Promise<Finding | undefined> {
   for (let seed = from; seed < from + seeds; seed++) {
-    const { found, trace, steps } = await simulate(seed, plant?.seams, say)
-    say(`seed ${seed}: ${steps} steps, trace ${trace}`)
+    const { found, trace, steps } = await simulate(seed, plant?.seams, tells ? say : undefined)
+    if (tells) say(`seed ${seed}: ${steps} steps, trace ${trace}`)
     if (found.length > 0) return { seed, found }
   }
   return undefined
 }
 
 async function run(asked: AskedRun): Promise<number> {
-  const { from, seeds, plant, tells, jobs } = asked
+  const { from, seeds, plant, tells, covers, jobs } = asked
   const began = performance.now()
   let toldAt = began
   const onDone = (done: number): void => {
@@ -26,9 +27,13 @@ async function run(asked: AskedRun): Promise<number> {
     toldAt = performance.now()
     say(`${done} of ${seeds} seeds, ${((done / (toldAt - began)) * 1_000).toFixed(1)} a second`)
   }
-  const finding = tells
-    ? await tell(asked)
-    : await runSeeds({ from, seeds, jobs, plant: plant?.name, onDone })
+  let finding: Finding | undefined
+  if (covers) {
+    const { result, table } = await coverageOf(() => tell(asked))
+    finding = result
+    say(table)
+  } else if (tells) finding = await tell(asked)
+  else finding = await runSeeds({ from, seeds, jobs, plant: plant?.name, onDone })
   if (finding !== undefined) {
     const { seed, found } = finding
     const again = `npm run simulate -- --from ${seed} --seeds 1${plant === undefined ? '' : ` --plant ${plant.name}`} --tell`

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process'
 import { EventEmitter } from 'node:events'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { readArguments } from './command.ts'
 import { PLANTS } from './plants.ts'
@@ -88,6 +91,16 @@ test('a thread that has lived through many seeds makes room for another, and non
   expect(await runSeeds(options)).toBeUndefined()
   expect(seen).toEqual(Array.from({ length: 1_000 }, (_, index) => index + 1))
   expect([started.size, ended]).toEqual([3, started])
+})
+
+test('what seeds execute of the product is counted, room by room', async () => {
+  const command = [join(import.meta.dirname, 'run.ts'), '--seeds', '1', '--coverage']
+  const { stdout } = await promisify(execFile)(process.execPath, command)
+  const share = (room: string): number =>
+    Number(new RegExp(`^${room} +\\d+ of +\\d+ lines +(\\d+) %$`, 'm').exec(stdout)?.[1])
+  expect(share('services/webhooks/dispatch')).toBeGreaterThan(50)
+  // No seed starts the command line.
+  expect(share('services/cli')).toBe(0)
 })
 
 test('arguments that are none are refused in words', () => {

@@ -268,15 +268,15 @@ describe('sealed days', () => {
 
   test('a day that a former release sealed is made again as it was, with times that are not marked', async () => {
     const day = rows.get('day/HL/2026-01-04') as SealedDay
-    const made = await sealDay(store, day, 1, join(directory, 'former'), signal)
-    const manifest = manifestOf(made, day, { market: 'live', checkpoint: null })
+    const former = await sealDay(store, day, 1, join(directory, 'former'), signal)
+    const manifest = manifestOf(former, day, { market: 'live', checkpoint: null })
     const text = JSON.stringify({ ...manifest, schema_version: 1 })
     const key = sealedManifestKey('HL', '2026-01-04')
     const sealed = rows.get(key)
     rows.put(key, { sha256: hash('sha256', text), manifest: text })
     rmSync(join(directory, 'exchange=HL'), { recursive: true, force: true })
     const { rawPayload } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.parquet')
-    expect(hash('sha256', rawPayload)).toBe(made.files['verdicts.parquet'].sha256)
+    expect(hash('sha256', rawPayload)).toBe(former.files['verdicts.parquet'].sha256)
     const { schema } = await parquetMetadataAsync(new Uint8Array(rawPayload).buffer)
     const barClose = schema.find(({ name }) => name === 'bar_close')
     expect([barClose?.converted_type, barClose?.logical_type]).toEqual(['TIMESTAMP_MILLIS', undefined])

@@ -86,8 +86,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
 
   app.get('/api/verdicts', { schema: { querystring: replaySchema } }, async (request, reply) => {
     const { query } = request
-    requireSound(query)
-    await requireKnownNames(replayFilterOf(query), options.markets)
+    await requireSound(query, options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
     const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
@@ -118,8 +117,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
 
   app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {
     const query = withLastEventId(request.query, request.headers['last-event-id'])
-    requireSound(query)
-    await requireKnownNames(replayFilterOf(query), options.markets)
+    await requireSound(query, options.markets)
     const now = timeFor(request)
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
@@ -137,9 +135,10 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   })
 }
 
-function requireSound(query: ReplayFilterQuery): void {
+async function requireSound(query: ReplayFilterQuery, markets: MarketsSource): Promise<void> {
   const fault = replayQueryFault(query)
   if (fault !== undefined) throw new ServiceError('invalid_request', { message: fault })
+  await requireKnownNames(replayFilterOf(query), markets)
 }
 
 /** A client that reconnects says where it was; that is newer than the address it keeps using. */

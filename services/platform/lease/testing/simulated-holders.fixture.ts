@@ -172,11 +172,22 @@ export class SimulatedHolders {
     for (const process of all) {
       process.isFrozen = false
       process.isStoreAway = false
+      if (process.suspendedAt !== undefined) process.suspendedMs += this.#now - process.suspendedAt
+      process.suspendedAt = undefined
       process.ending.abort()
     }
     for (let turn = 0; turn < 4; turn++) await this.#settle()
-    await Promise.all(all.map(({ ended }) => ended))
-    if (this.#violations.length > 0) throw new Error(this.#violations.join('; '))
+    const violations = [...this.#violations]
+    const left = new Set(all)
+    const ended = Promise.all(all.map((process) => process.ended.finally(() => left.delete(process))))
+    // Who gives back what another gives back too pauses before it tries again, and needs time to pass for that.
+    while (left.size > 0) {
+      this.#now += STEP_MS
+      for (const process of all) process.sleepers.wake(this.#runningMs(process))
+      await setImmediate()
+    }
+    await ended
+    if (violations.length > 0) throw new Error(violations.join('; '))
   }
 
   #start(index: number, deafUntil: number): Process {
