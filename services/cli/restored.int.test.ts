@@ -97,7 +97,17 @@ describe.skipIf(missingChain !== undefined)(`restore × payments in flight ${mis
       readonly _service?: { readonly payment: { readonly status_url: string } }
     }
     const ask = async (payment: string): Promise<{ readonly status: number; readonly body: Answer }> => {
-      const headers = { 'content-type': 'application/json', 'payment-signature': payment }
+      // What is on the chain answers to its payer alone.
+      const { payload } = JSON.parse(Buffer.from(payment, 'base64').toString()) as ReturnType<
+        typeof paymentV2
+      >
+      const { nonce } = payload.authorization
+      const proof = await signInOf(payer, { nonce, url: service?.url ?? '', atMs: Date.now() })
+      const headers = {
+        'content-type': 'application/json',
+        'payment-signature': payment,
+        'sign-in-with-x': proof,
+      }
       const answer = await fetch(`${service?.url}/x402/get_trade_call`, {
         method: 'POST',
         headers,
