@@ -11,7 +11,7 @@ import { BASE } from '../../contracts/chain.ts'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
-import { encoded, PAY_TO, paymentV2 } from '../payments/testing/sign-payment.ts'
+import { encoded, PAY_TO, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { runSignal } from './run-signal.fixture.ts'
 
