@@ -153,6 +153,8 @@ describe.skipIf(missingChain !== undefined)(`restore × payments in flight ${mis
     const statusUrl = about?.payment.status_url ?? expect.fail('it is not said where the payment is shown')
     const stateOf = async (): Promise<string> =>
       ((await (await fetch(statusUrl)).json()) as { state: string }).state
+    // A block is final once others follow, and here they come with transactions alone.
+    await chain.mine(10)
     while (!['settled', 'final'].includes(await stateOf())) await delay(100)
     const used = await chain.node.getLogs({
       address: BASE.usdc,
