@@ -314,7 +314,8 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(R
       payer: newPayer(),
       async fetch(input, init) {
         const answer = await fetch(input, init)
-        if (!(init?.body as string).includes('"nonce"')) return answer
+        const { body } = init ?? {}
+        if (typeof body !== 'string' || !body.includes('"nonce"')) return answer
         tries += 1
         if (tries > 1) return answer
         const { result } = (await answer.json()) as { result: { structuredContent: TradeAnswer } }
