@@ -422,12 +422,13 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(R
       payer: newPayer(),
       async fetch(input, init) {
         const answer = await fetch(input, init)
-        if (!(init?.body as string).includes('"nonce"')) return answer
+        const { body } = init ?? {}
+        if (typeof body !== 'string' || !body.includes('"nonce"')) return answer
         tries += 1
         if (tries > 1) return answer
-        const { _service } = ((await answer.json()) as { result: { structuredContent: TradeAnswer } }).result
-          .structuredContent
-        await handOver(_service.payment.id)
+        const { result } = (await answer.json()) as { result: { structuredContent: TradeAnswer } }
+        const { _service: said } = result.structuredContent
+        await handOver(said.payment.id)
         throw new TypeError('fetch failed')
       },
     })

@@ -11,7 +11,7 @@ import { BASE } from '../../contracts/chain.ts'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
-import { encoded, PAY_TO, paymentV2 } from '../payments/testing/sign-payment.ts'
+import { encoded, PAY_TO, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { runSignal } from './run-signal.fixture.ts'
 
@@ -97,7 +97,17 @@ describe.skipIf(missingChain !== undefined)(`restore × payments in flight ${mis
       readonly _service?: { readonly payment: { readonly status_url: string } }
     }
     const ask = async (payment: string): Promise<{ readonly status: number; readonly body: Answer }> => {
-      const headers = { 'content-type': 'application/json', 'payment-signature': payment }
+      // What is on the chain answers to its payer alone.
+      const { payload } = JSON.parse(Buffer.from(payment, 'base64').toString()) as ReturnType<
+        typeof paymentV2
+      >
+      const { nonce } = payload.authorization
+      const proof = await signInOf(payer, { nonce, url: service?.url ?? '', atMs: Date.now() })
+      const headers = {
+        'content-type': 'application/json',
+        'payment-signature': payment,
+        'sign-in-with-x': proof,
+      }
       const answer = await fetch(`${service?.url}/x402/get_trade_call`, {
         method: 'POST',
         headers,
@@ -143,6 +153,8 @@ describe.skipIf(missingChain !== undefined)(`restore × payments in flight ${mis
     const statusUrl = about?.payment.status_url ?? expect.fail('it is not said where the payment is shown')
     const stateOf = async (): Promise<string> =>
       ((await (await fetch(statusUrl)).json()) as { state: string }).state
+    // A block is final once others follow, and here they come with transactions alone.
+    await chain.mine(10)
     while (!['settled', 'final'].includes(await stateOf())) await delay(100)
     const used = await chain.node.getLogs({
       address: BASE.usdc,

@@ -22,7 +22,14 @@ import { bindIdentifier } from './claims/payment-identifier.ts'
 import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
 import { afterEvent, type LoadedPayment } from './loaded-payment.ts'
 import type { PaymentIndex } from './payment-index.ts'
-import type { Claim, ClaimedPayment, Payments, VerifiedPayment } from './payments.ts'
+import type {
+  Claim,
+  ClaimedPayment,
+  FoundClaim,
+  Payments,
+  PresentedPayment,
+  VerifiedPayment,
+} from './payments.ts'
 import { makeQuote } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
 import { isSettled, receiptOf } from './receipt.ts'
@@ -96,31 +103,10 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   const { on, store, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed, report } = options
   const ending = new AbortController()
   const { signal } = ending
-  const log = createPaymentLog({ store, now, sleep, signal })
-  const exposure = createExposureLedger(index)
+  const parts = partsOf(options, signal)
+  const { log, exposure, keeper } = parts
   const changes = createPaymentChanges({ store, sleep, signal, report })
-  const payers = createPayerCheck({
-    chain: options.chain,
-    facilitator: options.facilitator,
-    gateway: options.gateway,
-    now,
-    elapsed,
-    signal,
-  })
   const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, elapsed })
-  const keeper = createAnswerKeeper({ store, log, newId: options.newId, now, sleep, signal, report })
-  const credits = createCreditLedger({ on, store, newId: options.newId, now, sleep, signal })
-  const proofs = createPayerProofs({ key: options.proofKey, publicUrl: options.publicUrl, now })
-  const parts: PaymentParts = {
-    ...options,
-    log,
-    exposure,
-    payers,
-    credits,
-    keeper,
-    proofs,
-    funds: new WeakMap(),
-  }
   const ours = payTo?.toLowerCase()
 
   return {
@@ -139,15 +125,8 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (ours === undefined) throw notOfferingError()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
-    async find(presented, accountId) {
-      const loaded = await log.load(streamOf(presented))
-      if (loaded === undefined) return undefined
-      const { payment, claim, isPublic } = loaded
-      const isOfAccount = accountId !== null && payment.accountId === accountId
-      if (isPublic && !isOfAccount) await proofs.require(presented, payment.paymentId)
-      return { ...claimedOf(loaded, true), isOwn: isPublic || claim.signature === presented.signature }
-    },
-    secretOf: ({ paymentId }) => proofs.secretOf(paymentId),
+    find: (presented, accountId) => findClaim(parts, presented, accountId),
+    secretOf: ({ paymentId }) => parts.proofs.secretOf(paymentId),
     requirePayable: (payment, claim) => requirePayable(parts, payment, claim),
     claim: (payment, claim) => claimPayment(parts, payment, claim),
     async servable({ payment }, waiting) {
@@ -172,6 +151,34 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       await Promise.all([changes.ended, keeper.ended()])
     },
   }
+}
+
+function partsOf(options: PaymentsOptions, signal: AbortSignal): PaymentParts {
+  const path = { ...options, log: createPaymentLog({ ...options, signal }), signal }
+  return {
+    ...options,
+    log: path.log,
+    exposure: createExposureLedger(options.index),
+    payers: createPayerCheck({ ...path, facilitator: options.facilitator, gateway: options.gateway }),
+    credits: createCreditLedger(path),
+    keeper: createAnswerKeeper(path),
+    proofs: createPayerProofs({ ...options, key: options.proofKey }),
+    funds: new WeakMap(),
+  }
+}
+
+/** The claim of an authorization, for its payer; a plan is for the account of the key that came along. */
+async function findClaim(
+  { log, proofs }: PaymentParts,
+  presented: PresentedPayment,
+  accountId: string | null,
+): Promise<FoundClaim | undefined> {
+  const loaded = await log.load(streamOf(presented))
+  if (loaded === undefined) return undefined
+  const { payment, claim, isPublic } = loaded
+  const isOfAccount = accountId !== null && payment.accountId === accountId
+  if (isPublic && !isOfAccount) await proofs.require(presented, payment.paymentId)
+  return { ...claimedOf(loaded, true), isOwn: isPublic || claim.signature === presented.signature }
 }
 
 const claimedOf = ({ payment, claim }: LoadedPayment, isReplay: boolean): ClaimedPayment => ({

@@ -1,6 +1,6 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import type { PaymentBlock } from '../../contracts/service-block.ts'
-import type { Paid } from './paid-handshake.ts'
+import type { Payment } from '../../projections/index.ts'
 
 /** Where it is told what became of a payment. */
 export const statusUrl = (publicUrl: string, paymentId: string): string =>
@@ -8,7 +8,10 @@ export const statusUrl = (publicUrl: string, paymentId: string): string =>
 
 /** A payment as its answer tells it. */
 export const paymentBlock = (
-  { payment: { paymentId, state, value, transaction }, secret }: Pick<Paid, 'payment' | 'secret'>,
+  {
+    payment: { paymentId, state, value, transaction },
+    secret,
+  }: { readonly payment: Payment; readonly secret: string },
   publicUrl: string,
 ): PaymentBlock => ({
   id: paymentId,

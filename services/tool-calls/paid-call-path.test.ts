@@ -117,7 +117,7 @@ async function pendingOf(work: Promise<unknown>): Promise<ServiceError> {
 const withSecret = (rawHeaders: readonly string[], { details }: ServiceError): readonly string[] => [
   ...rawHeaders,
   'Payment-Secret',
-  String(details?.['payment_secret']),
+  details?.['payment_secret'] as string,
 ]
 function offerIn(outcome: PaidOutcome): { code: string; quote: JsonObject; details: unknown } {
   if (outcome.kind === 'answer') return expect.fail('an answer')

@@ -172,7 +172,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
       const offer = error instanceof SignalRefusal ? offerIn(error.details) : undefined
       if (payer === undefined || offer === undefined) throw error
       const payment = await signPayment(offer, payer, { most })
-      return payOnce(params, { payment, payer, key }, signal)
+      return payOnce(params, { payment, account: payer, key }, signal)
     }
   }
 
@@ -182,7 +182,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
    */
   async function payOnce(
     params: object,
-    { payment, payer, key }: { payment: SignedPayment; payer: PayerAccount; key: string },
+    { payment, account, key }: { payment: SignedPayment; account: PayerAccount; key: string },
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const meta: Record<string, unknown> = { 'x402/payment': payment }
@@ -199,7 +199,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
             : undefined
         if (asked === undefined || isSignedIn) throw error
         isSignedIn = true
-        meta['x402/sign-in-with-x'] = await signInAgain(asked, payer, { payment, url })
+        meta['x402/sign-in-with-x'] = await signInAgain(asked, account, { payment, url })
         return callOnce({ ...params, _meta: meta }, key, signal)
       }
     }

@@ -61,7 +61,7 @@ async function lookOnce(
   const refunder = createRefunder({
     on: BASE,
     store: world.store,
-    reader: { get: (key) => rows.get(key), range: (page) => rangeIn(rows.entries)(page) as never },
+    reader: { get: (key) => rows.get(key), range: (page) => rangeIn(rows.entries)(page) },
     wallet,
     dailyCap,
     newId,

@@ -120,10 +120,8 @@ export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): 
       const { on, proof, nonce } = presented
       if (proof?.secret !== undefined && paymentId !== undefined && isSame(proof.secret, secretOf(paymentId)))
         return
-      const why =
-        proof?.signIn === undefined
-          ? `${proof?.secret === undefined ? 'Payment-Secret and SIGN-IN-WITH-X are missing' : 'Payment-Secret is not that of this payment'}`
-          : await faultOf(proof.signIn, presented)
+      const given = proof?.secret === undefined ? NO_PROOF : WRONG_SECRET
+      const why = proof?.signIn === undefined ? given : await faultOf(proof.signIn, presented)
       if (why === undefined) return
       const { host: domain, origin: uri } = origin()
       throw new ServiceError('payment_unproven', {
@@ -135,6 +133,9 @@ export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): 
     },
   }
 }
+
+const NO_PROOF = 'Payment-Secret and SIGN-IN-WITH-X are missing'
+const WRONG_SECRET = 'Payment-Secret is not that of this payment'
 
 /** The text that is signed (EIP-4361). */
 function messageOf(signIn: SignIn): string {
