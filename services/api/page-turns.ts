@@ -14,7 +14,7 @@ interface Visit {
   turn: Promise<() => void> | undefined
 }
 
-/** Where others wait, a place rests so many times as long as its page took, and no longer than this. */
+/** While others wait, a place rests so many times as long as its page took, and no longer than this. */
 const RESTS = 2
 const MOST_REST_MS = 1_000
 
@@ -72,7 +72,7 @@ export function usePageTurns(
     visit.turn = undefined
     ;(await turn)?.()
     const answer = await ask()
-    // What is drawn from the answer is computed in turn again.
+    // The page is drawn from the answer in turn again.
     if (turn !== undefined) await enter()
     return answer
   }
@@ -86,7 +86,7 @@ export function usePageTurns(
 /** Looks that wait for their own turn, at a venue or among those of an account. */
 const HAVE_THEIR_OWN_LINE = /^\/api\/(?:bars|webhooks)\b/
 
-/** Who asked for a page that found no room has been told. */
+/** The one who asked for it has its refusal. */
 const ignore = (): void => undefined
 
 const noRoom = (whose: 'subject' | 'all', count: number): ServiceError =>
