@@ -24,12 +24,14 @@ const MOST_REST_MS = 1_000
  * by what computes, and never by what is waited for: a body, a stranger's document, a mail server, a venue, a reader.
  * The owner waits for nobody.
  *
+ * @param market bars of a live one are waited for; elsewhere they are computed
  * @returns the client that pages look things up with
  */
 export function usePageTurns(
   app: FastifyInstance,
   client: OwnClient,
   addressOf: (request: FastifyRequest) => string,
+  market: string,
 ): OwnClient {
   const line = createLine({
     places: LIMITS.pagesAtOnce,
@@ -41,6 +43,9 @@ export function usePageTurns(
     time: PROCESS_TIME,
   })
   const visits = new WeakMap<FastifyRequest, Visit>()
+  /** Looks that wait for their own turn, at a venue or among those of an account. */
+  const hasOwnLine = (path: string): boolean =>
+    path.startsWith('/api/webhooks') || (market === 'live' && path.startsWith('/api/bars'))
 
   app.addHook('preHandler', (request: FastifyRequest, reply: FastifyReply, done) => {
     const visit: Visit = { over: new AbortController(), turn: undefined }
@@ -64,7 +69,7 @@ export function usePageTurns(
     const visit = visits.get(request)
     if (visit === undefined) return ask()
     const enter = () => (visit.turn ??= line.enter(addressSite(addressOf(request)), visit.over.signal))
-    if (method === 'GET' && !HAVE_THEIR_OWN_LINE.test(path)) {
+    if (method === 'GET' && !hasOwnLine(path)) {
       await enter()
       return ask()
     }
@@ -82,9 +87,6 @@ export function usePageTurns(
     must: (request, asked) => inTurn(request, asked, () => client.must(request, asked)),
   }
 }
-
-/** Looks that wait for their own turn, at a venue or among those of an account. */
-const HAVE_THEIR_OWN_LINE = /^\/api\/(?:bars|webhooks)\b/
 
 /** The one who asked for it has its refusal. */
 const ignore = (): void => undefined
