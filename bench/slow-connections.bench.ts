@@ -4,8 +4,7 @@ import { startServiceProcess } from '../services/api/testing/start-service-proce
 import { print, quantile } from './support/measure.ts'
 
 /**
- * What slow connections do to who opens pages: the median time of each page of a whole service, beside 20 forms that do
- * not come whole, 16 documents of OAuth clients and 16 mails that never end, and 40 who read nothing; and without them,
+ * The median time of each page of a whole service, beside slow connections: 20 forms that do not come whole, 16 documents of OAuth clients and 16 mails that never end, and 40 who read nothing; and without them,
  * in turn.
  *
  * node bench/slow-connections.bench.ts          BENCH_ROUNDS=5

@@ -14,7 +14,7 @@ interface Visit {
   turn: Promise<() => void> | undefined
 }
 
-/** Where others wait, a place rests so many times as long as its page took, and no longer than this. */
+/** While others wait, a place rests so many times as long as its page took, and no longer than this. */
 const RESTS = 2
 const MOST_REST_MS = 1_000
 
@@ -24,12 +24,14 @@ const MOST_REST_MS = 1_000
  * by what computes, and never by what is waited for: a body, a stranger's document, a mail server, a venue, a reader.
  * The owner waits for nobody.
  *
+ * @param market bars of a live one are waited for; elsewhere they are computed
  * @returns the client that pages look things up with
  */
 export function usePageTurns(
   app: FastifyInstance,
   client: OwnClient,
   addressOf: (request: FastifyRequest) => string,
+  market: string,
 ): OwnClient {
   const line = createLine({
     places: LIMITS.pagesAtOnce,
@@ -41,6 +43,9 @@ export function usePageTurns(
     time: PROCESS_TIME,
   })
   const visits = new WeakMap<FastifyRequest, Visit>()
+  /** Looks that wait for their own turn, at a venue or among those of an account. */
+  const hasOwnLine = (path: string): boolean =>
+    path.startsWith('/api/webhooks') || (market === 'live' && path.startsWith('/api/bars'))
 
   app.addHook('preHandler', (request: FastifyRequest, reply: FastifyReply, done) => {
     const visit: Visit = { over: new AbortController(), turn: undefined }
@@ -64,7 +69,7 @@ export function usePageTurns(
     const visit = visits.get(request)
     if (visit === undefined) return ask()
     const enter = () => (visit.turn ??= line.enter(addressSite(addressOf(request)), visit.over.signal))
-    if (method === 'GET' && !HAVE_THEIR_OWN_LINE.test(path)) {
+    if (method === 'GET' && !hasOwnLine(path)) {
       await enter()
       return ask()
     }
@@ -72,7 +77,7 @@ export function usePageTurns(
     visit.turn = undefined
     ;(await turn)?.()
     const answer = await ask()
-    // What is drawn from the answer is computed in turn again.
+    // The page is drawn from the answer in turn again.
     if (turn !== undefined) await enter()
     return answer
   }
@@ -83,10 +88,7 @@ export function usePageTurns(
   }
 }
 
-/** Looks that wait for their own turn, at a venue or among those of an account. */
-const HAVE_THEIR_OWN_LINE = /^\/api\/(?:bars|webhooks)\b/
-
-/** Who asked for a page that found no room has been told. */
+/** The one who asked for it has its refusal. */
 const ignore = (): void => undefined
 
 const noRoom = (whose: 'subject' | 'all', count: number): ServiceError =>

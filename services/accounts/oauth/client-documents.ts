@@ -90,13 +90,13 @@ export function clientIdFault(clientId: string): string | undefined {
   return undefined
 }
 
-/** What a document said, or why it could not be used; good for a while. */
+/** The client of a document, or why the document could not be used; good for a while. */
 interface Known {
   readonly client: Client | OAuthError
   readonly until: number
 }
 
-/** What is known of clients; those that act for somebody are kept apart. */
+/** Remembers clients; those that act for somebody are kept apart. */
 function createMemory(now: () => number) {
   const granted = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)
   const others = new RecentMap<string, Known>(LIMITS.clientDocumentsKept)

@@ -27,7 +27,10 @@ export const pages: FastifyPluginAsyncZod<
     { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
     (_request, body, done) => done(null, formOf(String(body))),
   )
-  const visited = { ...options, client: usePageTurns(app, options.client, options.addressOf) }
+  const visited = {
+    ...options,
+    client: usePageTurns(app, options.client, options.addressOf, options.frame().market),
+  }
   await app.register(seriesPages, visited)
   await app.register(trackRecordPages, visited)
   await app.register(operatorPages, options)

@@ -103,7 +103,7 @@ export function createSlowness(url: string, silencePort: number) {
         asked.end(new URLSearchParams({ email: `reader-${n}@example.com` }).toString())
       }
     },
-    /** Those who ask for much, and read none of it. */
+    /** Readers who ask for much, and read none of it. */
     readers(count: number): void {
       for (let n = 0; n < count; n++) {
         const text = `GET ${READ[n % READ.length]} HTTP/1.1\r\nHost: localhost\r\n\r\n`

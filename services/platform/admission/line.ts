@@ -25,7 +25,7 @@ export interface LineOptions {
    * others. It goes on without a place, and is one of its subject's until it ends.
    */
   readonly heldMs?: number
-  /** What is thrown where there is no room in the line. */
+  /** Makes the refusal of somebody who finds no room in the line. */
   readonly full: (whose: 'subject' | 'all', count: number) => Error
   readonly time: LineTime
 }
@@ -57,7 +57,7 @@ interface Subject {
   readonly waiting: Set<Waiting>
 }
 
-/** Who is in a line, by subject: the one that was served longest ago first. */
+/** The subjects in a line, the one that was served longest ago first. */
 function createSubjects() {
   const subjects = new Map<string, Subject>()
   let waiting = 0
@@ -78,7 +78,7 @@ function createSubjects() {
       const subject = subjects.get(name)
       if (subject !== undefined && --subject.here === 0) subjects.delete(name)
     },
-    /** What this subject has left comes after a turn of everybody else. */
+    /** Everybody else has a turn before the next of this subject. */
     toTheEnd(name: string): void {
       const subject = subjects.get(name)
       if (subject !== undefined && subjects.delete(name)) subjects.set(name, subject)
@@ -102,8 +102,8 @@ function createSubjects() {
 }
 
 /**
- * Where as many wait as may, the subject that has most of them there loses its last one to somebody who has fewer: a
- * few subjects that send all they may do not keep others out.
+ * When as many wait as may, the subject with most of them loses its last one to a subject with fewer: a few subjects
+ * that send all they may do not keep others out.
  *
  * @example
  * const leave = await line.enter(address, gone)
