@@ -1,12 +1,15 @@
-import { barsAnswerSchema } from '../../contracts/bars-answer.ts'
+import { type BarsAnswer, barsAnswerSchema } from '../../contracts/bars-answer.ts'
 import type { Candle } from '../../contracts/candle.ts'
+import { isServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
 import { trackRecordReport } from '../analyst/index.ts'
-import { createRace } from '../engine/index.ts'
+import { createRace, modelFile } from '../engine/index.ts'
 import type { AuditTools, LogSource } from '../proof/index.ts'
+import { recomputeVerdict } from './recompute-verdict.ts'
 
 /** What an audit reads of a published record. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
@@ -24,10 +27,26 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       }
       return { ...race.end() }
     },
-    async published() {
+    async recompute(verdict, sha256) {
+      if (modelFile().sha256 !== sha256) return 'their model is not that of this release'
+      if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
+        return `the state of their series began more than ${MOST_BARS} bars before`
+      try {
+        const { differences } = await recomputeVerdict(verdict, pagesOf(source, verdict))
+        const fields = differences.map(({ field }) => field)
+        return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
+      } catch (error) {
+        // There are no bars, or too few.
+        if (isServiceError(error, 'config_invalid') || isServiceError(error, 'market_data_missing'))
+          return 'there are not the bars that they were computed from'
+        throw error
+      }
+    },
+    untilSigned: async () => undefined,
+    async published(grouping) {
       const rows: JsonObject[] = []
       for (let after = ''; ; ) {
-        const bytes = await source.get(`api/track-record?group_by=timeframe${after}`)
+        const bytes = await source.get(`api/track-record?group_by=${grouping}${after}`)
         if (bytes === undefined) return undefined
         const answer = publishedSchema.parse(JSON.parse(bytes.toString()))
         rows.push(...(answer.rows as unknown as JsonObject[]))
@@ -35,7 +54,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
         after = `&after=${answer.next}`
       }
     },
-    reported(rows) {
+    reported(rows, grouping) {
       const sorted = [...rows]
         .map(([key, row]) => ({ key, row }))
         .toSorted((a, b) => (a.key < b.key ? -1 : 1))
@@ -44,7 +63,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       const found: JsonObject[] = []
       for (let after: string | undefined; ; ) {
         const query = {
-          groupBy: 'timeframe',
+          groupBy: grouping,
           limit: LIMITS.trackRecordRows,
           ...(after && { after }),
         } as const
@@ -54,6 +73,25 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
         after = page.next
       }
     },
+  }
+}
+
+/** Bars that one verdict is computed again from, at most. */
+const MOST_BARS = 20_000
+
+/** Pages of bars and funding, from the bar where the state of a verdict's series began. */
+async function* pagesOf(
+  source: LogSource,
+  { exchange, coin, timeframe, anchorBar, barClose }: Verdict,
+): AsyncGenerator<BarsAnswer, void, void> {
+  for (let next: number | null = anchorBar; next !== null; ) {
+    const query = `exchange=${exchange}&coin=${coin}&timeframe=${timeframe}&from=${next}&to=${barClose}`
+    const bytes: Buffer | undefined = await source.get(`api/bars?${query}`)
+    if (bytes === undefined) return
+    const answer = barsAnswerSchema.parse(JSON.parse(bytes.toString()))
+    yield answer
+    if (answer.next !== null && answer.next <= next) return
+    next = answer.next
   }
 }
 
