@@ -259,7 +259,7 @@ describe('bars without a verdict', () => {
   })
 })
 
-describe('a verdict whose window has closed', () => {
+describe('a verdict of whose race a bar has closed', () => {
   test('is recorded as late, also where the store was away until then', async () => {
     const inner = openStore()
     let hour = 1
@@ -272,10 +272,16 @@ describe('a verdict whose window has closed', () => {
       clock: () => T0 + hour * HOUR_MS,
     })
     await recorder.record(series, [draft(1)])
-    hour = 9
-    await recorder.record(series, [draft(2), draft(3)])
+    hour = 4
+    await recorder.record(series, [draft(2), draft(3), draft(4)])
     const late = await verdictsOf(inner, series)
-    expect(late.map(({ recordedLate }) => recordedLate)).toEqual([true, false, false])
+    expect(late.map(({ recordedLate }) => recordedLate)).toEqual([true, true, true, false])
+  })
+
+  test('is not late in a market that runs faster than its time', async () => {
+    const store = openStore()
+    await recorderOn(store, { clock: () => T0 + 9 * HOUR_MS, isHurried: true }).record([draft(1)])
+    expect((await verdictsOf(store, series)).map(({ recordedLate }) => recordedLate)).toEqual([false])
   })
 })
 
