@@ -8,7 +8,7 @@ import type { Exchange } from '../../contracts/exchanges.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Series } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
-import { inTimeUntil, type Verdict } from '../../contracts/verdict.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../projections/index.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import { audit, type LogSource, readAuditState, writeAuditState } from '../proof/index.ts'
@@ -20,7 +20,6 @@ import {
   type Fact,
   HOUR_MS,
   isLoser,
-  labelled,
   MINUTE_MS,
   type Recording,
   recorded,

@@ -141,7 +141,7 @@ export function monitored(exchange: Exchange, series: readonly Series[]): Fact {
   return factIn(
     monitoredStream(exchange),
     'MonitoringChanged',
-    { exchange, since: START, monitored: coins as never },
+    { exchange, since: START, monitored: coins },
     START,
   )
 }

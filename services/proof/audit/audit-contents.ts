@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type {
   OutcomeLabelled,
   ServiceEvent,
@@ -9,8 +8,7 @@ import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
-import type { DaySealed, ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
-import { sealedManifestSchema } from '../../../contracts/sealed-manifest.ts'
+import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
@@ -18,6 +16,7 @@ import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
 import { Neighbours } from './neighbours.ts'
+import { SealedDays } from './sealed-days.ts'
 import { type Delays, Timeliness } from './timeliness.ts'
 import type { Silence, Trace } from './traces.ts'
 
@@ -131,7 +130,7 @@ export class AuditedContents {
   readonly #neighbours = new Neighbours()
   readonly #timeliness: Timeliness
   readonly #reasons: Record<string, number> = {}
-  readonly #sealed = new Map<string, string>()
+  readonly #sealed: SealedDays
   #challengers = 0
   #horizon = 0
   #market: string | undefined
@@ -139,6 +138,7 @@ export class AuditedContents {
   constructor(findings: Findings, context: AuditContext) {
     this.#findings = findings
     this.#context = context
+    this.#sealed = new SealedDays(findings)
     this.#timeliness = new Timeliness(findings, context.traces, context.silences)
   }
 
@@ -242,18 +242,6 @@ export class AuditedContents {
         index,
         `${name}: its window has ${bars} bars, as others had before those with ${known.bars}`,
       )
-  }
-
-  /** A day may be sealed again by a process that did not know of it; its files are the same then. */
-  #takeSealed(index: number, { data }: EventOf<typeof DaySealed>): void {
-    const name = `${data.exchange} on ${data.day}`
-    const files = sealedFiles(data.manifest)
-    const before = this.#sealed.get(name) ?? files
-    this.#sealed.set(name, before)
-    if (files !== before)
-      this.#findings.add('replaced_file', index, `${name} was sealed again, with other files`)
-    if (hash('sha256', data.manifest) !== data.sha256)
-      this.#findings.add('replaced_file', index, `the manifest of ${name} does not hash to what the log says`)
   }
 
   #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>, schema: number): void {
@@ -365,7 +353,7 @@ export class AuditedContents {
       case 'MonitoringChanged':
         return this.#takeMonitored(event)
       case 'DaySealed':
-        return this.#takeSealed(index, event)
+        return this.#sealed.take(index, event.data)
       case 'ChallengerVerdictRecorded':
         this.#challengers += 1
         return
@@ -416,21 +404,5 @@ export class AuditedContents {
         return timeframe !== undefined && isLong(covered ?? since, timeframe) ? [name] : []
       }),
     )
-  }
-}
-
-/** What a manifest says of its files, as one text; where it is none, itself. */
-function sealedFiles(manifest: string): string {
-  const { success, data } = sealedFilesSchema.safeParse(parsedOr(manifest))
-  return success ? canonicalJson(data.files) : manifest
-}
-
-const sealedFilesSchema = sealedManifestSchema.pick({ files: true })
-
-function parsedOr(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }

@@ -1,6 +1,5 @@
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
-import { seriesName } from '../../../contracts/series.ts'
 import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import type { Findings } from './finding.ts'
 
@@ -46,8 +45,8 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
   }
 
   function progressOf(event: CountedEvent): Progress {
-    const { modelVersion } = event.data
-    const key = grouping === 'series' ? `${modelVersion} ${seriesName(event.data)}` : ''
+    const { modelVersion, exchange, coin, timeframe } = event.data
+    const key = grouping === 'series' ? `${modelVersion} ${exchange} ${coin} ${timeframe}` : ''
     const found = progress.get(key) ?? { wanted: 0, counted: 0, left: undefined }
     progress.set(key, found)
     return found
@@ -97,7 +96,7 @@ type CountedEvent = Extract<ServiceEvent, { type: 'OutcomeLabelled' | 'VerdictsM
 
 /** Of a row: its model, and its series or its timeframe. */
 function keyOf({ model_version: model, exchange, coin, timeframe }: JsonObject): string {
-  return exchange === null ? `${model} ${timeframe}` : `${model} ${exchange}.${coin}.${timeframe}`
+  return [model, exchange, coin, timeframe].filter((part) => typeof part === 'string').join(' ')
 }
 
 function totalOf(row: JsonObject): number {

@@ -6,7 +6,7 @@ const root = (size: number): Buffer => hash('sha256', String(size), 'buffer')
 const checkpoint = (size: number) => ({ origin: 'log', size, root: root(size) })
 const row = (size: number) => ({ origin: 'log', size, root: root(size).toString('base64'), note: '' })
 const state = (change: Partial<SigningState>): SigningState => ({
-  keys: { origin: 'log', vkeys: ['key'], leaves: null, published: ['key'] } as never,
+  keys: { origin: 'log', vkeys: ['key'], leaves: null, published: ['key'] },
   newest: row(5) as never,
   kept: checkpoint(5),
   size: 5,
