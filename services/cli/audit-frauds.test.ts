@@ -11,8 +11,11 @@ import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../projections/index.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { audit, type LogSource, readAuditState, writeAuditState } from '../proof/index.ts'
+import { audit, cosignersOf, type LogSource, readAuditState, writeAuditState } from '../proof/index.ts'
+import { openCheckpoint, signCheckpoint } from '../proof/notes/checkpoint.ts'
+import { SIGNATURE_TYPES } from '../proof/notes/note-keys.ts'
 import { type MadeUpLog, NOW, openMadeUpLog } from '../proof/testing/made-up-log.fixture.ts'
+import { parsePolicy } from '../proof/witnesses/policy.ts'
 import { auditTools } from './audit-tools.ts'
 import {
   barsAnswer,
@@ -95,10 +98,22 @@ const instead = (source: LogSource, of: string, other: LogSource): LogSource => 
   get: (path) => (path.startsWith(of) ? other : source).get(path),
 })
 
-async function auditOf(log: MadeUpLog, source = serviceOf(log), tools = auditTools(source)) {
+const WITNESSES = cosignersOf(
+  [{ type: SIGNATURE_TYPES.ed25519, seed: new Uint8Array(32).fill(7) }],
+  'witness.example.com/one',
+)
+const POLICY = parsePolicy(`witness one ${WITNESSES[0]?.vkey}\nquorum one\n`)
+
+async function auditOf(
+  log: MadeUpLog,
+  source = serviceOf(log),
+  tools = auditTools(source),
+  policy?: typeof POLICY,
+) {
   const state = join(directory, 'state.json')
   const seen = readAuditState(state)
-  const report = await audit({ source, keys: log.keys(), seen, tools, now: NOW, random: () => 0.5 })
+  const keys = log.keys()
+  const report = await audit({ source, keys, policy, seen, tools, now: NOW, random: () => 0.5 })
   return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
 }
 const fraudsOf = ({ counts }: Pick<Awaited<ReturnType<typeof auditOf>>, 'counts'>) => Object.keys(counts)
@@ -219,6 +234,31 @@ describe('a log that signs everything correctly is found out when it', () => {
     const report = await auditOf(log)
     expect(fraudsOf(report)).toEqual(['backdated_verdict'])
     expect(report.findings[0]?.message).toMatch(/it was not there at .*, as the former audit shows/)
+  })
+
+  test('stands still while witnesses cosign it, and has all verdicts in order then', async () => {
+    const facts = silent()
+    const log = await publish(facts.filter(({ at }) => at <= silentFrom))
+    const cosigned = (at: number) => {
+      const note = log.views.checkpoint()
+      const [, lines = ''] = signCheckpoint(
+        openCheckpoint(note, log.keys()).checkpoint,
+        WITNESSES,
+        at / 1_000,
+      ).split('\n\n')
+      return { get: async () => Buffer.from(note + lines) }
+    }
+    const [inTime, later] = [cosigned(silentFrom), cosigned(silentFrom + 20 * HOUR_MS)]
+    await append(
+      log,
+      facts.filter(({ at }) => at > silentFrom),
+    )
+    const withCosigned = (source: LogSource) =>
+      auditOf(log, instead(serviceOf(log), 'log/cosigned', source), undefined, POLICY)
+    expect((await withCosigned(inTime)).findings).toEqual([])
+    const { findings } = await withCosigned(later)
+    expect(findings[0]).toMatchObject({ fraud: 'backdated_verdict' })
+    expect(findings[0]?.message).toMatch(/as a cosignature shows/)
   })
 
   test('has an anchor of another tree', async () => {
