@@ -386,6 +386,23 @@ describe('nothing is found in an honest log', () => {
     60_000,
   )
 
+  test('whose appends take as long as they are repeated, and no longer', async () => {
+    const quick: Series[] = [BTC, ETH].map((series) => ({ ...series, timeframe: '1m' }))
+    const appended = (minutes: number) => {
+      const isSlow = ({ coin, barClose }: Verdict): boolean =>
+        coin === 'ETH' && barClose === START + 120 * MINUTE_MS
+      return recordMarket({
+        series: quick,
+        until: START + 6 * HOUR_MS,
+        holdBack: (verdict) => (isSlow(verdict) ? minutes * MINUTE_MS : 0),
+        // The next ones wait for it.
+        alter: (verdict) => ({ ...verdict, recordedLate: !isSlow(verdict) && verdict.recordedLate }),
+      })
+    }
+    expect((await auditOf(await publish(appended(2)))).findings).toEqual([])
+    expect(fraudsOf(await auditOf(await publish(appended(4))))).toEqual(['backdated_verdict'])
+  })
+
   test('that was restored from a copy, and audited before and after', async () => {
     const away = START + 1_500 * MINUTE_MS
     const facts = recordMarket({ series: ALL, isUp: (_, at) => !within(1_500, 90)(at) })
@@ -444,9 +461,15 @@ describe('nothing is found in an honest log', () => {
               ({ span: { from, minutes }, of }) => ALL[of] === series && within(from, minutes)(barClose),
             ),
         })
-        const log = await publish(facts)
-        const anchors = anchorsEvery(log, facts, everyMinutes * MINUTE_MS)
         rmSync(join(directory, 'state.json'), { force: true })
+        const half = START + DAYS_MS / 2
+        const log = await publish(facts.filter(({ at }) => at <= half))
+        ;(await auditOf(log)).kept(half)
+        await append(
+          log,
+          facts.filter(({ at }) => at > half),
+        )
+        const anchors = anchorsEvery(log, facts, everyMinutes * MINUTE_MS)
         const report = await auditOf(log, serviceOf(log, anchors))
         expect(report.findings).toEqual([])
       }),

@@ -179,7 +179,8 @@ function recordWaiting(recording: Recording, one: Followed, moment: Moment): Fac
   for (const draft of one.waiting.splice(0)) {
     const isDue =
       draft.barClose <= moment.clock && moment.at >= draft.barClose + (recording.holdBack?.(draft) ?? 0)
-    if (!isDue) one.waiting.push(draft)
+    // One that waits holds up those after it.
+    if (!isDue || one.waiting.length > 0) one.waiting.push(draft)
     else if (one.covered === undefined || draft.barClose > one.covered)
       facts.push(...recordVerdict(recording, one, draft, moment))
   }

@@ -42,6 +42,9 @@ const pageSchema = z.object({
   next: z.int().nullable(),
 })
 
+/** More than ten years of one every five minutes. */
+const MOST_PAGES = 20_000
+
 /**
  * Anchors of the log, as its service lists them.
  *
@@ -54,10 +57,10 @@ export async function readAnchors(
 ): Promise<Trace[]> {
   const traces: Trace[] = []
   let newest: z.output<typeof pageSchema>['anchors'][number] | undefined
-  for (let after: number | null = 0; after !== null; ) {
+  for (let [after, pages]: [number | null, number] = [0, 0]; after !== null; pages++) {
     const bytes: Buffer | undefined = await source.get(`log/anchors?after=${after}`)
     if (bytes === undefined) break
-    const page = pageSchema.parse(JSON.parse(bytes.toString()))
+    const page = readPage(bytes)
     for (const anchor of page.anchors) {
       // One that is younger than the checkpoint is no part of what is audited.
       if (anchor.origin !== checkpoint.origin || anchor.size > checkpoint.size) continue
@@ -68,12 +71,21 @@ export async function readAnchors(
         if (place !== null)
           traces.push({ size: anchor.size, at: place.written_at, by: 'an anchor', isNewest: false })
     }
-    if (page.next !== null && page.next <= after) throw faultyError('its list of anchors does not go on')
+    if (page.next !== null && (page.next <= after || pages > MOST_PAGES))
+      throw faultyError('its list of anchors does not end')
     after = page.next
   }
   if (newest !== undefined && rootOf(hashesOver(leaves), newest.size).toString('base64') !== newest.root)
     findings.add('second_history', null, `the anchor at ${newest.size} entries is of another tree`)
   return traces
+}
+
+function readPage(bytes: Buffer): z.output<typeof pageSchema> {
+  try {
+    return pageSchema.parse(JSON.parse(bytes.toString()))
+  } catch {
+    throw faultyError('its list of anchors is none')
+  }
 }
 
 /** What is usual follows from so many steps between traces. */
