@@ -153,6 +153,10 @@ describe('a log that signs everything correctly is found out when it', () => {
     const alter = (verdict: Verdict) => (isEth(verdict) && isLoser(verdict) ? undefined : verdict)
     const report = await auditOf(await publish(recordMarket({ series: ALL, alter, excuse: 'no_engine' })))
     expect(fraudsOf(report)).toEqual(['engine_was_there'])
+    // Of a series that nobody has to follow, the recorder knows no better.
+    const asked = recordMarket({ series: ALL, alter, excuse: 'no_engine' })
+    const unfollowed = asked.filter(({ event }) => event.type !== 'MonitoringChanged')
+    expect((await auditOf(await publish(unfollowed))).findings).toEqual([])
     const alone = await auditOf(await publish(recordMarket({ series: [ETH], alter, excuse: 'no_engine' })))
     expect(alone.findings).toEqual([])
     expect(alone.unchecked).toContainEqual(expect.stringMatching(/^whether an engine ran in \d+ stretches/))
@@ -170,17 +174,20 @@ describe('a log that signs everything correctly is found out when it', () => {
       const report = await auditOf(log, source)
       expect(fraudsOf(report)).toEqual(['flattering_track_record'])
       expect(report.findings[0]?.message).toMatch(/stands still/)
-      // One that the log has overtaken by minutes is honest.
-      const late = await publish(
-        facts.slice(
-          0,
-          facts.findLastIndex(({ at }) => at <= NOW - HOUR_MS),
-        ),
-      )
-      const slow = instead(serviceOf(log), 'api/track-record', serviceOf(late))
-      expect(fraudsOf(await auditOf(log, slow))).toEqual([])
     },
   )
+
+  test('publishes a track record of three hours ago; one of half an hour ago may be on its way', async () => {
+    const until = START + 12 * HOUR_MS
+    const facts = recordMarket({ series: [{ ...BTC, timeframe: '1m' }], until })
+    const log = await publish(facts)
+    const asOf = async (ms: number): Promise<string[]> => {
+      const before = await publish(facts.filter(({ at }) => at <= until - ms))
+      return fraudsOf(await auditOf(log, instead(serviceOf(log), 'api/track-record', serviceOf(before))))
+    }
+    expect(await asOf(30 * MINUTE_MS)).toEqual([])
+    expect(await asOf(3 * HOUR_MS)).toEqual(['flattering_track_record'])
+  })
 
   test.each([
     ['flatters a series', (rows: JsonObject[]) => rows.with(0, { ...rows[0], brier: 0.1 })],
@@ -289,6 +296,10 @@ describe('a log that signs everything correctly is found out when it', () => {
     const some = await withFound(async () => (asked++ === 0 ? await found([], true)() : await otherBars()))
     expect([some.counts, some.sampled]).toEqual([{}, 1])
     expect(some.doubts).toContain('49 verdicts of the sample come out otherwise from the bars of today')
+    asked = 0
+    const sameInputs = found(['probability'], true)
+    const few = await withFound(async () => (asked++ < 49 ? await found([], true)() : await sameInputs()))
+    expect(few.counts).toEqual({ made_up_verdict: 1 })
     // The model of this log is at hand nowhere.
     expect((await auditOf(log)).unchecked).toContain(
       '50 verdicts of the sample: their model is not that of this release',
@@ -401,6 +412,16 @@ describe('nothing is found in an honest log', () => {
     }
     expect((await auditOf(await publish(appended(2)))).findings).toEqual([])
     expect(fraudsOf(await auditOf(await publish(appended(4))))).toEqual(['backdated_verdict'])
+  })
+
+  test('one of whose anchors came a day late', async () => {
+    const facts = recordMarket({ series: ALL })
+    const log = await publish(facts)
+    const anchors = anchorsEvery(log, facts, HOUR_MS)
+    const late = anchors.map((anchor, index) =>
+      index === 5 ? { ...anchor, chain: { written_at: anchor.chain.written_at + 24 * HOUR_MS } } : anchor,
+    )
+    expect((await auditOf(log, serviceOf(log, late))).findings).toEqual([])
   })
 
   test('that was restored from a copy, and audited before and after', async () => {
