@@ -32,13 +32,14 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
         return `the state of their series began more than ${MOST_BARS} bars before`
       try {
-        const { differences } = await recomputeVerdict(verdict, pagesOf(source, verdict))
+        const { bars, differences } = await recomputeVerdict(verdict, pagesOf(source, verdict))
+        if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
         const fields = differences.map(({ field }) => field)
         return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
       } catch (error) {
         // There are no bars, or too few.
         if (isServiceError(error, 'config_invalid') || isServiceError(error, 'market_data_missing'))
-          return 'there are not the bars that they were computed from'
+          return NO_BARS
         throw error
       }
     },
@@ -76,6 +77,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
   }
 }
 
+const NO_BARS = 'not all the bars since the state of their series began are there'
 /** Bars that one verdict is computed again from, at most. */
 const MOST_BARS = 20_000
 

@@ -15,8 +15,9 @@ export type Recomputation =
 
 /** Verdicts that are computed again. */
 const SAMPLE = 50
-/** Bars of today may differ from those of then in some verdicts, but not in each of so many. */
-const FEWEST_TO_ACCUSE = 10
+/** A venue that corrects a volume changes every verdict after it a little, and the call of hardly any. */
+const FEWEST_OTHER_CALLS = 5
+const MOST_OTHER_CALLS = 0.1
 
 interface Drawn {
   readonly index: number
@@ -59,12 +60,15 @@ export class Sample {
       else if (found.hasSameInputs) accuse(findings, { index, verdict, differences: found.differences })
       else otherwise.push({ index, verdict, differences: found.differences })
     }
-    const isAll = same === 0 && otherwise.length >= FEWEST_TO_ACCUSE
-    if (isAll) for (const one of otherwise) accuse(findings, one)
+    const otherCalls = otherwise.filter(({ differences }) => differences.includes('call'))
+    const isMuch =
+      otherCalls.length >= FEWEST_OTHER_CALLS &&
+      otherCalls.length > MOST_OTHER_CALLS * (same + otherwise.length)
+    if (isMuch) for (const one of otherCalls) accuse(findings, one)
     const bars = 'come out otherwise from the bars of today'
     return {
       same,
-      doubts: isAll || otherwise.length === 0 ? [] : [`${otherwise.length} verdicts of the sample ${bars}`],
+      doubts: otherwise.length === 0 ? [] : [`${otherwise.length} verdicts of the sample ${bars}`],
       unchecked: [...without].map(([why, count]) => `${count} verdicts of the sample: ${why}`),
     }
   }
