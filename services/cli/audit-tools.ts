@@ -34,7 +34,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       try {
         const { bars, differences } = await recomputeVerdict(verdict, pagesOf(source, verdict))
         if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
-        const fields = differences.map(({ field }) => field)
+        const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
         return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
       } catch (error) {
         // There are no bars, or too few.
@@ -77,6 +77,17 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
   }
 }
 
+/** Wording may change with a release. And a model may be kept from calling, which no bars say: then it says HOLD. */
+const JUDGED: ReadonlySet<string> = new Set([
+  'call',
+  'probability',
+  'price',
+  'barrier',
+  'regime',
+  'inputsHash',
+])
+const isJudged = ({ call }: Verdict, field: string): boolean =>
+  JUDGED.has(field) && (field !== 'call' || call !== 'HOLD')
 const NO_BARS = 'not all the bars since the state of their series began are there'
 /** Bars that one verdict is computed again from, at most. */
 const MOST_BARS = 20_000
