@@ -100,7 +100,8 @@ async function advance(coin: string, verdicts: Verdict[], from: number): Promise
   for (let minute = from; minute < upTo; minute++) verdicts.push(verdictAt(coin, minute + 1))
   const recorded = verdicts
     .slice(from)
-    .map((data) => newEvent(VerdictRecorded, { id: data.verdictId, data, meta }))
+    // Of a former release: they come by the window, and those of today by the bar.
+    .map((data) => ({ ...newEvent(VerdictRecorded, { id: data.verdictId, data, meta }), schema: 3 }))
   await log.append(verdictStream(series), recorded)
   const first = Math.max(0, from - WINDOW)
   const due = verdicts.slice(first, Math.max(0, upTo - WINDOW))
@@ -149,6 +150,7 @@ const report = await audit({
   seen: undefined,
   tools: auditTools(source, barsOf),
   now: NOW,
+  random: Math.random,
 })
 const auditMs = performance.now() - begun
 const rate = Math.round((report.size / auditMs) * 1_000).toLocaleString('en')

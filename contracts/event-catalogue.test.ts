@@ -129,6 +129,7 @@ const countedReplays = ({ state }: JsonObject) => {
 const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<string, unknown>>>> = {
   'VerdictRecorded.v1.json': () => ({ forecast: null, previous: null, recordedLate: false }),
   'VerdictRecorded.v2.json': () => ({ forecast: null }),
+  'VerdictRecorded.v3.json': () => ({}),
   'ChallengerVerdictRecorded.v1.json': () => ({ forecast: null }),
   'OutcomeLabelled.v1.json': () => ({ forecast: null, closePrice: null, recordedLate: false }),
   'OutcomeLabelled.v2.json': () => ({ forecast: null, closePrice: null }),

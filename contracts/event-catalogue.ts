@@ -62,7 +62,7 @@ export const MarketClockAnchored = defineEvent({
  * The newest format of a log that this release writes: raised with every release that adds a schema version, or a type to
  * a stream that older releases read. It reads all up to it.
  */
-export const NEWEST_LOG_FORMAT = 2
+export const NEWEST_LOG_FORMAT = 3
 /** The format of a log in which no event says another. */
 export const FIRST_LOG_FORMAT = 1
 
@@ -93,7 +93,7 @@ const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
 
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
-  schema: 3,
+  schema: 4,
   stream: verdicts,
   summary:
     'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar, whoever asks. Where its regime differs from that of `previous`, the regime has shifted.',
@@ -101,9 +101,11 @@ export const VerdictRecorded = defineEvent({
   upcasters: {
     1: (data) => ({ ...data, previous: null, recordedLate: false }),
     2: (data) => ({ ...data, forecast: null }),
+    // Its data is the same; `recordedLate` goes by another rule from schema 4 on.
+    3: (data) => data,
   },
-  formats: { 3: 2 },
-  downcasters: { 3: ({ forecast: _later, ...data }) => data },
+  formats: { 3: 2, 4: 3 },
+  downcasters: { 4: (data) => data, 3: ({ forecast: _later, ...data }) => data },
 })
 
 export const VerdictsMissing = defineEvent({

@@ -108,7 +108,7 @@ export const trackRecordRowSchema = z.object({
     })
     .describe('How far the price was to go, and how far it went'),
   recorded_late: callsSchema.describe(
-    'Verdicts recorded behind the end of their window, which foresaw nothing; part of no other figure',
+    'Verdicts recorded late: when the first bar of their race had closed, or, in logs of former releases, their window; part of no other figure',
   ),
   bars_missed: z
     .object({ no_engine: count, series_closed: count, no_bars: count, not_followed: count })

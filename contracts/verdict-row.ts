@@ -50,10 +50,14 @@ export const verdictRowSchema = z.object({
     .int()
     .nonnegative()
     .describe('Bars between this and the verdict before that have no verdict'),
-  recorded_late: z.boolean().describe('Recorded behind the end of its window: it foresaw nothing'),
+  recorded_late: z
+    .boolean()
+    .describe(
+      'Recorded when the first bar of its race had closed, or, in logs of former releases, its window: it counts for nothing',
+    ),
   ...forecastFields,
   visible_at: instant.describe(
-    'When everybody could read it: the end of its window, or when it was recorded if late',
+    'When everybody could read it: the end of its window, or when it was recorded if that came later',
   ),
   decided_at: instant
     .nullable()
@@ -100,6 +104,9 @@ export const verdictRow = (
   recorded_late: verdict.recordedLate,
   ...forecastShown(verdict.forecast),
   // A replay shows it once its window has closed; one that came later, at once.
-  visible_at: verdict.recordedLate ? recordedAt : isoTime(verdict.validUntil),
+  visible_at:
+    verdict.recordedLate && recordedAt > isoTime(verdict.validUntil)
+      ? recordedAt
+      : isoTime(verdict.validUntil),
   decided_at: decidedAt === null ? null : isoTime(decidedAt),
 })

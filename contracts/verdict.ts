@@ -109,11 +109,27 @@ export const verdictSchema = seriesSchema.extend({
   inputsHash: z.string().regex(/^[0-9a-f]{64}$/),
   /** The verdict before it in its series; null for the first, and for those recorded before this was told. */
   previous: z.object({ barClose: timeMs, regime: regimeSchema }).nullable(),
-  /** Whether its window had closed, in market time, when it was recorded: it foresaw nothing. */
+  /** Whether it was late, as {@link isLate} says, in market time when it was recorded: it counts for nothing. */
   recordedLate: z.boolean(),
 })
 
 export type Verdict = z.infer<typeof verdictSchema>
+
+/** Until when a verdict is in time, Unix milliseconds: the close of the first bar of its race. */
+export const inTimeUntil = ({ barClose, timeframe }: Pick<Verdict, 'barClose' | 'timeframe'>): number =>
+  barClose + timeframeMs(timeframe)
+
+/**
+ * Whether a verdict that is recorded at an instant is late. Once a bar of its race has closed, whoever records it may know
+ * what it foretells. Who records goes by this rule, and so does who audits.
+ *
+ * @param at market time, Unix milliseconds
+ */
+export const isLate = (verdict: Pick<Verdict, 'barClose' | 'timeframe'>, at: number): boolean =>
+  at >= inTimeUntil(verdict)
+
+/** From this schema of `VerdictRecorded` on, `recordedLate` goes by {@link isLate}; before, by the end of the window. */
+export const LATE_BY_FIRST_BAR_SCHEMA = 4
 
 /** Bars between a verdict and the one before it that have none. */
 export const barsMissed = ({

@@ -59,7 +59,7 @@ describe('verifying', () => {
     expect(event).toEqual({
       id: verdict.verdictId,
       type: 'VerdictRecorded',
-      schema: 3,
+      schema: 4,
       stream: 'verdict-SIM.BTC.1h',
       revision: 1,
       position: indexed,

@@ -53,7 +53,7 @@ const sourceAt = (url: string): LogSource =>
   serviceSource(url, { ...clock, onWait: (waitMs, why) => void waits.push(`${waitMs} ms: ${why}`) })
 
 const auditOf = (log: MadeUpLog, source: LogSource) =>
-  audit({ source, keys: log.keys(), seen: undefined, tools: auditTools(source), now: NOW })
+  audit({ source, keys: log.keys(), seen: undefined, tools: auditTools(source), random: () => 0.5, now: NOW })
 
 async function grow(log: MadeUpLog, entries: number): Promise<void> {
   const meta = { correlationId: 'test', actor: 'engine' }

@@ -1,16 +1,19 @@
 import type { z } from 'zod'
-import { barsAnswerSchema } from '../../contracts/bars-answer.ts'
+import { type BarsAnswer, barsAnswerSchema } from '../../contracts/bars-answer.ts'
 import type { Candle } from '../../contracts/candle.ts'
-import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Series } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
 import { trackRecordReport } from '../analyst/index.ts'
-import { createRace } from '../engine/index.ts'
+import { createRace, modelFile } from '../engine/index.ts'
 import { pagesOf } from '../platform/http/pages.ts'
 import { type AuditTools, type LogSource, readAt } from '../proof/index.ts'
 import { barPages } from './bar-pages.ts'
+import { recomputeVerdict } from './recompute-verdict.ts'
 
 /** What an audit reads of a published record. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
@@ -28,10 +31,27 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       }
       return { ...race.end() }
     },
-    async published() {
+    async recompute(verdict, sha256) {
+      if (modelFile().sha256 !== sha256) return 'their model is not that of this release'
+      if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
+        return `the state of their series began more than ${MOST_BARS} bars before`
+      try {
+        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict))
+        if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
+        const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
+        return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
+      } catch (error) {
+        // There are no bars, or too few.
+        if (isServiceError(error, 'config_invalid') || isServiceError(error, 'market_data_missing'))
+          return NO_BARS
+        throw error
+      }
+    },
+    untilSigned: async () => undefined,
+    async published(grouping) {
       const rows: JsonObject[] = []
       const pageAt = async (after: string | undefined) => {
-        const query = new URLSearchParams({ group_by: 'timeframe', ...(after !== undefined && { after }) })
+        const query = new URLSearchParams({ group_by: grouping, ...(after !== undefined && { after }) })
         const page = await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)
         return page ?? { rows: undefined, next: null }
       }
@@ -41,7 +61,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       }
       return rows
     },
-    reported(rows) {
+    reported(rows, grouping) {
       const sorted = [...rows]
         .map(([key, row]) => ({ key, row }))
         .toSorted((a, b) => (a.key < b.key ? -1 : 1))
@@ -50,7 +70,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       const found: JsonObject[] = []
       for (let after: string | undefined; ; ) {
         const query = {
-          groupBy: 'timeframe',
+          groupBy: grouping,
           limit: LIMITS.trackRecordRows,
           ...(after && { after }),
         } as const
@@ -63,18 +83,51 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
   }
 }
 
-/** Of a track record: twenty thousand rows, which are models by timeframes. */
+/** Of a track record: twenty thousand rows, which are models by series. */
 const MOST_PAGES = 100
+/** Wording may change with a release. And a model may be kept from calling, which no bars say: then it says HOLD. */
+const JUDGED: ReadonlySet<string> = new Set([
+  'call',
+  'probability',
+  'price',
+  'barrier',
+  'regime',
+  'inputsHash',
+])
+const isJudged = ({ call }: Verdict, field: string): boolean =>
+  JUDGED.has(field) && (field !== 'call' || call !== 'HOLD')
+const NO_BARS = 'not all the bars since the state of their series began are there'
+/** Bars that one verdict is computed again from, at most. */
+const MOST_BARS = 20_000
+
+/** Pages of bars and funding, from the bar where the state of a verdict's series began. */
+async function* barsBefore(source: LogSource, verdict: Verdict): AsyncGenerator<BarsAnswer, void, void> {
+  const { timeframe, anchorBar: from, barClose: to } = verdict
+  for await (const page of barPages(timeframe, { from, to }, (begin) =>
+    askBars(source, verdict, begin, to),
+  )) {
+    if (page.bars === undefined) return
+    yield page
+  }
+}
+
+/** One page of bars that open in [from, to). */
+async function askBars(
+  source: LogSource,
+  { exchange, coin, timeframe }: Series,
+  from: number,
+  to: number,
+): Promise<BarsAnswer | { readonly bars: undefined; readonly next: null }> {
+  const query = new URLSearchParams({ exchange, coin, timeframe, from: String(from), to: String(to) })
+  const page = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
+  return page ?? { bars: undefined, next: null }
+}
+
 /** Bars as a service serves them. */
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
   async (series, from, to) => {
-    const { exchange, coin, timeframe } = series
-    const pages = barPages(timeframe, { from, to }, async (begin) => {
-      const query = new URLSearchParams({ exchange, coin, timeframe, from: String(begin), to: String(to) })
-      const page = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
-      return page ?? { bars: undefined, next: null }
-    })
+    const pages = barPages(series.timeframe, { from, to }, (begin) => askBars(source, series, begin, to))
     const bars: Candle[] = []
     for await (const page of pages) {
       if (page.bars === undefined) return undefined

@@ -192,8 +192,10 @@ function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (r
       const rows = rowsInMemory<JsonObject>()
       for await (const event of log.store.readAll({ filter: { types: trackRecord.events } }))
         trackRecord.fold(rows as never, decodeEvent(event))
-      const found = auditTools({ get: async () => undefined }).reported(rows.entries)
-      const answer = { as_of: '1', group_by: 'timeframe', notice: 'x', rows: found.map(flatter), next: null }
+      const grouping = path.includes('group_by=series') ? 'series' : 'timeframe'
+      const found = auditTools({ get: async () => undefined }).reported(rows.entries, grouping)
+      const shown = grouping === 'series' ? found : found.map(flatter)
+      const answer = { as_of: '1', group_by: grouping, notice: 'x', rows: shown, next: null }
       return Buffer.from(JSON.stringify(answer as unknown as TrackRecordAnswer))
     },
   }
@@ -210,6 +212,7 @@ async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
     seen: readAuditState(state),
     tools: auditTools(source),
     now: NOW,
+    random: () => 0.5,
   })
   return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
 }
@@ -229,7 +232,13 @@ test('nothing is found in an honest log, also where it has grown since', async (
   const second = await auditOf(log)
   expect(second.findings).toEqual([])
   expect(second.summary).toMatchObject({ verdicts: 31, outcomes: 31, hidden: 8, models: 1, silent: [] })
-  expect([second.recomputed, second.unchecked]).toEqual([31, ['who has cosigned it: no policy was given']])
+  expect(second.recomputed).toBe(31)
+  expect(second.unchecked).toEqual([
+    'who has cosigned it: no policy was given',
+    'whether the log stood still for hours: there are too few anchors and cosignatures',
+    '31 verdicts of the sample: their model is not that of this release',
+    'whether bars are those of the venue: compare some of them with it',
+  ])
 })
 
 /** Bars without a verdict, by the hours of the first and the last. */

@@ -92,23 +92,22 @@ export const auditCommand = defineCommand({
       progress.show(come)
     }
     const tools = auditTools(source)
-    const published = async () => {
-      const rows = await tools.published()
-      if (!isAddress || rows === undefined) return rows
+    const untilSigned = async (): Promise<void> => {
+      if (!isAddress) return
       // A checkpoint that is read sooner may lack outcomes which the record counts.
       stderr.write(
         `waiting ${SIGNED_WITHIN_MS / 1_000} s: what the track record counts now is signed within that time\n`,
       )
       await sleep(SIGNED_WITHIN_MS, signal)
-      return rows
     }
     const report = await audit({
       source,
       keys,
       policy,
       seen,
-      tools: { ...tools, published },
+      tools: { ...tools, untilSigned },
       now: at,
+      random: Math.random,
       isCopy: !isAddress,
       onProgress,
     })
@@ -137,15 +136,19 @@ const signed = ({ signatures }: AuditReport): string[] =>
   signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
 
 function linesOf(report: AuditReport): string {
-  const { origin, size, root, summary, recomputed, findings, counts, unchecked, doubts, cosigned } = report
-  const { verdicts, outcomes, hidden, models, silent, late, missing } = summary
+  const { origin, size, root, summary, recomputed, sampled, findings, counts, unchecked, doubts } = report
+  const { verdicts, outcomes, hidden, models, silent, late, missing, delays } = summary
   const lines = [
     `log       ${origin}, ${size} entries, root ${root}`,
     `signed    by ${signed(report).join(', ')}`,
-    ...(cosigned.length === 0 ? [] : [`cosigned  by ${cosigned.join(', ')}`]),
-    `checked   ${verdicts} verdicts, ${outcomes} outcomes (${recomputed} recomputed from bars), ${models} models; ${hidden} entries are not shown yet`,
+    ...(report.cosigned.length === 0 ? [] : [`cosigned  by ${report.cosigned.join(', ')}`]),
+    `checked   ${verdicts} verdicts, ${outcomes} outcomes (${recomputed} recomputed from bars; ${sampled} verdicts, too), ${models} models; ${hidden} entries are not shown yet`,
     ...unchecked.map((what) => `unchecked ${what}`),
     ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),
+    ...slowest(delays).map(
+      ({ series, largestMs, p99Ms }) =>
+        `delayed   ${series}: at most ${minutes(largestMs)} after its bar, 99 of 100 within ${minutes(p99Ms)}`,
+    ),
     ...Object.entries(missing).map(([reason, bars]) => `missing   ${bars} bars without a verdict: ${reason}`),
     ...doubts.map((what) => `doubted   ${what}`),
     ...(silent.length === 0
@@ -161,3 +164,8 @@ function linesOf(report: AuditReport): string {
   ]
   return `${lines.join('\n')}\n`
 }
+
+/** Series are many; `--json` has all of them. */
+const slowest = (delays: AuditReport['summary']['delays']) =>
+  delays.toSorted((a, b) => b.largestMs - a.largestMs).slice(0, 10)
+const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`

@@ -31,6 +31,8 @@ describe('a race', () => {
     ['both in one bar', [bar(0, 100, 101, 99), quiet(1)], 'both', null, 1],
     ['the upper barrier by a gap, then the lower', [quiet(0), bar(1, 102, 102, 98)], 'up', 102, 2],
     ['the lower barrier by a gap, then the upper', [quiet(0), bar(1, 98, 102, 98)], 'down', 98, 2],
+    ['the upper barrier by its open, then the lower', [quiet(0), bar(1, 101, 101, 98)], 'up', 101, 2],
+    ['the lower barrier by its open, then the upper', [quiet(0), bar(1, 99, 102, 99)], 'down', 99, 2],
     ['neither', [quiet(0), quiet(1), bar(2, 100, 200, 50)], 'timeout', 100.25, undefined],
   ])('that reaches %s', (_, bars, race, exitPrice, decidedBars) => {
     const decidedAt = decidedBars === undefined ? null : decidedBars * BAR_MS

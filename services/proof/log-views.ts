@@ -84,8 +84,15 @@ export interface AnchorFigures {
       readonly transaction: string
       readonly block_number: number
       readonly block_hash: string
+      /** Wall clock, Unix milliseconds. */
+      readonly written_at: number
     } | null
-    readonly timestamp: { readonly path: string; readonly bitcoin_block: number | null } | null
+    readonly timestamp: {
+      readonly path: string
+      readonly bitcoin_block: number | null
+      /** As that of the chain. */
+      readonly written_at: number
+    } | null
   }[]
   readonly next: number | null
 }
@@ -292,6 +299,11 @@ const anchorShown = ({
     transaction: chain.transaction,
     block_number: chain.blockNumber,
     block_hash: chain.blockHash,
+    written_at: chain.writtenAt,
   },
-  timestamp: timestamp && { path: `/log/anchors/${size}.ots`, bitcoin_block: timestamp.bitcoinBlock },
+  timestamp: timestamp && {
+    path: `/log/anchors/${size}.ots`,
+    bitcoin_block: timestamp.bitcoinBlock,
+    written_at: timestamp.writtenAt,
+  },
 })

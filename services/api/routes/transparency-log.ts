@@ -72,12 +72,14 @@ const anchorSchema = z.strictObject({
       transaction: z.string().describe('Its data is the text of the checkpoint'),
       block_number: count,
       block_hash: z.string(),
+      written_at: count.describe('By the clock of the service, Unix milliseconds'),
     })
     .nullable(),
   timestamp: z
     .strictObject({
       path: z.string().describe('A file of OpenTimestamps for the text of the checkpoint'),
       bitcoin_block: count.nullable().describe('Null while it is promised only'),
+      written_at: count.describe('By the clock of the service, Unix milliseconds'),
     })
     .nullable(),
 })

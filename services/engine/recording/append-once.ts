@@ -28,7 +28,8 @@ export interface Retrier {
   waitOut<Value>(work: () => Promise<Value>): Promise<Value>
   /**
    * Appends, however long the store is away; unknown only once the signal is aborted, and refused for what passes,
-   * too. While it certainly has not happened it is made anew now and then: what it says may depend on the time.
+   * too. While it is not in the log it is made anew every minute: what it says may depend on the time. Where one of unknown
+   * outcome is there after all, the next one meets it.
    */
   append(store: EventStore, make: () => PlacedAppend): Promise<AppendOutcome>
   /** Before something is decided anew, behind so many conflicts. */
@@ -44,7 +45,7 @@ const PROBE_MS = 1_000
 const TRIES_PER_REMINDER = 600
 
 /** Series are many, and each that waits would ask: the longer the store is away, the less often. */
-const POLICY: AppendPolicy = { ...UNTIL_ENDED, refusedMs: 60_000, pausesMs: RETRY_MS }
+const POLICY: AppendPolicy = { ...UNTIL_ENDED, refusedMs: 60_000, unknownMs: 60_000, pausesMs: RETRY_MS }
 
 export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Retrier {
   let problem: string | undefined
@@ -94,10 +95,13 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
       const onFailure = (error: ServiceError): void => note(error, tries++)
       // It waits for as long as it runs, whatever the time.
       const path = { store, policy: POLICY, now: () => 0, sleep: rest, signal, onFailure }
+      let wasUnknown = false
       for (;;) {
         const outcome = await appendUntilKnown(path, make())
         if (outcome.kind === 'appended' || outcome.kind === 'conflict') wentWell()
-        const isAway = outcome.kind === 'refused' && isPassing(outcome.error)
+        if (outcome.kind === 'appended') return { ...outcome, isOurs: outcome.isOurs || wasUnknown }
+        wasUnknown ||= outcome.kind === 'unknown'
+        const isAway = outcome.kind === 'unknown' || (outcome.kind === 'refused' && isPassing(outcome.error))
         if (!isAway || signal.aborted) return outcome
       }
     },

@@ -3,7 +3,7 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { ChallengerVerdictRecorded } from '../../../contracts/model-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { challengerStream } from '../../../contracts/streams.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import { isLate, type Verdict } from '../../../contracts/verdict.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { type AppendOnce, createAppendOnce, createRetrier } from './append-once.ts'
 import { barCorrelation, type RecorderOptions } from './recorder.ts'
@@ -23,7 +23,7 @@ export interface ChallengerRecorder {
 const VERDICTS_PER_APPEND = 100
 
 export function createChallengerRecorder(options: ChallengerRecorderOptions): ChallengerRecorder {
-  const { store, idOf, clock, holds } = options
+  const { store, idOf, clock, isHurried = false, holds } = options
   const retrier = createRetrier(options)
   const logs = new Map<string, AppendOnce<VerdictDraft, Verdict>>()
 
@@ -44,7 +44,7 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
           String(draft.barClose),
         ),
         previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
-        recordedLate: clock !== undefined && clock() > draft.validUntil,
+        recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
       }),
       eventsOf: (verdicts) =>
         verdicts.map((data) =>

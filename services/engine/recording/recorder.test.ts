@@ -259,23 +259,32 @@ describe('bars without a verdict', () => {
   })
 })
 
-describe('a verdict whose window has closed', () => {
-  test('is recorded as late, also where the store was away until then', async () => {
-    const inner = openStore()
-    let hour = 1
-    const store = failingAppends(
-      inner,
-      Array.from({ length: 12 }, () => 'store_unavailable' as const),
-    )
-    const { recorder } = recorderOn(store, {
-      sleep: async (ms) => void (hour += ms / 600),
-      clock: () => T0 + hour * HOUR_MS,
-    })
-    await recorder.record(series, [draft(1)])
-    hour = 9
-    await recorder.record(series, [draft(2), draft(3)])
-    const late = await verdictsOf(inner, series)
-    expect(late.map(({ recordedLate }) => recordedLate)).toEqual([true, false, false])
+describe('a verdict of whose race a bar has closed', () => {
+  test.each(['store_unavailable', 'append_unknown'] as const)(
+    'is recorded as late, also where the store was away until then (%s)',
+    async (code) => {
+      const inner = openStore()
+      let hour = 1
+      const store = failingAppends(
+        inner,
+        Array.from({ length: 12 }, () => code),
+      )
+      const { recorder } = recorderOn(store, {
+        sleep: async (ms) => void (hour += ms / 600),
+        clock: () => T0 + hour * HOUR_MS,
+      })
+      await recorder.record(series, [draft(1)])
+      hour = 4
+      await recorder.record(series, [draft(2), draft(3), draft(4)])
+      const late = await verdictsOf(inner, series)
+      expect(late.map(({ recordedLate }) => recordedLate)).toEqual([true, true, true, false])
+    },
+  )
+
+  test('is not late in a market that runs faster than its time', async () => {
+    const store = openStore()
+    await recorderOn(store, { clock: () => T0 + 9 * HOUR_MS, isHurried: true }).record([draft(1)])
+    expect((await verdictsOf(store, series)).map(({ recordedLate }) => recordedLate)).toEqual([false])
   })
 })
 

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
-import { barsMissed, type Verdict } from '../../../contracts/verdict.ts'
+import { barsMissed, isLate, type Verdict } from '../../../contracts/verdict.ts'
 import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -94,10 +94,11 @@ export interface RecorderOptions extends RetrierOptions {
   readonly store: EventStore
   readonly idOf: FactId
   /**
-   * Market time, Unix milliseconds: what is recorded behind the end of its window is late. Without it nothing is, as in
-   * a market that is replayed as fast as it goes.
+   * Market time, Unix milliseconds. Without it nothing is late, as in a market that is replayed as fast as it goes.
    */
   readonly clock?: (() => number) | undefined
+  /** Whether market time runs faster than real time: then nothing is late, since an append alone may last for a bar. */
+  readonly isHurried?: boolean
   /** Whether a series is to have verdicts all the time; without it none is followed but because somebody asks. */
   readonly isMonitored?: ((series: Series) => boolean) | undefined
   /** Whether this process is the one that records an exchange; without it no other shares the log. */
@@ -137,7 +138,7 @@ const VERDICTS_PER_APPEND = Math.min(100, Math.floor(LIMITS.appendEvents / 3))
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, idOf, clock, isMonitored = () => false } = options
+  const { store, idOf, clock, isHurried = false, isMonitored = () => false } = options
   const retrier = createRetrier(options)
   const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
   const following = new Set<string>()
@@ -179,7 +180,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       ...draft,
       verdictId: idOf.at(draft.barClose, 'verdict', seriesName(series), String(draft.barClose)),
       previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
-      recordedLate: clock !== undefined && clock() > draft.validUntil,
+      recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
     }),
     eventsOf,
     readFact: (event) => (event.type === 'VerdictRecorded' ? event.data : undefined),

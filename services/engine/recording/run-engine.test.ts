@@ -384,6 +384,15 @@ describe('labelling', () => {
     expect(result.labelled).toBe(2)
   })
 
+  test('as many outcomes are counted as the log has, where several series are labelled at a time', async () => {
+    const coins = ['BTC', 'ETH', 'SOL', 'XRP'].map((coin): Series => ({ ...BTC, coin }))
+    const batches = Array.from({ length: 30 }, (_, minute) => batch(minute, 'live', coins))
+    const { store, result } = await run(batches, coins)
+    const inLog = await outcomesIn(store)
+    expect(inLog).toHaveLength(4 * (30 - 2 - 15))
+    expect(result.labelled).toBe(inLog.length)
+  })
+
   /** Prices that swing by 2 % within some ten bars: races end in every way. */
   const swinging = (from: number, to: number): BarBatch[] =>
     live(from, to).map((one) => ({

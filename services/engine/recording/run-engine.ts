@@ -105,7 +105,9 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
   async function label(steps: readonly Step[]): Promise<void> {
     await mapConcurrently(steps, SERIES_AT_ONCE, ({ one, bars, recorded }) =>
       keptApart(one, async () => {
-        counts.labelled += await outcomes.label(one.series, bars, recorded)
+        const labelled = await outcomes.label(one.series, bars, recorded)
+        // Added in one step: several series are labelled at a time.
+        counts.labelled += labelled
       }),
     )
   }

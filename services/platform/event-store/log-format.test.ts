@@ -43,8 +43,8 @@ test('a log that older processes may read is written so that they can, until it 
   await format.store.append(STREAM, [verdict()], { expected: 'no-stream' })
   await format.raise(meta)
   await format.store.append(STREAM, [verdict()], { expected: 0 })
-  expect(await schemas(store)).toEqual([2, 3])
-  for await (const { schema, data } of store.read(STREAM)) expect('forecast' in data).toBe(schema === 3)
+  expect(await schemas(store)).toEqual([2, VerdictRecorded.schema])
+  for await (const { schema, data } of store.read(STREAM)) expect('forecast' in data).toBe(schema >= 3)
 })
 
 test('what an older process cannot read in any form is refused meanwhile, with what to do', async () => {
@@ -74,7 +74,10 @@ test('it is raised once, by whoever asks, and every process learns it', async ()
   const [one, other, late] = [await open(), await open(), await open()]
   const ending = new AbortController()
   const following = late.follow(ending.signal)
-  expect(await Promise.all([one.raise(meta), other.raise(meta)])).toEqual([2, 2])
+  expect(await Promise.all([one.raise(meta), other.raise(meta)])).toEqual([
+    NEWEST_LOG_FORMAT,
+    NEWEST_LOG_FORMAT,
+  ])
   await expect.poll(() => late.current()).toBe(NEWEST_LOG_FORMAT)
   ending.abort()
   await following
@@ -100,7 +103,20 @@ test('an append that is repeated after it was raised is the very same append, al
   const newer = verdict()
   await one.store.append(STREAM, [newer], { expected: 0 })
   expect(await other.store.append(STREAM, [{ ...newer }], { expected: 0 })).toMatchObject({ replayed: true })
-  expect(await schemas(store)).toEqual([2, 3])
+  expect(await schemas(store)).toEqual([2, VerdictRecorded.schema])
+})
+
+test('an append that says what no older process could read is told apart from another of its id', async () => {
+  const { open } = world()
+  const format = await open()
+  await format.raise(meta)
+  const chat = (form: string): NewEvent => ({ ...newer, data: { form } })
+  const newer = { id: newId(), type: 'SubscriptionCreated', schema: 3, meta }
+  const stream = 'subscription-1'
+  await format.store.append(stream, [chat('slack')], { expected: 'no-stream' })
+  await expect(
+    format.store.append(stream, [chat('discord')], { expected: 'no-stream' }),
+  ).rejects.toMatchObject({ code: 'idempotency_conflict' })
 })
 
 test('a process that the log has gone beyond ends, and one of it is not started', async () => {

@@ -56,6 +56,16 @@ export async function readLogFormat(
   return { format, newest }
 }
 
+/** Undefined where one of the events cannot be said in the format. */
+function formsIn(events: readonly NewEvent[], format: number): NewEvent[] | undefined {
+  try {
+    return events.map((event) => inFormat(event, format))
+  } catch (error) {
+    if (isServiceError(error, 'upgrade_under_way')) return undefined
+    throw error
+  }
+}
+
 /**
  * A log that several processes share may be read by some of an older release, which cannot read what came later. So all
  * write in the format that the log says, in which each of them can read it, until it is raised.
@@ -90,11 +100,16 @@ export async function openLogFormat(
   }
 
   /** What another process sends of the same events, which knows less or more of the format of the log than this one. */
-  const otherForms = (events: readonly NewEvent[], sentNow: readonly NewEvent[]): (readonly NewEvent[])[] => {
-    const former = format === FIRST_LOG_FORMAT ? [] : [events.map((event) => inFormat(event, format - 1))]
-    return [...former, events].filter((forms) =>
-      forms.some(({ schema }, index) => schema !== sentNow[index]?.schema),
-    )
+  function otherForms(events: readonly NewEvent[], sentNow: readonly NewEvent[]): (readonly NewEvent[])[] {
+    const known = [sentNow]
+    for (let other = NEWEST_LOG_FORMAT; other >= FIRST_LOG_FORMAT; other--) {
+      const forms = formsIn(events, other)
+      // What cannot be said in a format cannot be said in one before it.
+      if (forms === undefined) break
+      const isNew = known.every((one) => one.some(({ schema }, index) => schema !== forms[index]?.schema))
+      if (isNew) known.push(forms)
+    }
+    return known.slice(1)
   }
 
   const store: EventStore = {

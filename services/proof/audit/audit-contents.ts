@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type {
   OutcomeLabelled,
   ServiceEvent,
@@ -9,14 +8,17 @@ import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
-import type { DaySealed, ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
-import { sealedManifestSchema } from '../../../contracts/sealed-manifest.ts'
+import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
+import { Neighbours } from './neighbours.ts'
+import { SealedDays } from './sealed-days.ts'
+import { type Delays, Timeliness } from './timeliness.ts'
+import type { Silence, Trace } from './traces.ts'
 
 /** What an outcome repeats of its verdict. */
 const COPIED = [
@@ -79,8 +81,16 @@ export interface ContentsSummary {
   readonly series: readonly AuditedSeries[]
   /** Verdicts that count for nothing since they are said to be late. */
   readonly late: number
+  /** How far verdicts stand after their bars, by series. */
+  readonly delays: readonly Delays[]
   /** Bars without a verdict, by the reason that is given. */
   readonly missing: Readonly<Record<string, number>>
+  /** Hashes of model files, by the version. */
+  readonly files: ReadonlyMap<string, string>
+  /** What stands before this entry was there an hour before the newest. */
+  readonly settled: number
+  readonly doubts: readonly string[]
+  readonly unchecked: readonly string[]
 }
 
 /** Contents of one window may be shown while those of another are fetched. */
@@ -98,10 +108,11 @@ const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timefra
  */
 const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 
-/** What an audit knows beside the log: where it is from, what was seen of it before, and the time, Unix milliseconds. */
+/** What an audit knows beside the log: where it is from, what shows how large it was, and the time, Unix milliseconds. */
 export interface AuditContext {
   readonly origin: string
-  readonly seen: { readonly size: number; readonly seenAt: number } | undefined
+  readonly traces: readonly Trace[]
+  readonly silences: readonly Silence[]
   readonly now: number
 }
 
@@ -111,25 +122,36 @@ export class AuditedContents {
   readonly #context: AuditContext
   readonly #states = new Map<string, SeriesState>()
   readonly #models = new Map<string, string>()
-  readonly #monitored = new Map<string, { readonly names: ReadonlySet<string>; readonly since: number }>()
+  /** Since when each series is followed without a break, by exchange and name. */
+  readonly #monitored = new Map<string, ReadonlyMap<string, number>>()
   readonly #hidden: { readonly index: number; readonly opensAt: number }[] = []
   readonly #hiddenTimes = new Set<number>()
   readonly #counts = { verdicts: 0, outcomes: 0, late: 0 }
+  readonly #neighbours = new Neighbours()
+  readonly #timeliness: Timeliness
   readonly #reasons: Record<string, number> = {}
-  readonly #sealed = new Map<string, string>()
+  readonly #sealed: SealedDays
+  #challengers = 0
   #horizon = 0
   #market: string | undefined
 
   constructor(findings: Findings, context: AuditContext) {
     this.#findings = findings
     this.#context = context
+    this.#sealed = new SealedDays(findings)
+    this.#timeliness = new Timeliness(findings, context.traces, context.silences)
   }
 
-  /** Takes the contents in the order of the entries; undefined where one is not shown. */
-  take(index: number, entry: Entry, event: ServiceEvent | undefined): void {
+  /**
+   * Takes the contents in the order of the entries.
+   *
+   * @param event undefined where it is not shown
+   * @param schema in which it was written
+   */
+  take(index: number, entry: Entry, event: ServiceEvent | undefined, schema: number): void {
     if (index === 0 && event?.type !== 'StoreInitialised')
       this.#findings.add('second_log', 0, 'the log does not begin with the identity of its store')
-    if (event !== undefined) return this.#takeEvent(index, event)
+    if (event !== undefined) return this.#takeEvent(index, event, schema)
     this.#hidden.push({ index, opensAt: entry.opensAt })
     this.#hiddenTimes.add(entry.opensAt)
     if (entry.kind !== ENTRY_KINDS.VerdictRecorded && entry.opensAt === 0)
@@ -141,6 +163,9 @@ export class AuditedContents {
     this.#checkHidden()
     const states = [...this.#states.values()]
     for (const state of states) this.#checkUnlabelled(state)
+    const neighbours = this.#neighbours.end(this.#findings)
+    const { delays, settled, ...timeliness } = this.#timeliness.end(this.#horizon)
+    const challengers = `when ${this.#challengers} verdicts of challengers were recorded: they are in no track record`
     return {
       ...this.#counts,
       hidden: this.#hidden.length,
@@ -149,6 +174,15 @@ export class AuditedContents {
       market: this.#market,
       silent: this.#silent(),
       missing: this.#reasons,
+      files: this.#models,
+      delays,
+      settled,
+      doubts: [...timeliness.doubts, ...neighbours.doubts],
+      unchecked: [
+        ...timeliness.unchecked,
+        ...neighbours.unchecked,
+        ...(this.#challengers === 0 ? [] : [challengers]),
+      ],
       series: states.map(({ series, pairs, stretches, covered = 0 }) => ({
         series,
         pairs,
@@ -210,22 +244,10 @@ export class AuditedContents {
       )
   }
 
-  /** A day may be sealed again by a process that did not know of it; its files are the same then. */
-  #takeSealed(index: number, { data }: EventOf<typeof DaySealed>): void {
-    const name = `${data.exchange} on ${data.day}`
-    const files = sealedFiles(data.manifest)
-    const before = this.#sealed.get(name) ?? files
-    this.#sealed.set(name, before)
-    if (files !== before)
-      this.#findings.add('replaced_file', index, `${name} was sealed again, with other files`)
-    if (hash('sha256', data.manifest) !== data.sha256)
-      this.#findings.add('replaced_file', index, `the manifest of ${name} does not hash to what the log says`)
-  }
-
-  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>): void {
+  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>, schema: number): void {
     this.#counts.verdicts += 1
     const state = this.#stateOf(data)
-    const { barClose, validUntil, modelVersion, recordedLate } = data
+    const { barClose, modelVersion } = data
     const name = `${seriesName(data)} at ${isoTime(barClose)}`
     if (!this.#models.has(modelVersion))
       this.#findings.add(
@@ -237,29 +259,13 @@ export class AuditedContents {
       this.#findings.add('edited_verdict', index, `${name} has a verdict for the second time`)
       return
     }
-    if (recordedLate) this.#counts.late += 1
+    if (data.recordedLate) this.#counts.late += 1
     this.#checkWindow(index, state, data)
     this.#checkGap(index, state, barClose)
     state.covered = barClose
     state.open.push(data)
-    if (this.#market === 'live' && !recordedLate) {
-      if (validUntil < this.#horizon)
-        this.#findings.add(
-          'backdated_verdict',
-          index,
-          `${name}: its window closed at ${isoTime(validUntil)}, and it stands behind what was known at ${isoTime(this.#horizon)}`,
-        )
-      else if (
-        this.#context.seen !== undefined &&
-        index >= this.#context.seen.size &&
-        validUntil <= this.#context.seen.seenAt
-      )
-        this.#findings.add(
-          'backdated_verdict',
-          index,
-          `${name}: its window closed at ${isoTime(validUntil)}, and it was not there at ${isoTime(this.#context.seen.seenAt)}`,
-        )
-    }
+    this.#neighbours.takeVerdict(data, barClose)
+    if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, schema, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
   }
 
@@ -268,6 +274,8 @@ export class AuditedContents {
     this.#reasons[data.reason] = (this.#reasons[data.reason] ?? 0) + data.bars
     const { from, to, reason } = data
     state.stretches.push({ from, to, reason })
+    const since = this.#monitored.get(data.exchange)?.get(seriesName(data))
+    this.#neighbours.takeMissing(index, data, since)
     this.#checkGap(index, state, data.from)
     if (state.covered === undefined || data.to > state.covered) state.covered = data.to
   }
@@ -284,7 +292,7 @@ export class AuditedContents {
       this.#findings.add(
         'wrong_outcome',
         index,
-        `${seriesName(data)} at ${isoTime(barClose)} has none, and the verdict behind it has`,
+        `${seriesName(data)} at ${isoTime(barClose)} has none, and the verdict after it has`,
       )
     const differing = COPIED.filter((field) => canonicalJson(verdict[field]) !== canonicalJson(data[field]))
     if (differing.length > 0)
@@ -294,6 +302,7 @@ export class AuditedContents {
         `${name}: ${differing.join(', ')} differs from the verdict`,
       )
     pairs.push({ index, verdict, outcome: data })
+    this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)
   }
@@ -314,10 +323,11 @@ export class AuditedContents {
     const names = coins.flatMap(({ coin, timeframes }) =>
       timeframes.map((timeframe) => seriesName({ exchange, coin, timeframe })),
     )
-    this.#monitored.set(exchange, { names: new Set(names), since })
+    const before = this.#monitored.get(exchange)
+    this.#monitored.set(exchange, new Map(names.map((name) => [name, before?.get(name) ?? since])))
   }
 
-  #takeEvent(index: number, event: ServiceEvent): void {
+  #takeEvent(index: number, event: ServiceEvent, schema: number): void {
     switch (event.type) {
       case 'StoreInitialised':
         if (index > 0)
@@ -333,7 +343,7 @@ export class AuditedContents {
           )
         return
       case 'VerdictRecorded':
-        return this.#takeVerdict(index, event)
+        return this.#takeVerdict(index, event, schema)
       case 'VerdictsMissing':
         return this.#takeMissing(index, event)
       case 'OutcomeLabelled':
@@ -343,7 +353,10 @@ export class AuditedContents {
       case 'MonitoringChanged':
         return this.#takeMonitored(event)
       case 'DaySealed':
-        return this.#takeSealed(index, event)
+        return this.#sealed.take(index, event.data)
+      case 'ChallengerVerdictRecorded':
+        this.#challengers += 1
+        return
       default:
     }
   }
@@ -365,7 +378,7 @@ export class AuditedContents {
     }
   }
 
-  /** Verdicts that were to have an outcome before others behind them were recorded. */
+  /** Verdicts that were to have an outcome before others after them were recorded. */
   #checkUnlabelled({ series, open }: SeriesState): void {
     const ahead = this.#market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
     const inTime = open.filter(({ recordedLate }) => !recordedLate)
@@ -384,28 +397,12 @@ export class AuditedContents {
   #silent(): string[] {
     const isLong = (since: number, timeframe: Series['timeframe']): boolean =>
       since + (1 + GRACE_BARS + WINDOW_BARS[timeframe]) * timeframeMs(timeframe) < this.#horizon
-    return [...this.#monitored.values()].flatMap(({ names, since }) =>
-      [...names].filter((name) => {
+    return [...this.#monitored.values()].flatMap((names) =>
+      [...names].flatMap(([name, since]) => {
         const { series, covered } = this.#states.get(name) ?? {}
         const timeframe = series?.timeframe ?? TIMEFRAMES.find((one) => name.endsWith(`.${one}`))
-        return timeframe !== undefined && isLong(covered ?? since, timeframe)
+        return timeframe !== undefined && isLong(covered ?? since, timeframe) ? [name] : []
       }),
     )
-  }
-}
-
-/** What a manifest says of its files, as one text; where it is none, itself. */
-function sealedFiles(manifest: string): string {
-  const { success, data } = sealedFilesSchema.safeParse(parsedOr(manifest))
-  return success ? canonicalJson(data.files) : manifest
-}
-
-const sealedFilesSchema = sealedManifestSchema.pick({ files: true })
-
-function parsedOr(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }

@@ -6,7 +6,7 @@ import { canonicalJson, type Json, type JsonObject } from '../../../contracts/js
 import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
 import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
@@ -23,7 +23,10 @@ import { type AuditState, checkHistory } from './audited-history.ts'
 import { checkCosigned } from './cosigned-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
 import { type LogSource, readAt } from './log-source.ts'
+import { type RecordGrouping, recountRecord } from './published-record.ts'
 import { contentLines, type ReadLog, readLog } from './read-log.ts'
+import { type Recomputation, Sample } from './sample.ts'
+import { readAnchors, silencesIn, type Trace } from './traces.ts'
 
 /** What others know how to do, and an audit needs. */
 export interface AuditTools {
@@ -33,10 +36,17 @@ export interface AuditTools {
   readonly barsOf: (series: Series, from: number, to: number) => Promise<readonly Candle[] | undefined>
   /** How the race of a verdict ends on some bars. */
   readonly raceOf: (verdict: Judged & Pick<Outcome, 'timeframe'>, bars: readonly Candle[]) => JsonObject
-  /** The rows of the published track record, which a checkpoint holds when it resolves; undefined where there is none. */
-  readonly published: () => Promise<readonly JsonObject[] | undefined>
+  /** Computes a verdict again from its bars, with the model whose file hashes to that. */
+  readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
+  /** The rows of the published track record; undefined where there is none. */
+  readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
+  /** Waits until a checkpoint holds what was published. */
+  readonly untilSigned: () => Promise<void>
   /** Such rows, from those of the read model. */
-  readonly reported: (rows: ReadonlyMap<string, JsonObject>) => readonly JsonObject[]
+  readonly reported: (
+    rows: ReadonlyMap<string, JsonObject>,
+    grouping: RecordGrouping,
+  ) => readonly JsonObject[]
 }
 
 export interface AuditOptions {
@@ -49,6 +59,8 @@ export interface AuditOptions {
   readonly tools: AuditTools
   /** Unix milliseconds. */
   readonly now: number
+  /** At least 0, below 1: draws the verdicts that are computed again. */
+  readonly random: () => number
   /** Whether it is a copy, which may be older than what was seen. */
   readonly isCopy?: boolean
   /** Told how far it has come: entries of all, whose hashes are read first and then their contents. */
@@ -64,9 +76,11 @@ export interface AuditReport {
   readonly counts: ReturnType<Findings['counts']>
   /** Names of the witnesses of the policy that have cosigned it. */
   readonly cosigned: readonly string[]
-  readonly summary: Omit<ContentsSummary, 'series'>
+  readonly summary: Omit<ContentsSummary, 'series' | 'files' | 'settled' | 'doubts' | 'unchecked'>
   /** Outcomes that were recomputed from bars. */
   readonly recomputed: number
+  /** Verdicts that came out the same when they were computed again. */
+  readonly sampled: number
   /** What bars of today speak against, and what may be in order all the same: a venue sends bars later, too. */
   readonly doubts: readonly string[]
   /** What was not looked at, and why. */
@@ -81,24 +95,16 @@ export interface AuditReport {
  * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
  * @example (await audit({ source, keys, seen: undefined, tools, now: Date.now() })).findings.length === 0
  */
-export async function audit({
-  source,
-  keys,
-  policy,
-  seen,
-  tools,
-  now,
-  isCopy = false,
-  onProgress,
-}: AuditOptions): Promise<AuditReport> {
+export async function audit(options: AuditOptions): Promise<AuditReport> {
+  const { source, keys, policy, seen, tools, now, isCopy = false } = options
   const findings = createFindings()
   const unchecked: string[] = []
   // Before the log: what it counts has to be in the log then.
-  const said = await tools.published()
+  const records = await readRecords(tools, unchecked)
   // Before the checkpoint, which is as new or newer then.
   const cosigned = policy === undefined ? undefined : await readAt(source, 'log/cosigned', noteText)
-  const log = await readLog(source, keys, (done, all) => onProgress?.('entries', done, all))
-  const { checkpoint, entries, signatures } = log
+  const log = await readLog(source, keys, (done, all) => options.onProgress?.('entries', done, all))
+  const { checkpoint, signatures } = log
   if (!keys.some(({ name }) => name === checkpoint.origin))
     findings.add(
       'second_log',
@@ -106,42 +112,54 @@ export async function audit({
       `its origin is ${checkpoint.origin}, which is the name of none of the keys`,
     )
   checkHistory(log, { seen, isCopy }, findings)
+  const traces = await readAnchors(source, log, findings)
+  if (traces.length > 0) unchecked.push('whether anchors stand where the service says: no chain was asked')
   if (policy === undefined) unchecked.push('who has cosigned it: no policy was given')
-  const cosigners = policy === undefined ? [] : checkCosigned(cosigned, { log, keys, policy, findings })
-
-  const contents = new AuditedContents(findings, { origin: checkpoint.origin, seen, now })
-  const record = recountRecord(said)
-  let index = 0
-  for await (const lines of contentLines(source, entries)) {
-    for (const line of lines) {
-      const entry = entries[index]
-      if (entry === undefined) break
-      const event = openContent(index, entry, line, findings)
-      if (event !== 'edited') contents.take(index, entry, event)
-      if (typeof event === 'object') record.take(event)
-      index += 1
-    }
-    onProgress?.('contents', index, checkpoint.size)
-  }
-  const { series: all, ...summary } = contents.end()
-  if (summary.market !== 'live')
-    unchecked.push(`backdating, which only a live market has: this one is ${summary.market}`)
+  const witnessed =
+    policy === undefined ? undefined : checkCosigned(cosigned, { log, keys, policy, findings })
+  if (witnessed !== undefined) traces.push(witnessed.trace)
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
+  else traces.push({ size: seen.size, at: seen.seenAt, by: 'the former audit', isNewest: true })
+
+  const contents = new AuditedContents(findings, {
+    origin: checkpoint.origin,
+    traces,
+    silences: silencesOf(traces, unchecked),
+    now,
+  })
+  const sample = new Sample(options.random)
+  await readContents(options, log, findings, (index, entry, event, schema) => {
+    contents.take(index, entry, event, schema)
+    if (event === undefined) return
+    for (const { recount } of records) recount.take(index, event)
+    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA) sample.take(index, event.data)
+  })
+  const { series: all, files, settled, ...found } = contents.end()
+  const { doubts: contentDoubts, unchecked: contentGaps, ...summary } = found
+  if (summary.market !== 'live')
+    unchecked.push(`lateness and silence, which only a live market has: this one is ${summary.market}`)
+  unchecked.push(...contentGaps)
   const { recomputed, doubtful } = await checkOutcomes(all, tools, findings, unchecked)
-  const doubts = [doubtful, await doubtMissing(all, tools)].filter((doubt) => doubt !== undefined)
-  record.check(tools.reported, findings, unchecked)
+  const sampled = await sample.check(
+    (verdict) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? ''),
+    findings,
+  )
+  unchecked.push(...sampled.unchecked, 'whether bars are those of the venue: compare some of them with it')
+  for (const { recount } of records) recount.check(tools.reported, settled, findings)
+  const doubts = [...contentDoubts, doubtful, await doubtMissing(all, tools), ...sampled.doubts]
   const { origin, size, root } = checkpoint
   return {
     origin,
     size,
     root: root.toString('base64'),
     signatures,
-    cosigned: cosigners.map(({ name }) => name),
+    cosigned: (witnessed?.cosigners ?? []).map(({ name }) => name),
     findings: findings.told(),
     counts: findings.counts(),
     summary,
     recomputed,
-    doubts,
+    sampled: sampled.same,
+    doubts: doubts.filter((doubt) => doubt !== undefined),
     unchecked,
     log,
   }
@@ -154,18 +172,58 @@ function noteText(bytes: Buffer): string {
   return text
 }
 
-/** The event behind an entry; undefined where it is not shown. */
+/** Verdicts of former schemas lack fields that are computed today. */
+const FIRST_COMPARABLE_SCHEMA = 3
+
+const GROUPINGS: readonly RecordGrouping[] = ['series', 'timeframe']
+
+async function readRecords(tools: AuditTools, unchecked: string[]) {
+  const records = []
+  for (const grouping of GROUPINGS) {
+    const said = await tools.published(grouping)
+    if (said === undefined) unchecked.push(`the track record by ${grouping}: none is published here`)
+    else records.push({ recount: recountRecord(said, grouping) })
+  }
+  if (records.length > 0) await tools.untilSigned()
+  return records
+}
+
+function silencesOf(traces: readonly Trace[], unchecked: string[]) {
+  const silences = silencesIn(traces)
+  if (silences === undefined)
+    unchecked.push('whether the log stood still for hours: there are too few anchors and cosignatures')
+  return silences ?? []
+}
+
+/** Reads the contents in the order of their entries; those that were edited are found, and left out. */
+async function readContents(
+  { source, onProgress }: AuditOptions,
+  { checkpoint: { size }, entries }: ReadLog,
+  findings: Findings,
+  take: (index: number, entry: Entry, event: ServiceEvent | undefined, schema: number) => void,
+): Promise<void> {
+  let index = 0
+  for await (const lines of contentLines(source, entries)) {
+    for (const line of lines) {
+      const entry = entries[index]
+      if (entry === undefined) break
+      if (line === 'null') take(index, entry, undefined, 0)
+      else if (!hash('sha256', line, 'buffer').equals(entry.hash))
+        findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
+      else openContent(index, entry, line, findings, take)
+      index += 1
+    }
+    onProgress?.('contents', index, size)
+  }
+}
+
 function openContent(
   index: number,
   entry: Entry,
   line: string,
   findings: Findings,
-): ServiceEvent | 'edited' | undefined {
-  if (line === 'null') return undefined
-  if (!hash('sha256', line, 'buffer').equals(entry.hash)) {
-    findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
-    return 'edited'
-  }
+  take: (index: number, entry: Entry, event: ServiceEvent, schema: number) => void,
+): void {
   const content = parseContent(line)
   const { kind, opensAt } = entryOf(content, line)
   if (kind !== entry.kind || opensAt !== entry.opensAt)
@@ -181,7 +239,7 @@ function openContent(
     at: '',
     meta: { correlationId: 'audit', actor: 'audit' },
   }
-  return decodeEvent({ ...content, ...place })
+  take(index, entry, decodeEvent({ ...content, ...place }), content.schema)
 }
 
 /** Recomputes outcomes on the bars of today: an outcome stands on those that there were. */
@@ -298,61 +356,3 @@ function leaveOut(
 }
 
 const LATER_MEASURES = ['highest', 'lowest', 'closePrice'] as const
-
-/**
- * Counts what a published record counts: outcomes and missing bars, in their order, until there are as many.
- *
- * @param said its rows; undefined where none is published
- */
-function recountRecord(said: readonly JsonObject[] | undefined) {
-  const rows = rowsInMemory<JsonObject>()
-  const wanted = (said ?? []).reduce((sum, row) => sum + totalOf(row), 0)
-  const isCounted = new Set<string>(trackRecord.events)
-  let total = 0
-  return {
-    take(event: ServiceEvent): void {
-      if (total >= wanted || !isCounted.has(event.type)) return
-      trackRecord.fold(rows as unknown as Rows<never>, event)
-      total += event.type === 'VerdictsMissing' ? event.data.bars : 1
-    },
-    check(reported: AuditTools['reported'], findings: Findings, unchecked: string[]): void {
-      if (said === undefined) return void unchecked.push('the track record: none is published here')
-      if (total === wanted) return compareRecords(said, reported(rows.entries), findings)
-      findings.add(
-        'flattering_track_record',
-        null,
-        `it counts ${wanted} verdicts and missing bars; the log has ${total} up to there`,
-      )
-    },
-  }
-}
-
-function compareRecords(said: readonly JsonObject[], found: readonly JsonObject[], findings: Findings): void {
-  for (const [at, row] of found.entries()) {
-    if (canonicalJson(row) === canonicalJson(said[at] ?? null)) continue
-    const { model_version: model, timeframe } = row
-    findings.add(
-      'flattering_track_record',
-      null,
-      `${canonicalJson(model ?? null)} at ${canonicalJson(timeframe ?? null)} is published as ${short(said[at] ?? null)}; the outcomes say ${short(row)}`,
-    )
-  }
-  if (said.length !== found.length)
-    findings.add(
-      'flattering_track_record',
-      null,
-      `it has ${said.length} rows; the outcomes make ${found.length}`,
-    )
-}
-
-function totalOf(row: JsonObject): number {
-  const sum = (value: Json | undefined): number =>
-    typeof value === 'number'
-      ? value
-      : value !== null && typeof value === 'object'
-        ? Object.values(value).reduce<number>((all, one) => all + sum(one), 0)
-        : 0
-  return sum(row.verdicts) + sum(row.recorded_late) + sum(row.bars_missed)
-}
-
-const short = (row: Json): string => canonicalJson(row).slice(0, 200)

@@ -5,11 +5,12 @@ import { cosignersOn } from '../witnesses/cosigner.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'
+import type { Trace } from './traces.ts'
 
 /**
  * That enough witnesses have seen the history that is shown here.
  *
- * @returns their keys
+ * @returns their keys, and when which tree was the newest that they were shown
  * @throws ServiceError `proof_invalid` where too few have cosigned anything
  */
 export function checkCosigned(
@@ -20,10 +21,11 @@ export function checkCosigned(
     readonly policy: Policy
     readonly findings: Findings
   },
-): readonly Verifier[] {
+): { readonly cosigners: readonly Verifier[]; readonly trace: Trace } {
   const { log, keys, policy, findings } = options
   if (note === undefined) throw faultyError('no witness has cosigned it')
   const { origin, size, root } = openCheckpoint(note, keys).checkpoint
+  const witnesses = policy.witnesses.map(({ verifier }) => verifier)
   const cosigners = cosignersOn(note, policy)
   if (!policy.isMet(cosigners))
     throw faultyError('the witnesses that have cosigned it are not enough for the policy')
@@ -37,5 +39,7 @@ export function checkCosigned(
       null,
       `witnesses have cosigned a tree of ${size} of ${origin} that is not its beginning`,
     )
-  return cosigners
+  const times = openCheckpoint(note, witnesses).signatures.map(({ time = Number.POSITIVE_INFINITY }) => time)
+  const at = Math.min(...times) * 1_000
+  return { cosigners, trace: { size, at, by: 'a cosignature', isNewest: true } }
 }

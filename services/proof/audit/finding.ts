@@ -1,15 +1,30 @@
-/** What a log can cheat with, and what the audit calls it. */
+/** How a log can cheat, and what to do next. */
 export const FRAUDS = {
-  edited_verdict: 'a recorded verdict was changed',
-  second_history: 'the log does not continue what it was before',
-  backdated_verdict: 'a verdict was recorded when its window had closed, and does not say so',
-  dropped_bar: 'a closed bar has neither a verdict nor an entry that says why',
-  second_log: 'the log is not the only one of its operator',
-  wrong_outcome: 'an outcome is not what became of its verdict',
-  unannounced_model: 'a verdict was computed with a model whose file was not announced before',
-  flattering_track_record: 'the published track record is not that of the outcomes',
-  replaced_file: 'a day was sealed again with other files, or its manifest is another one',
-  withheld_content: 'an entry is not shown although its window has closed',
+  edited_verdict: 'a recorded verdict was changed. Compare the entry with a copy from before',
+  second_history:
+    'the log does not continue what it was before. Keep the state of the former audit and this copy: together they prove it',
+  backdated_verdict:
+    'a verdict was recorded late, and does not say so. Leave it out of the record, and look how many there are of its series',
+  false_late_mark:
+    'a verdict is marked late and was not, so that it counts for nothing. Count it, and compare the record then',
+  engine_was_there:
+    'verdicts are left out for want of an engine, and their neighbours are not. Compute them from the bars, and compare the record then',
+  silent_log:
+    'nothing outside shows that the log grew for hours, and its verdicts say that they were in time. Ask the witnesses which checkpoints they saw, and look the anchors up on the chain',
+  dropped_bar:
+    'a closed bar has neither a verdict nor an entry that says why. Compute it from the bars, and compare the record then',
+  second_log: 'the log is not the only one of its operator. Audit the others, too, and ask why there are two',
+  wrong_outcome: 'an outcome is not what became of its verdict. Compare the bars with those of the venue',
+  made_up_verdict:
+    'a verdict does not follow from its bars and its model. Compute it with `signal verify --recompute`, on bars of the venue',
+  unannounced_model:
+    'a verdict was computed with a model whose file was not announced before. Leave its verdicts out of the record',
+  flattering_track_record:
+    'the published track record is not that of the outcomes. Count the outcomes yourself: the log has all of them',
+  replaced_file:
+    'a day was sealed again with other files, or its manifest is another one. Compare both manifests in the log',
+  withheld_content:
+    'an entry is not shown although its window has closed. Ask for it again in an hour, and take it for a lost call where it stays away',
 } as const
 
 export type Fraud = keyof typeof FRAUDS

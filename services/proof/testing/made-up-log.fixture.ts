@@ -125,6 +125,10 @@ export async function openMadeUpLog(
     },
     remove: () => rmSync(directory, { recursive: true, force: true }),
   }
+  if ((await store.head()) !== 'start') {
+    opened.push(log)
+    return log
+  }
   await log.append(STORE_IDENTITY_STREAM, [
     newEvent(StoreInitialised, {
       id: nextId(),

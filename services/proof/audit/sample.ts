@@ -1,0 +1,88 @@
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { seriesName } from '../../../contracts/series.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import type { Findings } from './finding.ts'
+
+/** How a verdict comes out when it is computed again; a text says why it cannot be. */
+export type Recomputation =
+  | string
+  | {
+      /** Fields that come out otherwise. */
+      readonly differences: readonly string[]
+      /** Whether it was computed from the very bars that there are now. */
+      readonly hasSameInputs: boolean
+    }
+
+/** Verdicts that are computed again. */
+const SAMPLE = 50
+/** A venue that corrects a volume changes every verdict after it a little, and the call of hardly any. */
+const FEWEST_OTHER_CALLS = 5
+const MOST_OTHER_CALLS = 0.1
+
+interface Drawn {
+  readonly index: number
+  readonly verdict: Verdict
+}
+
+/** Draws verdicts by the auditor's chance, so that nobody knows beforehand which ones have to be right. */
+export class Sample {
+  readonly #random: () => number
+  readonly #drawn: Drawn[] = []
+  #seen = 0
+
+  /** @param random at least 0, below 1 */
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  take(index: number, verdict: Verdict): void {
+    this.#seen += 1
+    if (this.#drawn.length < SAMPLE) {
+      this.#drawn.push({ index, verdict })
+      return
+    }
+    const place = Math.floor(this.#random() * this.#seen)
+    if (place < SAMPLE) this.#drawn[place] = { index, verdict }
+  }
+
+  /** Computes them again. */
+  async check(
+    recompute: (verdict: Verdict) => Promise<Recomputation>,
+    findings: Findings,
+  ): Promise<{ readonly same: number; readonly doubts: string[]; readonly unchecked: string[] }> {
+    const without = new Map<string, number>()
+    const otherwise: (Drawn & { readonly differences: readonly string[] })[] = []
+    let same = 0
+    for (const { index, verdict } of this.#drawn) {
+      const found = await recompute(verdict)
+      if (typeof found === 'string') without.set(found, (without.get(found) ?? 0) + 1)
+      else if (found.differences.length === 0) same += 1
+      else if (found.hasSameInputs) accuse(findings, { index, verdict, differences: found.differences })
+      else otherwise.push({ index, verdict, differences: found.differences })
+    }
+    const otherCalls = otherwise.filter(({ differences }) => differences.includes('call'))
+    const isMuch =
+      otherCalls.length >= FEWEST_OTHER_CALLS &&
+      otherCalls.length > MOST_OTHER_CALLS * (same + otherwise.length)
+    if (isMuch) for (const one of otherCalls) accuse(findings, one)
+    const bars = 'come out otherwise from the bars of today'
+    return {
+      same,
+      doubts: otherwise.length === 0 ? [] : [`${otherwise.length} verdicts of the sample ${bars}`],
+      unchecked: [...without].map(([why, count]) => `${count} verdicts of the sample: ${why}`),
+    }
+  }
+}
+
+function accuse(
+  findings: Findings,
+  { index, verdict, differences }: Drawn & { readonly differences: readonly string[] },
+): void {
+  const name = `${seriesName(verdict)} at ${isoTime(verdict.barClose)}`
+  const fields = differences.join(', ')
+  findings.add(
+    'made_up_verdict',
+    index,
+    `${name}: computed again from its bars, ${fields} comes out otherwise`,
+  )
+}
