@@ -102,7 +102,7 @@ export const SessionBegun = defineEvent({
   summary:
     "A browser signed in to the console. The session's secret is in a cookie; its SHA-256 is kept. It ends 30 days after this event, and 7 days after the last SessionSeen, whether or not a SessionEnded follows.",
   data: z.object({ accountId, sessionId: z.uuid(), secretHash: sha256 }),
-  formats: { 1: 2 },
+  formats: { 1: 3 },
 })
 
 export const SessionSeen = defineEvent({
@@ -111,7 +111,7 @@ export const SessionSeen = defineEvent({
   summary:
     'A session was used; recorded once a day at most, so that idle sessions can be told from used ones.',
   data: z.object({ accountId, sessionId: z.uuid() }),
-  formats: { 1: 2 },
+  formats: { 1: 3 },
 })
 
 export const SessionEnded = defineEvent({
@@ -120,7 +120,7 @@ export const SessionEnded = defineEvent({
   summary:
     'A session no longer applies: its browser signed out, the owner ended it, it had expired, or it gave way to a newer one.',
   data: z.object({ accountId, sessionId: z.uuid(), reason: z.string().min(1).max(200) }),
-  formats: { 1: 2 },
+  formats: { 1: 3 },
 })
 
 export const PlanStarted = defineEvent({

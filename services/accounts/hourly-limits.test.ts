@@ -149,6 +149,7 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'payer-{chain}.{payer}': null,
   'webhook-hosts': null,
   'store-identity': null,
+  'store-losses': null,
   'store-market-clock': null,
   'verdict-{exchange}.{coin}.{timeframe}': null,
   'outcome-{exchange}.{coin}.{timeframe}': null,
