@@ -6,6 +6,7 @@ import {
   signInAgain,
   signPayment,
 } from './payments.ts'
+import { linesOf, textOf } from './read-text.ts'
 import { SignalRefusal } from './refusal.ts'
 import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
 
@@ -91,8 +92,6 @@ const PASSING = new Set([
 const PAGE_ROWS = 1_000
 /** Whoever asks to be left alone for longer is not waited for. */
 const LONGEST_WAIT_MS = 30_000
-/** Characters of an answer, and of a line of one that has rows; both have some thousands. */
-const LONGEST_TEXT = 16_777_216
 const RECONNECT_MS = 1_000
 /** Three heartbeats of a stream: a line that says nothing for so long is dead. */
 const SILENT_MS = 45_000
@@ -337,20 +336,6 @@ async function jsonOf(response: Response): Promise<Record<string, unknown>> {
   }
 }
 
-async function textOf(response: Response): Promise<string> {
-  const lines: string[] = []
-  let length = 0
-  for await (const line of linesOf(response)) {
-    length += line.length + 1
-    if (length > LONGEST_TEXT) throw tooLong()
-    lines.push(line)
-  }
-  return lines.join('\n')
-}
-
-const tooLong = (): SignalRefusal =>
-  new SignalRefusal('unreadable', `more than ${LONGEST_TEXT} characters: is this the address?`)
-
 /** First `error`, then `result.isError`: that is the order in which the protocol tells. */
 function resultOf(body: Record<string, unknown>, response: Response): unknown {
   const error = body.error as Refused | undefined
@@ -398,27 +383,6 @@ function queryOf(fields: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, value)
   return query.toString()
-}
-
-/** @param silentMs how long nothing may come; no limit unless told */
-async function* linesOf({ body }: Response, silentMs?: number): AsyncGenerator<string, void, void> {
-  let rest = ''
-  const decoder = new TextDecoder()
-  const reader = (body ?? new ReadableStream<Uint8Array>()).getReader()
-  try {
-    for (;;) {
-      const silence = silentMs === undefined ? undefined : setTimeout(() => void reader.cancel(), silentMs)
-      const { done, value } = await reader.read().finally(() => clearTimeout(silence))
-      if (done) break
-      const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > LONGEST_TEXT) throw tooLong()
-      yield* lines
-    }
-    if (rest !== '') yield rest
-  } finally {
-    await reader.cancel().catch(() => undefined)
-  }
 }
 
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
