@@ -10,6 +10,7 @@ import { print } from './support/measure.ts'
  * runs to its end.
  */
 const QUICK = {
+  BENCH_WARM_UP: 'off',
   BENCH_ROUNDS: '1',
   BENCH_ROUND_MS: '50',
   BENCH_SECONDS: '0.2',
@@ -20,8 +21,11 @@ const QUICK = {
   BENCH_SUBSCRIPTIONS: '200',
   BENCH_CALLS: '50',
   BENCH_SERIES: '60',
+  BENCH_PUSHES: '4000',
+  BENCH_ENTRIES: '2000',
   BENCH_DELIVERIES: '200',
   BENCH_BEHIND: '2000',
+  BENCH_SIGNALS: '40',
 }
 const QUICK_DEADLINE_MS = 60_000
 const DEADLINE_MS = 3_600_000
