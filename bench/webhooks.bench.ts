@@ -23,7 +23,7 @@ import { openWebhookWorld } from './support/webhook-world.ts'
  */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 20_000)
-/** Of which the first twenty warm up. */
+/** The first twenty warm up. */
 const SIGNALS = Number(process.env.BENCH_SIGNALS ?? 320)
 const ENDPOINTS = 100
 const IN_FLIGHT = 64
