@@ -118,7 +118,7 @@ for (const callers of [1, 64, 512]) {
   print(`  latency of the embedded store: ${latencyOf(own.name)}`)
 }
 /** Beside a projector that folds what is appended, with the tree and without it, each into tables of its own. */
-async function withReadModels(name: string, projections: readonly Projection[]): Promise<Candidate> {
+async function withReadModels(name: string, projections: readonly Projection[]) {
   const own = await openEmbeddedStore({ directory: join(directory, name), now: Date.now })
   const projector = startProjector({
     store: own,
@@ -127,7 +127,11 @@ async function withReadModels(name: string, projections: readonly Projection[]):
     sleep,
   })
   await projector.caughtUp()
-  return { ...embedded(own, 64), name }
+  const close = async (): Promise<void> => {
+    await projector.close()
+    await own.close()
+  }
+  return { ...embedded(own, 64), name, close }
 }
 const withoutTree = await withReadModels('every read model but the tree', PROJECTIONS)
 const withTree = await withReadModels('every read model and the tree', [...PROJECTIONS, transparencyTree])
@@ -138,6 +142,8 @@ report(
   withoutTree.name,
   { [withTree.name]: 0.95 },
 )
+await withoutTree.close()
+await withTree.close()
 if (existsSync(join(PEERS, 'node_modules'))) {
   const [one, many] = [embedded(store, 1), embedded(store, 64)]
   const measured = await measure([emmett, one, many], ROUNDS)

@@ -12,15 +12,15 @@ import { bytesInUse, print, summarise } from './support/measure.ts'
  *
  * Budgets: at least 1,000,000 numeric verdicts per second and core from warm state, at most 12 KB per series.
  */
-const ROUNDS = 7
-const MEMORY_ROUNDS = 5
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7)
+const MEMORY_ROUNDS = Math.min(5, ROUNDS)
 const SETTLE_MS = 300
 /** Few enough that their state stays in the processor's cache, and many enough that it does not. */
 const CACHED_SERIES = 16
-const UNCACHED_SERIES = 4_000
-const UNIVERSE_SERIES = 60_000
-const PUSHES_PER_ROUND = 400_000
-const READS_PER_ROUND = 100_000
+const UNCACHED_SERIES = Math.min(4_000, Number(process.env.BENCH_SERIES ?? 4_000))
+const UNIVERSE_SERIES = Number(process.env.BENCH_SERIES ?? 60_000)
+const PUSHES_PER_ROUND = Number(process.env.BENCH_PUSHES ?? 400_000)
+const READS_PER_ROUND = PUSHES_PER_ROUND / 4
 const WARM_BARS = LIMITS.warmUpBars + 100
 
 const model = loadModel()

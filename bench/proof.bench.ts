@@ -11,10 +11,10 @@ import { measure, report, timed } from './support/measure.ts'
 /**
  * Entries per second: hashed into a tree, folded from events, and proofs per second.
  *
- * ENTRIES=1000000 node bench/proof.bench.ts
+ * BENCH_ENTRIES=1000000 node bench/proof.bench.ts
  */
-const ROUNDS = 3
-const ENTRIES = Number(process.env.ENTRIES ?? 100_000)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const ENTRIES = Number(process.env.BENCH_ENTRIES ?? 100_000)
 const PROOFS = 500
 const BASE = 'contents hashed into entries'
 

@@ -23,6 +23,8 @@ import { openWebhookWorld } from './support/webhook-world.ts'
  */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 20_000)
+/** The first twenty warm up. */
+const SIGNALS = Number(process.env.BENCH_SIGNALS ?? 320)
 const ENDPOINTS = 100
 const IN_FLIGHT = 64
 const PEERS = join(import.meta.dirname, 'peers')
@@ -161,7 +163,7 @@ async function reportLatency(what: string, others: number, pauseMs: number): Pro
   await world.subscribe([...Array.from({ length: others }, (_, n) => `${base}/live/${n}`), here.url])
   world.start()
   const latencies: number[] = []
-  for (let n = 0; n < 320; n++) {
+  for (let n = 0; n < SIGNALS; n++) {
     const arrival = here.next()
     const start = performance.now()
     await world.record(1)
@@ -195,7 +197,7 @@ async function reportCatchUp(): Promise<void> {
 
 /** What subscriptions cost that have nothing to be sent, and how soon they are taken up. */
 async function reportSubscriptions(): Promise<void> {
-  const count = 10_000
+  const count = Number(process.env.BENCH_SUBSCRIPTIONS ?? 10_000)
   const world = await openWebhookWorld({ connectionsPerOrigin: IN_FLIGHT })
   await world.subscribe(Array.from({ length: count }, (_, n) => `${base}/idle/${n}`))
   setFlagsFromString('--expose-gc')

@@ -78,7 +78,7 @@ export const LogEndLost = defineEvent({
   type: 'LogEndLost',
   stream: 'store-losses',
   summary:
-    'The log had lost its newest events, and the operator went on without them: from the position behind `endsAt` on it says other things than before. The first event behind what was left.',
+    'The log had lost its newest events, and the operator went on without them: positions after `endsAt` were given again. It is the first event after what was left.',
   data: z.object({
     /** The newest position that was left. */
     endsAt: z.int().positive(),

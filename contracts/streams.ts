@@ -4,7 +4,7 @@ import { parseSeriesName, type Series, seriesName } from './series.ts'
 import type { Timeframe } from './timeframes.ts'
 
 export const STORE_IDENTITY_STREAM = 'store-identity'
-/** What the log had lost when it was gone on with. */
+/** Losses of the log's end that its operator accepted. */
 export const STORE_LOSSES_STREAM = 'store-losses'
 export const MARKET_CLOCK_STREAM = 'store-market-clock'
 

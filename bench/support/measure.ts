@@ -20,11 +20,11 @@ export interface Measured {
 
 /**
  * Runs the candidates in turn, round after round, so that what else the machine does hits all of them; one
- * round of each beforehand warms up and is not counted.
+ * round of each beforehand warms up and is not counted, unless `BENCH_WARM_UP` is `off`.
  */
 export async function measure(candidates: readonly Candidate[], rounds: number): Promise<Measured[]> {
   const rates = candidates.map((): number[] => [])
-  for (const candidate of candidates) await candidate.round()
+  if (process.env.BENCH_WARM_UP !== 'off') for (const candidate of candidates) await candidate.round()
   for (let round = 0; round < rounds; round++) {
     for (const [index, candidate] of candidates.entries()) {
       const { units, milliseconds } = await candidate.round()

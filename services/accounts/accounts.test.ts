@@ -151,7 +151,7 @@ describe('what cannot be told', () => {
       reason: expect.stringContaining('does not follow the log'),
     })
 
-    // Who calls while the disk is full is told that, and not something about the key.
+    // A caller hears of the full disk, and not of a key that could not be checked.
     const full = await world.start({ index: { ...index, isFull: () => true } })
     expect(await full.accounts.identify(bearer(key))).toMatchObject({
       outcome: 'INDETERMINATE',

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -44,6 +44,28 @@ describe('a restore', () => {
     const logId = await start('data', environment)
     expect(readdirSync(join(directory, 'data/simulated'))).not.toContain('sealing.key')
     expect(await start('data', environment)).toBe(logId)
+  })
+})
+
+describe('a folder', () => {
+  test('whose log is gone is refused, and nothing is made in it', async () => {
+    await start('data')
+    const folder = join(directory, 'data/simulated')
+    for (const name of ['events.db', 'sealing.key']) rmSync(join(folder, name))
+    const before = readdirSync(folder)
+    await expect(start('data')).rejects.toMatchObject({ code: 'store_mismatch' })
+    expect(readdirSync(folder)).toEqual(before)
+  })
+
+  test('whose log lost its end is gone on with where the setting names that end', async () => {
+    const logId = await start('data')
+    const folder = join(directory, 'data/simulated')
+    const note = readFileSync(join(folder, 'newest-position'), 'utf8')
+    writeFileSync(join(folder, 'newest-position'), note.replace(/ {2}(?=\d)/, '99'))
+    await expect(start('data')).rejects.toMatchObject({ code: 'log_end_lost' })
+    const end = String(Number(note.trim().split(' ')[0]))
+    expect(await start('data', { ACCEPT_LOST_END: end })).toBe(logId)
+    expect(await start('data')).toBe(logId)
   })
 })
 

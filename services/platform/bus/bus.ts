@@ -9,7 +9,7 @@ export interface BusHealth {
   /** `in-process` or `nats`. */
   readonly adapter: string
   readonly detail: string
-  /** Of the server, as it says itself. */
+  /** Version of the server, as it says itself. */
   readonly version?: string | undefined
 }
 

@@ -13,7 +13,7 @@ export interface CacheHealth {
   /** `memory` or `redis`. */
   readonly adapter: string
   readonly detail: string
-  /** Of the server, as it says itself; undefined too where its user may not ask. */
+  /** Version of the server, as it says itself; undefined too where its user may not ask. */
   readonly version?: string | undefined
 }
 

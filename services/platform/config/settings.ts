@@ -237,7 +237,7 @@ export const SETTINGS = defineSettings({
   ACCEPT_LOST_END: {
     flag: 'accept-lost-end',
     schema: decimal(/^[1-9]\d{0,15}$/).optional(),
-    help: 'Position at which a log of DATA_DIR that lost its newest events is gone on with, as the start that refused it said (exit code 21). The log records it. Has no effect on a log that is whole, or ends elsewhere. Default: none.',
+    help: 'Position at which a log of DATA_DIR that lost its newest events is gone on with, as the start that refused it said (exit code 22). The log records it. Has no effect on a log that is whole, or ends elsewhere. Default: none.',
     example: '120000',
   },
   STORE_WAIT: {

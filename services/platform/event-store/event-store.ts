@@ -82,7 +82,7 @@ export interface StoreHealth {
   /** `embedded`, `memory` or `eventstoredb`. */
   readonly adapter: string
   readonly detail: string
-  /** Of the server, as it says itself. */
+  /** Version of the server, as it says itself. */
   readonly version?: string | undefined
   /** Position of the newest event, where it could be read. */
   readonly head?: Position

@@ -22,7 +22,7 @@ export interface BatchCommitter {
 /** Streams whose head is remembered between batches; a miss costs one index look-up. */
 const REMEMBERED_HEADS = 65_536
 
-/** @param durable is given the newest event behind each commit that appended some */
+/** @param durable is given the newest event after each commit that appended some */
 export function createBatchCommitter(
   db: DatabaseSync,
   durable: (newest: NewestEvent) => void,

@@ -20,7 +20,7 @@ import { startWriter, type Writer, type WriterOptions } from './writer.ts'
 export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
   /** Folder of the store; created when missing. */
   readonly directory: string
-  /** Where the log ends by now, with which its operator goes on, and an id for the event that says so. */
+  /** The end that the operator accepts of a log that lost events, and an id for the event that records it. */
   readonly acceptLostEnd?: { readonly position: number; readonly id: string } | undefined
   readonly maxPages?: number
   /** Appends that may wait for the writer. */
@@ -67,7 +67,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   }
 }
 
-/** The first event behind what is left, so that whoever reads the log sees that it is not whole. */
+/** Appends the first event after what is left: readers of the log see that it is not whole. */
 async function recordLoss(store: EventStore, { endsAt, noted, damage }: LostEnd, id: string): Promise<void> {
   const data = { endsAt, notedPosition: noted?.position ?? null, damage }
   const event = newEvent(LogEndLost, { id, data, meta: { correlationId: id, actor: 'operator' } })

@@ -47,7 +47,7 @@ async function openIn(directory: string, accepted?: number): Promise<EventStore>
   return store
 }
 
-/** What a killed process leaves of a log: everything is in its write-ahead log. */
+/** The files that a killed process leaves: every event is in the write-ahead log. */
 async function killed(appends = APPENDS): Promise<string> {
   const living = join(root, 'living')
   const store = await openIn(living)
@@ -67,7 +67,7 @@ function copyOf(directory: string): string {
 
 const wal = (directory: string): string => join(directory, 'events.db-wal')
 const note = (directory: string): string => join(directory, 'newest-position')
-/** What SQLite shares between processes, and a write-ahead log without a byte, say nothing. */
+/** Leaves out the files that SQLite shares between processes, and an empty write-ahead log. */
 const contents = (directory: string) =>
   Object.fromEntries(
     readdirSync(directory)
@@ -125,7 +125,7 @@ describe('a log that lost its end', () => {
     const before = contents(directory)
     const refusal = await refusalOf(openIn(directory))
     expect(refusal.code).toBe('log_end_lost')
-    expect(ERRORS.log_end_lost.exitCode).toBe(21)
+    expect(ERRORS.log_end_lost.exitCode).toBe(22)
     expect(refusal.message).toContain(`position ${2 * APPENDS} was durable`)
     expect(refusal.nextStep).toMatch(/restore a backup/i)
     expect(contents(directory)).toEqual(before)
@@ -146,7 +146,7 @@ describe('a log that lost its end', () => {
       data: { endsAt: left, notedPosition: 2 * APPENDS },
     })
     await store.close()
-    // What was accepted is over, and a loss that comes later is another one.
+    // The accepted loss is over: the log is whole again, up to its new end.
     const again = await openIn(directory, left)
     expect(await lengthOf(again)).toBe(left + 1)
   })
@@ -176,7 +176,7 @@ describe('a log that lost its end', () => {
       for (const at of [start + 9, start + 18, start + 24 + ((frame * 977) % PAGE_BYTES)]) {
         const copy = copyOf(directory)
         change(wal(copy), flip(at))
-        // Where the checksum of a commit itself is wrong, the one behind the next commit proves it.
+        // A commit whose own checksum is wrong is proved by the frame after the next commit.
         if (frame === proved && at === start + 18) continue
         expect(walDamage(wal(copy)), `frame ${frame}, byte ${at - start}`).toContain(`frame ${frame} of`)
         rmSync(copy, { recursive: true })

@@ -45,7 +45,7 @@ export function readNewest(directory: string): NewestEvent | undefined {
 export const forgetNewest = (directory: string): void => rmSync(newestFile(directory), { force: true })
 
 /**
- * Notes the newest event that is on the disk. It is called behind each commit, so the note is never ahead of the log. It
+ * Notes the newest event that is on the disk. It is called after each commit, so the note is never ahead of the log. It
  * waits for the disk at the first one only: a killed process leaves it exact, a machine that goes down may leave it as
  * many seconds old as its kernel takes to write.
  */

@@ -8,21 +8,21 @@ import { WAITS_FOR_OTHERS } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import { walDamage } from './wal-damage.ts'
 
-/** What a log had lost when its operator went on with it. */
+/** A loss that the operator accepted. */
 export interface LostEnd {
   /** The newest position that is left. */
   readonly endsAt: number
-  /** What had been durable, where that is known. */
+  /** The newest event that had been durable, where it was noted. */
   readonly noted: NewestEvent | undefined
   readonly damage: string
 }
 
-/** What is in a folder only where a log was begun there. */
+/** Files that the service makes only after it began a log beside them. */
 const MADE_BESIDE_A_LOG = ['newest-position', 'newest-checkpoint', 'projections.db', 'events.db-wal']
 
 /**
- * Refuses a folder whose log is gone, or ends before what was durable in it. SQLite would begin anew, or drop what lies
- * behind damage in its write-ahead log, and say nothing. It is asked before SQLite puts the log in order, and changes
+ * Refuses a folder whose log is gone, or ends before what was durable in it. SQLite would begin anew, or drop what follows
+ * damage in its write-ahead log, and say nothing. It is asked before SQLite puts the log in order, and changes
  * nothing: the files stay as they were found.
  *
  * @param file `events.db`, which nobody writes to
@@ -82,7 +82,7 @@ export function requireEnd(file: string, damaged?: string, acceptedEnd?: number)
   })
 }
 
-/** What SQLite says of a file that is damaged, and of one that is no database or has no log in it. */
+/** SQLite's codes for a damaged file, and for one that is no database. */
 const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
 
 /** Over a connection that only reads, which leaves the write-ahead log as it is. */
@@ -104,7 +104,7 @@ function lookAtEnd(file: string, noted: NewestEvent | undefined, isChecked: bool
   }
 }
 
-/** Where the write-ahead log is cut, pages of the file may be newer than those before the cut. */
+/** Checks what is left: pages of the file may be newer than the write-ahead log before the damage. */
 function faultIn(db: DatabaseSync): string | undefined {
   const check = db.prepare('PRAGMA integrity_check(1)').get() as { integrity_check: string }
   if (check.integrity_check !== 'ok') return `what is left is damaged: ${check.integrity_check}`

@@ -79,10 +79,10 @@ export function prepareArchive(db: DatabaseSync): void {
 
 /**
  * Prepares a connection that moves events into an archive beside the one that appends. Nothing would be lost with a commit
- * of it, and it waits for the disk all the same: what is in the write-ahead log behind a commit says that the commit is.
+ * of it, and it waits for the disk all the same: what is in the write-ahead log after a commit says that the commit is on the disk.
  */
 export function prepareArchiver(db: DatabaseSync): void {
-  // Before anything else: the first look may have to wait for a log to be put in order behind a process that was killed.
+  // Before anything else: the first look may have to wait for a log to be put in order after a process that was killed.
   db.exec(WAITS_FOR_OTHERS)
   requireLayout(db)
   db.exec(DURABLE)

@@ -20,7 +20,7 @@ interface Frame {
 /**
  * Finds a write-ahead log that was damaged, before SQLite opens it: SQLite takes the first frame with a wrong checksum for
  * the end and drops the rest. A process or a machine that goes down leaves such an end, too, but in the newest transaction
- * only: each commit waits for the disk before the next one writes. So a frame that goes on from a commit behind the first
+ * only: each commit waits for the disk before the next one writes. So a frame that goes on from a commit after the first
  * wrong one says that what is wrong was on the disk. Frames of before the log began anew carry other salts, and those of
  * a transaction that was undone have no commit that others go on from.
  *
@@ -57,7 +57,7 @@ function damageIn(handle: number): string | undefined {
     const head = added(newest.sum, view, [0, 8], isLittle)
     const goesOn = isOfThisLog && isSame(frame.sum, added(head, view, [24, frameBytes], isLittle))
     if (wrong !== undefined && goesOn && newest.commits)
-      return `frame ${wrong} of ${frames} is not what was written, and what was committed behind it would be dropped`
+      return `frame ${wrong} of ${frames} is not what was written, and what was committed after it would be dropped`
     if (!goesOn) wrong ??= number
     newest = frame
   }

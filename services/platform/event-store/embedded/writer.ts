@@ -9,7 +9,7 @@ import { type PackedBatch, packBatch } from './pack-batch.ts'
 export interface Writer {
   /** Whether its thread is gone; every commit is refused from then on. */
   readonly hasEnded: boolean
-  /** What goes wrong beside the commits, which are durable all the same. */
+  /** A fault beside the commits, which are durable all the same. */
   readonly late?: string | undefined
   /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
   commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]>

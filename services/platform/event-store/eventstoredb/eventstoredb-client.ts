@@ -19,7 +19,7 @@ interface ClientInternals {
   callArguments: CallArguments
   handleError: (grpcClient: unknown, error: unknown) => Promise<void>
   createGRPCClient: (type: unknown) => Promise<unknown>
-  /** What the server said of itself when it was connected to. */
+  /** Features of the server, which it names when it is connected to. */
   readonly capabilities: Promise<{ readonly serverVersion: string }>
   /** The connection that there is, or a new one. */
   getChannel: () => Promise<{ getTarget(): string; close(): void }>
@@ -36,7 +36,7 @@ export interface Connection {
   readonly openAppends: () => Promise<AppendCall>
   /** Whether, by what the nodes of a cluster say, another one leads than the one that is asked. Never of a single node. */
   readonly hasMoved: () => Promise<boolean>
-  /** Of the server; undefined where it is too old to say. */
+  /** Version of the server; undefined where it is too old to say. */
   readonly version: () => Promise<string | undefined>
 }
 
