@@ -11,6 +11,7 @@ export const REVOCATIONS = [
   'MachineClientRemoved',
   'SecretOverlapEnded',
   'SecretRotated',
+  'SessionEnded',
   'SignInConfirmed',
   'SubscriptionRemoved',
 ] as const satisfies readonly EventType[]
