@@ -3,12 +3,12 @@ import { measure } from './measure.ts'
 
 /** Raising one of these takes a decision record that says what the growth buys. */
 const MOST = {
-  productLines: 91_900,
+  productLines: 96_800,
   longFunctionFiles: 84,
-  commentsOpeningWithAClause: 1_092,
-  privateWords: 476,
-  longSentences: 58,
-  longLines: 238,
+  commentsOpeningWithAClause: 1_110,
+  privateWords: 490,
+  longSentences: 62,
+  longLines: 252,
 }
 
 test.each(Object.entries(MOST))('%s stays at or below its limit', (name, most) => {
