@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const ROOMS = ['contracts', 'projections', 'services', 'bench', 'tools', 'clients']
+const ROOMS = ['contracts', 'projections', 'services', 'bench', 'tools', 'testing', 'clients']
 /** These start servers or processes of their own, play long stretches of time, or hold one suite for several adapters. */
 const SERVERS = ROOMS.map((room) => `${room}/**/*.{int,e2e,contract}.test.ts`)
 

@@ -8,7 +8,7 @@ import { delimiter, dirname, join } from 'node:path'
 const STEP_MS = 300_000
 const START_MS = 60_000
 /** Tests that a runtime too old, or a link that is missing, would not let run. */
-const TESTS = ['services/platform/ids', 'services/platform/async']
+const TESTS = ['services/runtime/ids', 'services/runtime/async']
 
 const [version = 'latest', node = process.execPath] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'fresh-machine-'))

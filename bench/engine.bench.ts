@@ -3,8 +3,8 @@ import type { Candle } from '../contracts/candle.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { HOUR_MS, TIMEFRAMES } from '../contracts/timeframes.ts'
 import { createEngine, type Engine, loadModel } from '../services/engine/index.ts'
-import { randomWalk } from '../services/engine/random-walk.ts'
 import { createSeriesPool } from '../services/engine/series-pool.ts'
+import { randomWalk } from '../testing/random-walk.ts'
 import { bytesInUse, print, summarise } from './support/measure.ts'
 
 /**

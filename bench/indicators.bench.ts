@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Candle } from '../contracts/candle.ts'
 import { CELL } from '../services/engine/cells.ts'
 import { updateIndicators } from '../services/engine/indicators/update-indicators.ts'
-import { randomWalk } from '../services/engine/random-walk.ts'
+import { randomWalk } from '../testing/random-walk.ts'
 import { type Candidate, measure, print, report, timed } from './support/measure.ts'
 
 /**

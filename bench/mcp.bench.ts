@@ -1,4 +1,4 @@
-import { sampleAnswer } from '../services/api/mcp/testing/sample-answers.fixture.ts'
+import { sampleAnswer } from '../services/mcp/testing/sample-answers.fixture.ts'
 import { reportMcpLoad } from './support/mcp-load.ts'
 
 /**

@@ -4,7 +4,7 @@ import { gasFor } from '../services/payments/settlement/wallet.ts'
 import { PAY_TO, QUICK, settlementWorld } from '../services/payments/testing/chain/settlement-world.ts'
 import { signAuthorization } from '../services/payments/testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain } from '../services/payments/testing/chain/test-chain.ts'
-import { createMemoryLog, openMemoryStore } from '../services/platform/event-store/memory/memory-store.ts'
+import { createMemoryLog, openMemoryStore } from '../testing/memory-store/memory-store.ts'
 import { measure, print, report } from './support/measure.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createSlowness, openPage, startSilence } from '../services/api/testing/slow-connections.fixture.ts'
-import { startServiceProcess } from '../services/api/testing/start-service-process.ts'
+import { createSlowness, openPage, startSilence } from '../services/http/testing/slow-connections.fixture.ts'
+import { startServiceProcess } from '../services/http/testing/start-service-process.ts'
 import { print, quantile } from './support/measure.ts'
 
 /**

@@ -13,11 +13,11 @@ import {
   loadModel,
   runEngine,
 } from '../services/engine/index.ts'
-import { randomWalk } from '../services/engine/random-walk.ts'
-import { sleep } from '../services/platform/async/sleep.ts'
-import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
-import type { EventStore } from '../services/platform/event-store/event-store.ts'
-import { createFactIds } from '../services/platform/ids/fact-id.ts'
+import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
+import type { EventStore } from '../services/log/event-store.ts'
+import { sleep } from '../services/runtime/async/sleep.ts'
+import { createFactIds } from '../services/runtime/ids/fact-id.ts'
+import { randomWalk } from '../testing/random-walk.ts'
 import { bytesInUse, print, quantile, timed } from './support/measure.ts'
 import { openScratch } from './support/scratch.ts'
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { startServiceProcess } from '../services/api/testing/start-service-process.ts'
+import { startServiceProcess } from '../services/http/testing/start-service-process.ts'
 import { besideLoad, reportBeside, startCaller } from './support/calls-beside-load.ts'
 import { print } from './support/measure.ts'
 

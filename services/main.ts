@@ -1,9 +1,9 @@
 import { LIMITS } from '../contracts/limits.ts'
 import { explainFailure } from './composition/explain-failure.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
-import { sleep } from './platform/async/sleep.ts'
-import { readSettings } from './platform/config/read-settings.ts'
-import { settingsHelp } from './platform/config/settings-help.ts'
+import { sleep } from './runtime/async/sleep.ts'
+import { readSettings } from './runtime/config/read-settings.ts'
+import { settingsHelp } from './runtime/config/settings-help.ts'
 
 /** How often a process looks whether the one that waits for it is still there. */
 const PARENT_CHECK_MS = 250

@@ -1,4 +1,4 @@
-import { journeySizes, LAYERS, readGraph, roomGraph } from '../services/rooms.fixture.ts'
+import { journeySizes, LAYERS, readGraph, roomGraph } from '../testing/whole/rooms.fixture.ts'
 
 // npm run graph: the rooms from the top down, each with the rooms it imports and how often, and the size of each journey.
 const rooms = roomGraph(readGraph())

@@ -1,5 +1,5 @@
 import { jsonEvent } from '@eventstore/db-client'
-import { createEventStoreDbClient } from '../services/platform/event-store/eventstoredb/eventstoredb-client.ts'
+import { createEventStoreDbClient } from '../services/log/eventstoredb/eventstoredb-client.ts'
 
 /**
  * `npm run store:rights -- USER …`: gives users of EventStoreDB what the service needs and nothing more, and takes it from

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { sampleVerdict } from '../support/sample-events.ts'
 
 /**

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { createBoard } from '../../services/analyst/index.ts'
-import { createServer } from '../../services/api/index.ts'
-import { NO_READ_MODELS } from '../../services/api/testing/no-read-models.ts'
-import { serverOptions } from '../../services/api/testing/server-options.fixture.ts'
+import { createServer } from '../../services/composition/server.ts'
+import { NO_READ_MODELS } from '../../services/http/testing/no-read-models.ts'
+import { serverOptions } from '../../services/http/testing/server-options.fixture.ts'
 
 export const COINS_OF_BENCH = 40
 const NOW = Date.UTC(2026, 0, 1)

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../contracts/event.ts'
 import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
-import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 
 const NAMES = ['reversal', 'momentum', 'band', 'trend', 'volatility', 'funding']
 

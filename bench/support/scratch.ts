@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openEmbeddedStore } from '../../services/platform/event-store/embedded/embedded-store.ts'
-import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import { openEmbeddedStore } from '../../services/log/embedded/embedded-store.ts'
+import type { EventStore } from '../../services/log/event-store.ts'
 
 /** A folder that a benchmark has for itself, in BENCH_DIR where that is said. */
 export interface Scratch {

@@ -12,7 +12,7 @@ import {
   keyRowKey,
   sessionRowKey,
 } from '../../projections/index.ts'
-import type { Projector } from '../platform/projector/projector.ts'
+import type { Projector } from '../log/projector/projector.ts'
 import { sessionEnd } from './sessions/decide-sessions.ts'
 
 /** Whose a key is. */

@@ -3,11 +3,11 @@ import type { Origin } from '../../contracts/event.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accounts as accountsProjection, type PlanPeriod, planAt } from '../../projections/index.ts'
-import type { Clock } from '../platform/async/clock.ts'
-import type { Cache } from '../platform/cache/cache.ts'
-import { createMemoryCache } from '../platform/cache/memory-cache.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
-import type { FactId } from '../platform/ids/fact-id.ts'
+import type { EventStore } from '../log/event-store.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import type { Cache } from '../runtime/cache/cache.ts'
+import { createMemoryCache } from '../runtime/cache/memory-cache.ts'
+import type { FactId } from '../runtime/ids/fact-id.ts'
 import {
   type AccountDeps,
   type IssuedKey,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
-import { createMemoryCache } from '../platform/cache/memory-cache.ts'
-import { createFactIds } from '../platform/ids/fact-id.ts'
+import { createMemoryCache } from '../runtime/cache/memory-cache.ts'
+import { createFactIds } from '../runtime/ids/fact-id.ts'
 import { createAttemptLimiter } from './attempt-limiter.ts'
 import { codeOf } from './testing/accounts.fixture.ts'
 

@@ -1,6 +1,6 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { Cache } from '../platform/cache/cache.ts'
-import type { FactId } from '../platform/ids/fact-id.ts'
+import type { Cache } from '../runtime/cache/cache.ts'
+import type { FactId } from '../runtime/ids/fact-id.ts'
 
 /** Limits how often one subject may try something. */
 export interface AttemptLimiter {

@@ -1,6 +1,6 @@
 import type { Subject } from '../../contracts/owner-accounts.ts'
 import { subjectStream } from '../../contracts/streams.ts'
-import { type KeptList, keptList } from '../platform/backup/kept-list.ts'
+import { type KeptList, keptList } from '../log-operations/backup/kept-list.ts'
 
 /** Beside the log, and in no backup of it: a log that was set back does not know what was erased since. */
 export const ERASED_SUBJECTS_FILE = 'erased-subjects'

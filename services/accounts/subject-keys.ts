@@ -5,16 +5,11 @@ import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import type { OpenedTexts, Subject } from '../../contracts/owner-accounts.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
-import type { Clock } from '../platform/async/clock.ts'
-import {
-  appendedOr,
-  appendUntilKnown,
-  CALLER_WAITS,
-  type UnknownOutcome,
-} from '../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
-import { executeCommand } from '../platform/event-store/execute-command.ts'
-import { keyFingerprint, seal, unseal } from '../platform/secrets/seal.ts'
+import { appendedOr, appendUntilKnown, CALLER_WAITS, type UnknownOutcome } from '../log/append-until-known.ts'
+import type { EventStore } from '../log/event-store.ts'
+import { executeCommand } from '../log/execute-command.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import { keyFingerprint, seal, unseal } from '../runtime/secrets/seal.ts'
 
 export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore

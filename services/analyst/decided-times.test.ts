@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { outcomeStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { outcomeLabelled } from '../../projections/given-events.fixture.ts'
-import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { createDecidedTimes, outcomePlace } from './decided-times.ts'
 
 const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const

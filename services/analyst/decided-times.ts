@@ -6,8 +6,8 @@ import { type Series, seriesName } from '../../contracts/series.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
-import { RecentMap } from '../platform/cache/recent-map.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
 
 /** When races of verdicts were decided, as the log has it. */
 export interface DecidedTimes {

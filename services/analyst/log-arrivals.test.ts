@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { START } from '../../contracts/position.ts'
-import type { EventStore, SubscriptionItem } from '../platform/event-store/event-store.ts'
+import type { EventStore, SubscriptionItem } from '../log/event-store.ts'
 import { createLogArrivals } from './log-arrivals.ts'
 
 /** Counts what waits for it. */

@@ -1,7 +1,7 @@
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
-import type { EventStore, SubscriptionItem } from '../platform/event-store/event-store.ts'
+import type { EventStore, SubscriptionItem } from '../log/event-store.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
 
 export type VerdictEvent = Extract<ServiceEvent, { type: 'VerdictRecorded' }>

@@ -5,7 +5,7 @@ import { nearestName } from '../../contracts/nearest-name.ts'
 import type { Coin, Market } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
-import type { EventFilter } from '../platform/event-store/event-store.ts'
+import type { EventFilter } from '../log/event-store.ts'
 
 /** Which verdicts a replay shows; a part that is absent matches everything. */
 export interface ReplayFilter {

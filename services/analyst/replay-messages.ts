@@ -1,4 +1,4 @@
-import type { AppendRefusal } from '../platform/event-store/decide-append.ts'
+import type { AppendRefusal } from '../log/decide-append.ts'
 import type { ReplayRequest } from './replay-source.ts'
 
 /** What the thread of replays is asked. */

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import type { FairScheduler, Turn } from '../platform/async/fair-scheduler.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
+import type { FairScheduler, Turn } from '../runtime/async/fair-scheduler.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import { formatCursor } from './replay-cursor.ts'
 import { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'

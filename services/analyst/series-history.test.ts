@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { appendFacts, outcomeLabelled, verdictRecorded } from '../../projections/given-events.fixture.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
-import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { uuidV8 } from '../platform/ids/uuid.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../log/event-store.ts'
+import { uuidV8 } from '../runtime/ids/uuid.ts'
 import { seriesHistory } from './series-history.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const

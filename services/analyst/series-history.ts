@@ -7,7 +7,7 @@ import { type HistoryRow, historyOutcome, type SeriesHistory } from '../../contr
 import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { verdictRow } from '../../contracts/verdict-row.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
 
 export interface SeriesHistoryQuery {
   readonly series: Series

@@ -4,9 +4,9 @@ import { HOUR_MS } from '../../contracts/timeframes.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { appendFacts, outcomeLabelled, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
-import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { uuidV8 } from '../platform/ids/uuid.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../log/event-store.ts'
+import { uuidV8 } from '../runtime/ids/uuid.ts'
 import { eventHash, verifyVerdict } from './verify-verdict.ts'
 
 const T0 = Date.UTC(2025, 0, 1)

@@ -9,8 +9,8 @@ import { parseSeriesName, type Series } from '../../contracts/series.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
-import type { Clock } from '../platform/async/clock.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
+import type { Clock } from '../runtime/async/clock.ts'
 import { outcomePlace } from './decided-times.ts'
 
 /** The read model that knows where verdicts are. */

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { writeCandles } from '../market/testing/candle-folder.ts'
-import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 
 const SERVICE = join(import.meta.dirname, '../start.js')
 const COMMAND_LINE = join(import.meta.dirname, '../signal.js')

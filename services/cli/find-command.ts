@@ -1,4 +1,4 @@
-import type { Command } from './command.ts'
+import type { Command } from './kit/command.ts'
 
 /** A command, and what stands behind its name. */
 export interface FoundCommand {

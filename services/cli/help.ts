@@ -1,5 +1,5 @@
-import type { FlagDefinition } from '../platform/config/read-flags.ts'
-import type { Command } from './command.ts'
+import type { FlagDefinition } from '../runtime/config/read-flags.ts'
+import type { Command } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { CommandContext } from './command.ts'
 import { COMMANDS } from './commands.ts'
+import type { CommandContext } from './kit/command.ts'
+import { beginSignal } from './kit/run-signal.fixture.ts'
 import { INTERRUPTED } from './run-command.ts'
-import { beginSignal } from './run-signal.fixture.ts'
 
 async function run(args: readonly string[], change: Partial<CommandContext> = {}) {
   const { written, done } = beginSignal(args, change)

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import { nearestName } from '../../contracts/nearest-name.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
-import type { CommandContext } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { type FoundCommand, findCommand } from './find-command.ts'
 import { generalHelp, helpOf } from './help.ts'
-import { readCommandLine } from './read-command-line.ts'
+import type { CommandContext } from './kit/command.ts'
+import { readCommandLine } from './kit/read-command-line.ts'
 
 /** What a shell reports of a process that Ctrl-C ended. */
 export const INTERRUPTED = 130

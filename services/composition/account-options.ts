@@ -1,8 +1,8 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { type AttemptLimiter, createAttemptLimiter, quotaBlock } from '../accounts/index.ts'
-import type { ServerOptions } from '../api/index.ts'
-import type { Callers, CallersDeps } from './callers.ts'
+import type { Callers, CallersDeps } from './roles/callers.ts'
+import type { ServerOptions } from './server.ts'
 
 /** What the routes of accounts stand on. */
 export function accountOptions(

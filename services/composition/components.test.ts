@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
-import type { ProjectionHealth } from '../platform/projector/projector.ts'
+import type { ProjectionHealth } from '../log/projector/projector.ts'
 import { archiveComponent, dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
-import type { MonitoredCounts } from './monitored-series.ts'
-import { projectionComponent } from './projection-component.ts'
+import type { MonitoredCounts } from './metrics/monitored-series.ts'
+import { projectionComponent } from './metrics/projection-component.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS

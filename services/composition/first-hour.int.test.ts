@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { FakeVenue, Fault } from '../market/live/testing/fake-venue.ts'
 import { type LiveBench, NOON, startLiveBench } from '../market/live/testing/live-bench.ts'
 import type { Route } from '../market/live/testing/venue-format.ts'
 import type { LiveExchange } from '../market/live/venues.ts'
 import { createRandom } from '../market/simulated/random.ts'
-import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../platform/ids/fact-id.ts'
-import { createEngineRole, type EngineRole } from './engine-role.ts'
-import { FREE_SPEECH } from './speech.fixture.ts'
-import { openWatchList } from './watch-list.ts'
+import { createFactIds } from '../runtime/ids/fact-id.ts'
+import { createEngineRole, type EngineRole } from './roles/engine-role.ts'
+import { FREE_SPEECH } from './roles/speech.fixture.ts'
+import { openWatchList } from './roles/watch-list.ts'
 
 const VENUES = ['BINANCE', 'OKX', 'HL', 'BYBIT'] as const satisfies readonly LiveExchange[]
 const COINS = ['BTC', 'ETH'] as const

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
-import { type McpServerOptions, requestGuard } from '../api/index.ts'
-import type { Settings } from '../platform/config/settings.ts'
+import { type McpServerOptions } from '../mcp/mcp-server.ts'
+import { requestGuard } from '../mcp/request-guard.ts'
+import type { Settings } from '../runtime/config/settings.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
-import type { Callers } from './callers.ts'
+import type { Callers } from './roles/callers.ts'
 
 /** What the MCP edge stands on. */
 export async function mcpOptions(
@@ -43,7 +44,7 @@ export async function mcpOptions(
 }
 
 /** In a checkout only: no image has what tests need. */
-const CONFORMANCE = join(import.meta.dirname, '../api/mcp/testing/conformance/conformance-pack.ts')
+const CONFORMANCE = join(import.meta.dirname, '../mcp/testing/conformance/conformance-pack.ts')
 
 /** @throws ServiceError `config_invalid` where this is no checkout */
 async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpServerOptions['extension']>> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { startWireDouble, type WireDouble } from '../platform/event-store/wire-double/wire-double.ts'
+import { startWireDouble, type WireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
 import { type OwnService, startOwnService } from './own-service.fixture.ts'
 
 const OPERATOR_TOKEN = 'operator-token-for-tests'

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino'
 import type { Accounts } from '../accounts/index.ts'
 import type { ToolHandler } from '../engine/index.ts'
-import { type Callers, openCallers } from './callers.ts'
-import { type OpenedKnowledge, openDocumentation } from './knowledge.ts'
-import { createMarketNow } from './market-now.ts'
+import type { OnClose } from './adapters/open-platform.ts'
 import type { Deps } from './open-deps.ts'
-import type { OnClose } from './open-platform.ts'
-import { type OpenedPayments, openPayments } from './payments.ts'
-import { type OpenedTransparencyLog, openTransparencyLog } from './transparency-log.ts'
-import type { WatchList } from './watch-list.ts'
-import { type OpenedWebhooks, openWebhooks } from './webhooks.ts'
+import { type Callers, openCallers } from './roles/callers.ts'
+import { type OpenedKnowledge, openDocumentation } from './roles/knowledge.ts'
+import { createMarketNow } from './roles/market-now.ts'
+import { type OpenedPayments, openPayments } from './roles/payments.ts'
+import { type OpenedTransparencyLog, openTransparencyLog } from './roles/transparency-log.ts'
+import type { WatchList } from './roles/watch-list.ts'
+import { type OpenedWebhooks, openWebhooks } from './roles/webhooks.ts'
 
 /** Standard error is the operator's; a log that is shipped elsewhere is not the place for codes. */
 const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)

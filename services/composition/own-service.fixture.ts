@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readSettings } from '../platform/config/read-settings.ts'
+import { readSettings } from '../runtime/config/read-settings.ts'
 import { startService } from './start-service.ts'
 
 export interface OwnService {

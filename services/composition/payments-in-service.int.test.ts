@@ -10,13 +10,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DEMO_CHAIN } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { evolvePayment, isOpen, type Payment } from '../../projections/index.ts'
+import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { tokenAbi } from '../payments/chain/token-abi.ts'
 import { mint, openPlayChain } from '../payments/demo/play-chain.ts'
 import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
 import { missingChain } from '../payments/testing/chain/test-chain.ts'
 import { encoded, paymentV2, signInOf } from '../payments/testing/sign-payment.ts'
-import { sleep } from '../platform/async/sleep.ts'
-import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import { sleep } from '../runtime/async/sleep.ts'
 
 const START = join(import.meta.dirname, '../start.js')
 /** New answers in each life of the service; then it is killed while others are on their way. */

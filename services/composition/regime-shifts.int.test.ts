@@ -9,12 +9,12 @@ import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { shiftedFrom, type Verdict, verdictSchema } from '../../contracts/verdict.ts'
 import { type Fact, fold, given } from '../../projections/given-events.fixture.ts'
 import { type RegimeShift, regimeShifts } from '../../projections/index.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { createEngine, createRecorder, loadModel, type VerdictDraft } from '../engine/index.ts'
+import { collect } from '../log/event-store.contract.ts'
 import { createSimulatedFeed } from '../market/index.ts'
 import { isDataAbsent, readCandles, whenPresent } from '../market/testing/recorded-data.ts'
-import { collect } from '../platform/event-store/event-store.contract.ts'
-import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../platform/ids/fact-id.ts'
+import { createFactIds } from '../runtime/ids/fact-id.ts'
 
 const YEAR = 8_766
 const T0 = Date.UTC(2025, 0, 1)

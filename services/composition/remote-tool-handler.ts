@@ -6,7 +6,7 @@ import {
   type RemoteToolHandler,
   recordedUniverse,
 } from '../engine/index.ts'
-import { sleep } from '../platform/async/sleep.ts'
+import { sleep } from '../runtime/async/sleep.ts'
 import type { Deps } from './open-deps.ts'
 
 /** The tool handler of a process without the engine role. */

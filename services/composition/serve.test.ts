@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
-import { readSettings } from '../platform/config/read-settings.ts'
+import { readSettings } from '../runtime/config/read-settings.ts'
 import { addressWarning, listen } from './serve.ts'
 
 const app = fastify()

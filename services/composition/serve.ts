@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { createHealthServer } from '../api/index.ts'
-import type { Settings } from '../platform/config/settings.ts'
+import { createHealthServer } from '../http/operator.ts'
+import type { Settings } from '../runtime/config/settings.ts'
 
 /** Addresses that cannot be listened on, by what the operating system says of them. */
 const BAD_ADDRESS: readonly string[] = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EACCES', 'EINVAL']

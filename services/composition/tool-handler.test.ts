@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import {
   createBoard,
   createEngine,
@@ -15,10 +16,9 @@ import {
   runEngine,
 } from '../engine/index.ts'
 import { createSimulatedFeed } from '../market/index.ts'
-import { sleep } from '../platform/async/sleep.ts'
-import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../platform/ids/fact-id.ts'
-import { uuidV8 } from '../platform/ids/uuid.ts'
+import { sleep } from '../runtime/async/sleep.ts'
+import { createFactIds } from '../runtime/ids/fact-id.ts'
+import { uuidV8 } from '../runtime/ids/uuid.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 13, 37, 20)
 const MONITORED: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }

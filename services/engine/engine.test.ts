@@ -7,9 +7,9 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
+import { randomWalk } from '../../testing/random-walk.ts'
 import { createEngine, type Engine, type EngineReading, type VerdictDraft } from './engine.ts'
 import { loadModel } from './model.ts'
-import { randomWalk } from './random-walk.ts'
 
 const model = loadModel()
 const BTC: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }

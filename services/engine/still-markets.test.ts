@@ -4,9 +4,9 @@ import type { Candle } from '../../contracts/candle.ts'
 import type { Series } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
+import { randomWalk } from '../../testing/random-walk.ts'
 import { createEngine, type EngineReading } from './engine.ts'
 import { loadModel } from './model.ts'
-import { randomWalk } from './random-walk.ts'
 
 const model = loadModel()
 /** As long as averages take to vanish many times over. */

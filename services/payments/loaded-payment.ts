@@ -5,7 +5,7 @@ import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.
 import type { PaymentClaimed, RefundSent } from '../../contracts/payment-events.ts'
 import type { RefundAuthorised } from '../../contracts/refund-events.ts'
 import { evolvePayment, type Payment } from '../../projections/index.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
 import type { SignedAuthorization } from './chain/chain.ts'
 
 export type ClaimData = z.output<typeof PaymentClaimed.data>

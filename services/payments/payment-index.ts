@@ -13,7 +13,7 @@ import {
   payments,
   TOTALS_KEY,
 } from '../../projections/index.ts'
-import type { Projector } from '../platform/projector/projector.ts'
+import type { Projector } from '../log/projector/projector.ts'
 
 export interface PaymentPage {
   /** Behind this payment. */

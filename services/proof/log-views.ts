@@ -16,7 +16,7 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../projections/index.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { EventStore } from '../log/event-store.ts'
 import { checkpointText } from './notes/checkpoint.ts'
 import { formatProof } from './proof-file.ts'
 import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'

@@ -11,8 +11,8 @@ import {
   type QuotaLedger,
   quotaBlock,
 } from '../accounts/index.ts'
-import type { Clock } from '../platform/async/clock.ts'
-import { createSingleFlight } from '../platform/async/single-flight.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'

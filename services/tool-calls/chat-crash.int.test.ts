@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { CHATS_PER_WINDOW } from '../../contracts/knowledge-answers.ts'
-import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 
 /** How often the server is killed under load; more for a longer look: `CHAT_KILLS=50`. */
 const KILLS = Number(process.env.CHAT_KILLS ?? 3)

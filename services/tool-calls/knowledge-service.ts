@@ -11,8 +11,8 @@ import {
   type Lookup,
   type WrittenAnswer,
 } from '../knowledge/index.ts'
-import type { Clock } from '../platform/async/clock.ts'
-import { createSingleFlight } from '../platform/async/single-flight.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 

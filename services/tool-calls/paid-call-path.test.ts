@@ -4,6 +4,7 @@ import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { serviceBlockSchema } from '../../contracts/service-block.ts'
+import { createMemoryLog, type MemoryLog } from '../../testing/memory-store/memory-store.ts'
 import type { Identity } from '../accounts/index.ts'
 import {
   closePayments,
@@ -15,7 +16,6 @@ import {
   WEEK,
   watch,
 } from '../payments/testing/payments-in-memory.fixture.ts'
-import { createMemoryLog, type MemoryLog } from '../platform/event-store/memory/memory-store.ts'
 import type { PaidCall, PaidOutcome, SentBody } from './paid-call.ts'
 import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
 import type { ToolCall } from './tool-call.ts'

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { createMemoryLog } from '../../testing/memory-store/memory-store.ts'
 import { type PaymentsOptions } from '../payments/create-payments.ts'
 import type { FacilitatorOpinion } from '../payments/settlement/facilitator.ts'
 import {
@@ -10,8 +11,7 @@ import {
   WEEK,
 } from '../payments/testing/payments-in-memory.fixture.ts'
 import { encoded, NOW_S, payerNumber } from '../payments/testing/sign-payment.ts'
-import { sleep } from '../platform/async/sleep.ts'
-import { createMemoryLog } from '../platform/event-store/memory/memory-store.ts'
+import { sleep } from '../runtime/async/sleep.ts'
 import { createPaidHandshake, type PaidWork } from './paid-handshake.ts'
 
 afterEach(closePayments)

@@ -3,6 +3,7 @@ import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
 import type { EventType } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Payment } from '../../projections/index.ts'
+import { createMemoryLog } from '../../testing/memory-store/memory-store.ts'
 import type { Chain } from '../payments/chain/chain.ts'
 import { decideRefundStep } from '../payments/refunds/decide-refund-step.ts'
 import {
@@ -13,7 +14,6 @@ import {
   TRANSACTION,
 } from '../payments/testing/payments-in-memory.fixture.ts'
 import { NOW_S, nonceNumber, payerNumber, signInOf } from '../payments/testing/sign-payment.ts'
-import { createMemoryLog } from '../platform/event-store/memory/memory-store.ts'
 import { createPaidHandshake, type Paid, type PaidWork } from './paid-handshake.ts'
 
 afterEach(closePayments)

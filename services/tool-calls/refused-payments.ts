@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { RecentMap } from '../platform/cache/recent-map.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
 
 /**
  * Counts the payments of an address that were refused. A payment that is signed and worth nothing costs its sender

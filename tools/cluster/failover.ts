@@ -1,5 +1,5 @@
 import { reasonOf } from '../../contracts/errors.ts'
-import { openEventStoreDbStore } from '../../services/platform/event-store/eventstoredb/eventstoredb-store.ts'
+import { openEventStoreDbStore } from '../../services/log/eventstoredb/eventstoredb-store.ts'
 import { readLog } from './audit.ts'
 import { missingServers, OPERATOR_TOKEN, startCluster } from './cluster.ts'
 import { failoverTable, type Group, recovered, type Strike } from './failover-times.ts'

@@ -1,4 +1,4 @@
-import type { TestServer } from '../../services/platform/test-servers/test-server.ts'
+import type { TestServer } from '../../testing/servers/test-server.ts'
 import type { Line } from './line.ts'
 import type { Member } from './member.ts'
 import type { Records } from './records.ts'

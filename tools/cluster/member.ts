@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { freePort } from '../../services/platform/test-servers/server-port.ts'
+import { freePort } from '../../testing/servers/server-port.ts'
 import { mountDisk, type OwnDisk } from './own-disk.ts'
 
 const START = join(import.meta.dirname, '../../services/start.js')

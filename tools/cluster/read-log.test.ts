@@ -3,8 +3,8 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LeaseTaken } from '../../contracts/lease-events.ts'
 import { leaseStream } from '../../contracts/streams.ts'
-import type { EventStore } from '../../services/platform/event-store/event-store.ts'
-import { openMemoryStore } from '../../services/platform/event-store/memory/memory-store.ts'
+import type { EventStore } from '../../services/log/event-store.ts'
+import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { readLog } from './audit.ts'
 
 let store: EventStore

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { startWireDouble } from '../../services/platform/event-store/wire-double/wire-double.ts'
+import { startWireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
 
 /** The event store of a cluster, and what can be done to it. */
 export interface StoreUnderTest {

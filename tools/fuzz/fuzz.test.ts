@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
-import { createSeededRandom } from '../../services/api/testing/seeded-random.ts'
+import { createSeededRandom } from '../../services/http/testing/seeded-random.ts'
 import { CORPUS, corpusLine, corpusOf } from './corpus.ts'
 import { faultOf, nextInput, shrunk } from './fuzz.ts'
 import { mutated } from './mutate.ts'

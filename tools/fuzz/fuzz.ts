@@ -1,5 +1,5 @@
-import type { SeededRandom } from '../../services/api/testing/seeded-random.ts'
-import { marked } from '../../services/canaries.fixture.ts'
+import type { SeededRandom } from '../../services/http/testing/seeded-random.ts'
+import { marked } from '../../testing/whole/canaries.fixture.ts'
 import { mutated } from './mutate.ts'
 import { refusalFault, type Target } from './target.ts'
 

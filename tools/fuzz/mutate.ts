@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../services/api/testing/seeded-random.ts'
+import type { SeededRandom } from '../../services/http/testing/seeded-random.ts'
 
 /** What parsers stumble over, whatever they read. Bytes, as everything here: one character for each. */
 const TOKENS: readonly string[] = [

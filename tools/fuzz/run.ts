@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createSeededRandom } from '../../services/api/testing/seeded-random.ts'
+import { createSeededRandom } from '../../services/http/testing/seeded-random.ts'
 import { CORPUS, corpusLine, corpusOf } from './corpus.ts'
 import { faultOf, nextInput, shrunk } from './fuzz.ts'
 import { TARGETS } from './targets/all-targets.ts'

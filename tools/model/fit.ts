@@ -1,4 +1,4 @@
-import { writeFileWhole } from '../../services/cli/write-output.ts'
+import { writeFileWhole } from '../../services/cli/kit/write-output.ts'
 import { fitCommand } from './fit-command.ts'
 import { readHistories } from './read-histories.ts'
 

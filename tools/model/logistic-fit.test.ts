@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { seededRandom } from '../../services/engine/random-walk.ts'
+import { seededRandom } from '../../testing/random-walk.ts'
 import { fitLogistic, type LogisticRows } from './logistic-fit.ts'
 
 const rowsOf = (inputs: readonly (readonly number[])[], outcomes: readonly number[]): LogisticRows => ({

@@ -1,6 +1,6 @@
 import type { Candle } from '../../contracts/candle.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { seededRandom } from '../../services/engine/random-walk.ts'
+import { seededRandom } from '../../testing/random-walk.ts'
 import type { SeriesHistory } from './series-history.ts'
 
 /** How long a made-up market keeps its direction, in bars. */

@@ -17,17 +17,17 @@ import {
   createRecorder,
   type VerdictDraft,
 } from '../../services/engine/index.ts'
+import type { EventStore } from '../../services/log/event-store.ts'
+import { createLeases } from '../../services/log/lease/create-leases.ts'
+import type { Leases } from '../../services/log/lease/leases.ts'
+import { type Projector, startProjector } from '../../services/log/projector/projector.ts'
+import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import { createPaymentIndex, createPayments, createSettler } from '../../services/payments/index.ts'
 import type { RecoverSigner } from '../../services/payments/recovery/recover-signer.ts'
-import type { Bus } from '../../services/platform/bus/bus.ts'
-import type { Cache } from '../../services/platform/cache/cache.ts'
-import type { EventStore } from '../../services/platform/event-store/event-store.ts'
-import { createFactIds } from '../../services/platform/ids/fact-id.ts'
-import { uuidV7 } from '../../services/platform/ids/uuid.ts'
-import { createLeases } from '../../services/platform/lease/create-leases.ts'
-import type { Leases } from '../../services/platform/lease/leases.ts'
-import { type Projector, startProjector } from '../../services/platform/projector/projector.ts'
-import type { RowTables } from '../../services/platform/projector/row-tables.ts'
+import type { Bus } from '../../services/runtime/bus/bus.ts'
+import type { Cache } from '../../services/runtime/cache/cache.ts'
+import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
+import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import {
   type CallPath,
   createCallPath,

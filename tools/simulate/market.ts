@@ -9,7 +9,7 @@ import { timeframeMs } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import type { VerdictDraft } from '../../services/engine/index.ts'
-import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import type { EventStore } from '../../services/log/event-store.ts'
 import type { SimulatedTime } from './time.ts'
 
 /** Bars that close by the clock of the simulation, only quicker; what they say follows from when they close. */

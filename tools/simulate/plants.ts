@@ -1,8 +1,8 @@
 import { isServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { EventStore, SubscribeOptions } from '../../services/platform/event-store/event-store.ts'
-import type { RowTables } from '../../services/platform/projector/row-tables.ts'
+import type { EventStore, SubscribeOptions } from '../../services/log/event-store.ts'
+import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import type { Around, Part, Seams } from './seams.ts'
 
 /** A fault that is put into a process on purpose, to see that it is found. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
-import type { Bus } from '../../services/platform/bus/bus.ts'
-import type { Cache } from '../../services/platform/cache/cache.ts'
+import type { Bus } from '../../services/runtime/bus/bus.ts'
+import type { Cache } from '../../services/runtime/cache/cache.ts'
 import type { Random } from '../cluster/random.ts'
 import type { Failures, Host, Network } from './network.ts'
 

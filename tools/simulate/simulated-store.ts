@@ -1,23 +1,19 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { type Position, START } from '../../contracts/position.ts'
-import { encodeAppend } from '../../services/platform/event-store/encode-append.ts'
-import { matchesFilter } from '../../services/platform/event-store/event-filter.ts'
+import { encodeAppend } from '../../services/log/encode-append.ts'
+import { matchesFilter } from '../../services/log/event-filter.ts'
 import type {
   AppendResult,
   EventFilter,
   EventStore,
   SubscribeOptions,
   SubscriptionItem,
-} from '../../services/platform/event-store/event-store.ts'
-import { followLog } from '../../services/platform/event-store/follow-log.ts'
-import {
-  createMemoryLog,
-  type MemoryLog,
-  openMemoryStore,
-} from '../../services/platform/event-store/memory/memory-store.ts'
-import { placesOf } from '../../services/platform/event-store/places-of.ts'
-import { toSequence } from '../../services/platform/event-store/sequence-position.ts'
+} from '../../services/log/event-store.ts'
+import { followLog } from '../../services/log/follow-log.ts'
+import { placesOf } from '../../services/log/places-of.ts'
+import { toSequence } from '../../services/log/sequence-position.ts'
+import { createMemoryLog, type MemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { Random } from '../cluster/random.ts'
 import { type Failures, type Host, type Network, never } from './network.ts'
 import type { SimulatedTime } from './time.ts'

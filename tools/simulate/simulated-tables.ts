@@ -8,7 +8,7 @@ import type {
   RowTable,
   RowTables,
   VersionState,
-} from '../../services/platform/projector/row-tables.ts'
+} from '../../services/log/projector/row-tables.ts'
 import type { Random } from '../cluster/random.ts'
 import type { Host } from './network.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../services/platform/async/clock.ts'
+import type { Clock } from '../../services/runtime/async/clock.ts'
 
 /** Ends something that is to happen later; nothing where it has happened. */
 export type Cancel = () => void

@@ -1,6 +1,6 @@
 import type { RecoverSigner } from '../../services/payments/recovery/recover-signer.ts'
-import { createInProcessBus } from '../../services/platform/bus/in-process-bus.ts'
-import { createMemoryCache } from '../../services/platform/cache/memory-cache.ts'
+import { createInProcessBus } from '../../services/runtime/bus/in-process-bus.ts'
+import { createMemoryCache } from '../../services/runtime/cache/memory-cache.ts'
 import type { Random } from '../cluster/random.ts'
 import { type Machine, type Service, startMachine } from './machine.ts'
 import { createMarket, type Market } from './market.ts'

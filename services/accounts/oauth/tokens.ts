@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isServiceError } from '../../../contracts/errors.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
-import { seal, unseal } from '../../platform/secrets/seal.ts'
+import { seal, unseal } from '../../runtime/secrets/seal.ts'
 
 /** What each kind of text begins with, so that people and scanners know it when they see it. */
 const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', machine: 'smc_' } as const

@@ -1,6 +1,6 @@
 import { START } from '../../../contracts/position.ts'
 import { type DebitPlace, debitKey, debits } from '../../../projections/index.ts'
-import type { Projector } from '../../platform/projector/projector.ts'
+import type { Projector } from '../../log/projector/projector.ts'
 import type { DebitIndex } from './used-keys.ts'
 
 /**

@@ -1,14 +1,10 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import {
-  type AppendOutcome,
-  appendUntilKnown,
-  CALLER_WAITS,
-} from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
+import { type AppendOutcome, appendUntilKnown, CALLER_WAITS } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { pauseForOthers } from '../../log/execute-command.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'
 
 export interface DebitLogOptions extends Pick<Clock, 'now' | 'sleep'> {

@@ -5,8 +5,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Channel, QuotaDebited, QuotaGranted } from '../../../contracts/quota-events.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { outcomeUnknownError, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
+import { outcomeUnknownError, type UnknownOutcome } from '../../log/append-until-known.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import {
   type Balance,
   dayOf,

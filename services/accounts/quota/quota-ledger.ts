@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
-import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
 import {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { createMemoryCache } from '../../platform/cache/memory-cache.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
+import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { codeOf } from '../testing/accounts.fixture.ts'
 import { createSiteAllowance } from './site-allowance.ts'
 

@@ -2,9 +2,9 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import type { Cache } from '../../platform/cache/cache.ts'
-import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import type { Cache } from '../../runtime/cache/cache.ts'
+import type { FactId } from '../../runtime/ids/fact-id.ts'
 
 export interface SiteAllowanceOptions extends Pick<Clock, 'now'> {
   readonly cache: Pick<Cache, 'increment'>

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** The read model of idempotency keys that were used. */
 export interface DebitIndex {

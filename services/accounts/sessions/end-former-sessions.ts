@@ -1,7 +1,7 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { accountStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { type AccountDeps, openLabels } from '../account-deps.ts'
 import type { AccountIndex } from '../account-index.ts'
 

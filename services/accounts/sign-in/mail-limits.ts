@@ -1,8 +1,8 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import type { Cache, Count } from '../../platform/cache/cache.ts'
-import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Cache, Count } from '../../runtime/cache/cache.ts'
+import type { FactId } from '../../runtime/ids/fact-id.ts'
 
 /** Who would be sent a sign-in mail, and because of whom. */
 export interface WantedMail {

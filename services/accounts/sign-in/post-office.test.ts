@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { sleep } from '../../platform/async/sleep.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
 import { MailError, type Mailer } from '../mail/mailer.ts'
 import { createPostOffice } from './post-office.ts'
 

@@ -1,6 +1,6 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type Mail, MailError, type Mailer } from '../mail/mailer.ts'
 
 export interface PostOfficeOptions extends Pick<Clock, 'sleep'> {

@@ -1,18 +1,18 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { accounts as accountsProjection } from '../../../projections/index.ts'
-import { sleep } from '../../platform/async/sleep.ts'
-import type { Cache } from '../../platform/cache/cache.ts'
-import { createMemoryCache } from '../../platform/cache/memory-cache.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
   type MemoryLog,
   openMemoryStore,
-} from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
-import { uuidV7 } from '../../platform/ids/uuid.ts'
-import { type Projector, startProjector } from '../../platform/projector/projector.ts'
-import { openRowTables } from '../../platform/projector/row-tables.ts'
+} from '../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { type Projector, startProjector } from '../../log/projector/projector.ts'
+import { openRowTables } from '../../log/projector/row-tables.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { Cache } from '../../runtime/cache/cache.ts'
+import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
+import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { createAccountIndex } from '../account-index.ts'
 import { type Accounts, type AccountsOptions, createAccounts } from '../accounts.ts'
 import type { Mail } from '../mail/mailer.ts'

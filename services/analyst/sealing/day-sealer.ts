@@ -23,9 +23,9 @@ import {
   type SealedManifestRow,
   sealedManifestKey,
 } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay, unfinished } from './seal-day.ts'
 
 export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {

@@ -10,7 +10,7 @@ import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { SealedDay } from '../../../projections/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { encodeSealedCsv, encodeSealedParquet } from '../formats/encode-sealed.ts'
 import { SEALED_COLUMNS, type SealedRow, sealedRow } from '../formats/sealed-columns.ts'
 

@@ -10,7 +10,7 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { isLate, type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
 import { NOW, nextId } from '../../proof/testing/made-up-log.fixture.ts'
-import { auditTools } from '../audit-tools.ts'
+import { auditTools } from '../analyst/audit-tools.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
+import { randomWalk } from '../../../testing/random-walk.ts'
 import { createEngine, type Engine } from '../engine.ts'
 import { loadModel } from '../model.ts'
-import { randomWalk } from '../random-walk.ts'
 import { seasonOf } from './range-model.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const

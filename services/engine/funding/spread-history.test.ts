@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { seededRandom } from '../random-walk.ts'
+import { seededRandom } from '../../../testing/random-walk.ts'
 import { type SpreadHistory, spreadHistory } from './spread-history.ts'
 
 const compared = (first: readonly number[], second: readonly number[]): SpreadHistory =>

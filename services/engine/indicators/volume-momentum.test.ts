@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
+import { randomWalk } from '../../../testing/random-walk.ts'
 import { CELL, cell } from '../cells.ts'
 import { loadModel } from '../model.ts'
-import { randomWalk } from '../random-walk.ts'
 import { createSeriesPool } from '../series-pool.ts'
 
 const momentumAfter = (bars: readonly Candle[]): number => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Series } from '../../../contracts/series.ts'
-import { sleep } from '../../platform/async/sleep.ts'
-import { collect } from '../../platform/event-store/event-store.contract.ts'
-import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { collect } from '../../log/event-store.contract.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { createAnnouncer } from './announcer.ts'
 
 const file = { modelVersion: 'barrier-3', sha256: '7d'.repeat(32), bytes: 1 }

@@ -12,7 +12,7 @@ import {
 import type { Series } from '../../../contracts/series.ts'
 import { modelStream, monitoredStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { createRetrier, type RetrierOptions } from './append-once.ts'
 
 export interface AnnouncerOptions extends RetrierOptions {

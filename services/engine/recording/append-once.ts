@@ -2,16 +2,16 @@ import { type ErrorCode, isServiceError, type ServiceError } from '../../../cont
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import type { Clock } from '../../platform/async/clock.ts'
 import {
   type AppendOutcome,
   type AppendPolicy,
   appendUntilKnown,
   type PlacedAppend,
   UNTIL_ENDED,
-} from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
+} from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { pauseForOthers } from '../../log/execute-command.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface RetrierOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal

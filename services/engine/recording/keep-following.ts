@@ -1,6 +1,6 @@
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type EngineRun, NOTHING_RUN, seriesError, together } from './run-engine.ts'
 
 export interface FollowerOptions extends Pick<Clock, 'sleep'> {

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 
 /** The verdicts of a series that have no outcome yet: a stretch of its stream. */
 export interface OpenVerdicts {

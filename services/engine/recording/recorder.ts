@@ -8,9 +8,9 @@ import { verdictStream } from '../../../contracts/streams.ts'
 import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, isLate, type Verdict } from '../../../contracts/verdict.ts'
 import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 import {
   type Appended,

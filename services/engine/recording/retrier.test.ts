@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
+import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
 import { createRetrier } from './append-once.ts'
 
 test('tells when trouble begins and reminds of it while it lasts, not at every try', async () => {

@@ -1,7 +1,7 @@
 import { verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { describeWritePath } from '../../platform/event-store/write-path.contract.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { describeWritePath } from '../../log/write-path.contract.ts'
 import { aDraft, recordingOver } from '../testing/recording.fixture.ts'
 import { createRecorder } from './recorder.ts'
 

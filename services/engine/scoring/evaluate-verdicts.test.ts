@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { RaceOutcome } from '../../../contracts/outcome.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Call } from '../../../contracts/verdict.ts'
-import { seededRandom } from '../random-walk.ts'
+import { seededRandom } from '../../../testing/random-walk.ts'
 import { columnsOf, rollOutcomes, type ScoredCall } from './call-columns.ts'
 import { evaluateVerdicts } from './evaluate-verdicts.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { seededRandom } from '../random-walk.ts'
+import { seededRandom } from '../../../testing/random-walk.ts'
 import { areaUnderCurve, brierScore, calibration, type Forecasts } from './scores.ts'
 
 interface Forecast {

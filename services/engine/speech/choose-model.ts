@@ -5,10 +5,10 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { type ModelChoice, ModelChosen } from '../../../contracts/model-events.ts'
 import type { ModelFile } from '../../../contracts/proof-events.ts'
 import { MODEL_CHOICE_STREAM } from '../../../contracts/streams.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import { CALLER_WAITS } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { executeCommand } from '../../log/execute-command.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface ChooseModelOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore

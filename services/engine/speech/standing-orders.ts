@@ -3,8 +3,8 @@ import { decodeEvent, type EventType, type ServiceEvent } from '../../../contrac
 import type { ModelChoice, SpeechChange } from '../../../contracts/model-events.ts'
 import { MODEL_CHOICE_STREAM, speechStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** What the log says of who speaks where; every process obeys it, from the start and as it changes. */
 export interface StandingOrders {

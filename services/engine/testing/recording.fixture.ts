@@ -3,9 +3,9 @@ import type { Series } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { collect } from '../../platform/event-store/event-store.contract.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
+import { collect } from '../../log/event-store.contract.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 
 /** What everything that records takes, with pauses that take no time. */

@@ -1,5 +1,5 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { Bus } from '../../platform/bus/bus.ts'
+import type { Bus } from '../../runtime/bus/bus.ts'
 
 /** Asked of any process that computes, or of one by its name; the answer is its name. */
 export const HERE_SUBJECT = 'engine.here'

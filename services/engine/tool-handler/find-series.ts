@@ -6,7 +6,7 @@ import { nearestName } from '../../../contracts/nearest-name.ts'
 import { type Coin, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** What venues append to a coin's symbol: the currency it is quoted in, and the kind of contract. */
 const APPENDIX = '(?:USDT|USDC|USD|PERP|SWAP)'

@@ -9,7 +9,7 @@ import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade
 import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { RecentMap } from '../../platform/cache/recent-map.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { VerdictModel } from '../model.ts'
 import { type CallScannerOptions, scanCalls } from './scan-calls.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'

@@ -1,5 +1,5 @@
-import { sleep } from '../../platform/async/sleep.ts'
-import type { Bus } from '../../platform/bus/bus.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { Bus } from '../../runtime/bus/bus.ts'
 import {
   createRemoteToolHandler,
   type RemoteToolHandler,

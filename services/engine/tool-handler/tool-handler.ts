@@ -14,7 +14,7 @@ import {
   type ToolRequest,
   type ToolResponse,
 } from '../../../contracts/tools/tool-catalogue.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
 import { isTooShort } from './board-reading.ts'

@@ -6,10 +6,10 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { executeCommand } from '../../log/execute-command.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface UniverseKeeperOptions {
   /** Ranks the coins of an exchange as they are now. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { AnswerTooLong, boundedFetch } from '../../platform/http/bounded-fetch.ts'
+import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { type ChatModel, ChatModelError, type GivenPassage } from './chat-model.ts'
 
 export interface OpenAiModelOptions {

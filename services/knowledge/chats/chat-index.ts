@@ -1,6 +1,6 @@
 import { type Position, START } from '../../../contracts/position.ts'
 import { type ChatPlace, chatKey, chats } from '../../../projections/index.ts'
-import type { Projector } from '../../platform/projector/projector.ts'
+import type { Projector } from '../../log/projector/projector.ts'
 
 /** The read model of idempotency keys that chats came with. */
 export interface ChatIndex {

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { chatStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import {
   type AnsweredEvent,
   type ChatEvent,

@@ -1,7 +1,7 @@
 import { chatStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { describeWritePath } from '../../platform/event-store/write-path.contract.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { describeWritePath } from '../../log/write-path.contract.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { aChat, CHATTER, NOON } from '../testing/chats.fixture.ts'
 import { createChatLedger } from './chat-ledger.ts'
 

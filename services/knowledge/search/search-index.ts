@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { LIMIT_PARAMETER } from '../../platform/sqlite/limit-parameter.ts'
+import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { blockText } from '../corpus/block-text.ts'
 import { type Asked, NOTHING_ASKED } from '../corpus/read-asked.ts'
 import type { Section } from '../corpus/split-page.ts'

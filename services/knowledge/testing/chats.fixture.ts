@@ -2,14 +2,14 @@ import { createHash, hash } from 'node:crypto'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { START } from '../../../contracts/position.ts'
 import { type ChatPlace, chatKey, chats, rowsInMemory } from '../../../projections/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
   type MemoryLog,
   openMemoryStore,
-} from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
-import { uuidV8 } from '../../platform/ids/uuid.ts'
+} from '../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import type { ChatIndex } from '../chats/chat-index.ts'
 import {
   type AnsweredChat,

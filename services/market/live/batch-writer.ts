@@ -2,7 +2,7 @@ import type { BarBatch, ClosedBar, FundingUpdate } from '../../../contracts/feed
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
-import { createDelayQueue } from '../../platform/async/delay-queue.ts'
+import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 
 /** Turns what the legs have into batches. */

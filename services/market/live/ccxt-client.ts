@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { VenueFailure } from './venue-failure.ts'
 import type { VenueRequest, VenueTransport } from './venue-transport.ts'
 import type { CcxtTicker, VenueDefinition, VenueRow } from './venues.ts'

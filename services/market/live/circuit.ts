@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** Whether a venue is asked at all. */
 export interface Circuit {

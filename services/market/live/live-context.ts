@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { BarLeg } from './bar-leg.ts'
 import type { Venue } from './venue.ts'
 

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** How fast a venue may be asked. */
 export interface RateBudget {

@@ -1,6 +1,6 @@
 import { reasonOf } from '../../../contracts/errors.ts'
 import { MINUTE_MS } from '../../../contracts/timeframes.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { CcxtClient } from './ccxt-client.ts'
 import type { VenueDefinition } from './venues.ts'
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type Circuit, createCircuit } from './circuit.ts'
 import type { RateBudget } from './rate-budget.ts'
 import { VenueFailure } from './venue-failure.ts'

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import { AnswerTooLong, boundedFetch } from '../../platform/http/bounded-fetch.ts'
-import { retryAfterMs } from '../../platform/http/retry-after.ts'
+import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
+import { retryAfterMs } from '../../runtime/http/retry-after.ts'
 import { VenueFailure } from './venue-failure.ts'
 
 /** What a venue client needs of an HTTP answer. */

@@ -7,9 +7,9 @@ import {
   BaseError as ViemError,
 } from 'viem'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
-import { createSingleFlight } from '../../platform/async/single-flight.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import { createConcurrencyLimit } from '../../runtime/async/concurrency-limit.ts'
+import { createSingleFlight } from '../../runtime/async/single-flight.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
 import type { AuthorizationKey, SettlementChain, SignedAuthorization, TokenRefusal } from './chain.ts'
 import { createNodeClient, type NodeClient, type NodeOptions } from './node-client.ts'

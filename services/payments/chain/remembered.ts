@@ -1,4 +1,4 @@
-import { RecentMap } from '../../platform/cache/recent-map.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 /** Answers that are good for a while. */
 export interface Remembered<Value> {
   get(key: string): Value | undefined

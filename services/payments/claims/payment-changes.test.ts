@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Fact, paymentFact } from '../../../projections/given-events.fixture.ts'
-import { sleep } from '../../platform/async/sleep.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
 import { createPaymentChanges, type PaymentChanges } from './payment-changes.ts'
 
 const FOR_EVER_MS = 3_600_000

@@ -1,6 +1,6 @@
 import { reasonOf } from '../../../contracts/errors.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface PaymentChangesOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore

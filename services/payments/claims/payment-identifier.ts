@@ -4,7 +4,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { PaymentIdentified } from '../../../contracts/payment-events.ts'
 import { paymentIdentifierStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import type { VerifiedPayment } from '../payments.ts'
 import type { PaymentLog } from './payment-log.ts'
 

@@ -1,5 +1,4 @@
 import type { NewEvent } from '../../../contracts/event.ts'
-import type { Clock } from '../../platform/async/clock.ts'
 import {
   type Appended,
   appendedOr,
@@ -7,8 +6,9 @@ import {
   CALLER_WAITS,
   type PlacedAppend,
   type UnknownOutcome,
-} from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+} from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 
 export interface PaymentLogOptions extends Pick<Clock, 'now' | 'sleep'> {

@@ -4,9 +4,9 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
-import { sleep } from '../../platform/async/sleep.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
 import type { Claim, VerifiedPayment } from '../payments.ts'
 import {
   closePayments,

@@ -5,10 +5,10 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import { CALLER_WAITS } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { executeCommand } from '../../log/execute-command.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { creditStream, refundStream } from '../../../contracts/streams.ts'
-import { sleep } from '../../platform/async/sleep.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
 import {
   PAY_TO,
   type RefundChange,

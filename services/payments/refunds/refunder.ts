@@ -13,7 +13,7 @@ import {
   refundDayKey,
   transferKey,
 } from '../../../projections/index.ts'
-import type { ProjectionReader } from '../../platform/projector/projector.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
 import { createSettlementLog } from '../settlement/settlement-log.ts'
 import { carryOutRefund, type RefundTools } from './carry-out-refund.ts'
 import { decideRefundStep, type RefundWaits } from './decide-refund-step.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
+import { createConcurrencyLimit } from '../../runtime/async/concurrency-limit.ts'
 import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
 import type { Authorize } from './facilitator-token.ts'
 

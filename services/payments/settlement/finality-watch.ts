@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Payment } from '../../../projections/index.ts'
-import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
+import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
 import { decideFinality } from './decide-settlement.ts'

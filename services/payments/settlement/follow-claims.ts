@@ -10,8 +10,8 @@ import {
   paymentRowKey,
   transferKey,
 } from '../../../projections/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { ProjectionReader } from '../../platform/projector/projector.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 
 export interface FollowedClaims {

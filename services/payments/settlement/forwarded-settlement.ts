@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
 import { decideSettlement, type SettlementStep } from './decide-settlement.ts'

@@ -1,6 +1,6 @@
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { Receipt, SettlementChain } from '../chain/chain.ts'
 import { type LoadedPayment, MOVED_NOTHING } from '../loaded-payment.ts'
 import { type ChainView, decideSettlement, type SettlementStep } from './decide-settlement.ts'

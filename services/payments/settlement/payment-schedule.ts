@@ -1,4 +1,4 @@
-import { createDelayQueue } from '../../platform/async/delay-queue.ts'
+import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 
 /** Payments that are to be looked at, each at its time, by whatever clock its caller keeps to. */
 export interface PaymentSchedule {

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
 import { PAY_TO, QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'

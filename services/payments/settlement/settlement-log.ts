@@ -10,14 +10,14 @@ import type {
   SettlementRequested,
   SettlementUnknown,
 } from '../../../contracts/payment-events.ts'
-import type { Clock } from '../../platform/async/clock.ts'
 import {
   appendedOr,
   appendUntilKnown,
   LOOKS_AGAIN,
   type UnknownOutcome,
-} from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+} from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { afterEvent, type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 
 type Body<Definition> =

@@ -9,11 +9,11 @@ import {
   type PaymentsRow,
   paymentRowKey,
 } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { Leases } from '../../platform/lease/leases.ts'
-import type { ProjectionReader } from '../../platform/projector/projector.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Leases } from '../../log/lease/leases.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import { createConcurrencyLimit } from '../../runtime/async/concurrency-limit.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import type { Facilitator } from './facilitator.ts'
 import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'

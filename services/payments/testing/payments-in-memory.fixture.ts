@@ -7,13 +7,13 @@ import { type EventDefinition, newEvent } from '../../../contracts/event-definit
 import type { PaymentClaimed } from '../../../contracts/payment-events.ts'
 import { START } from '../../../contracts/position.ts'
 import type { Payment } from '../../../projections/index.ts'
-import { sleep } from '../../platform/async/sleep.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
   type MemoryLog,
   openMemoryStore,
-} from '../../platform/event-store/memory/memory-store.ts'
+} from '../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from '../create-payments.ts'
 import type { Payments } from '../payments.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'

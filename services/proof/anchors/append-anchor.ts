@@ -1,7 +1,7 @@
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { LOG_ANCHORS_STREAM } from '../../../contracts/streams.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
 
 export interface AnchorLogOptions {
   readonly store: EventStore

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CheckpointTimestamped, type NamedTreeHead } from '../../../contracts/proof-events.ts'
 import { type AnchorRow, type CheckpointRow, NEWEST_CHECKPOINT } from '../../../projections/index.ts'
-import { boundedFetch } from '../../platform/http/bounded-fetch.ts'
+import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { checkpointText } from '../notes/checkpoint.ts'
 import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
 import {

@@ -1,7 +1,7 @@
 import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { AnswerTooLong, boundedFetch } from '../../platform/http/bounded-fetch.ts'
-import { type AnswerHead, paced } from '../../platform/http/paced.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
+import { type AnswerHead, paced } from '../../runtime/http/paced.ts'
 import { openCopyFolder } from './copy-folder.ts'
 
 /** Where a log is read from. Paths are those of the service, without the first slash: `log/checkpoint`. */

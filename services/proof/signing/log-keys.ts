@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { writeSecretOnce } from '../../platform/secrets/sealing-key.ts'
+import { writeSecretOnce } from '../../runtime/secrets/sealing-key.ts'
 import { SEED_BYTES, SIGNATURE_TYPES, type Signer, signerOf } from '../notes/note-keys.ts'
 
 /** A key before it has the name of an origin. */

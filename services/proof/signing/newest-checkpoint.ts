@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { syncFolder } from '../../platform/secrets/sealing-key.ts'
-import { makePrivateFolder } from '../../platform/sqlite/private-files.ts'
+import { syncFolder } from '../../runtime/secrets/sealing-key.ts'
+import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/checkpoint.ts'
 
 /**

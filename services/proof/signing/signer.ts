@@ -10,9 +10,9 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type Checkpoint, signCheckpoint } from '../notes/checkpoint.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { decideSigning, type SigningStep } from './decide-signing.ts'

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import { RecentMap } from '../../platform/cache/recent-map.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
 import { consistencyProof, HASH_BYTES, type Hash, hashesOver, inclusionProof, rootOf } from './merkle.ts'
 import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'

@@ -9,10 +9,10 @@ import {
   type CosignedRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { boundedFetch } from '../../platform/http/bounded-fetch.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { decodeEntry, ENTRY_BYTES, ENTRY_KINDS } from '../tree/entry.ts'

@@ -9,7 +9,7 @@ import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { QuotaDebited } from '../../../contracts/quota-events.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import { dayOf, type Payer, planWindow } from '../../accounts/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import type { CallOutcome, SentCall } from './send-calls.ts'
 
 export interface CallServerArguments {

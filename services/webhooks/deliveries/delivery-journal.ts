@@ -1,8 +1,8 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { CONFLICTS } from '../../platform/event-store/append-until-known.ts'
+import { CONFLICTS } from '../../log/append-until-known.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type Deliveries, sentThrough, withReplayEnded } from './delivery-state.ts'
 import {
   type AttemptsToRecord,

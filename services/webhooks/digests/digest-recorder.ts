@@ -7,12 +7,12 @@ import { ScanCompleted } from '../../../contracts/scan-events.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { executeCommand } from '../../platform/event-store/execute-command.ts'
-import type { FactId } from '../../platform/ids/fact-id.ts'
+import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { executeCommand } from '../../log/execute-command.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
+import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
+import type { FactId } from '../../runtime/ids/fact-id.ts'
 import {
   type DueDigest,
   dueDigests,

@@ -1,5 +1,5 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { answered, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole } from './testing/expect-whole.fixture.ts'

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { RequestedReplay, Subscription } from '../../../projections/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { createSecret } from '../subscriptions/subscription-secrets.ts'

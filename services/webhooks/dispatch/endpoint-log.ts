@@ -8,9 +8,9 @@ import {
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { appendUntilKnown, UNTIL_ENDED } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 
 /** What the dispatcher has to say of an endpoint. */

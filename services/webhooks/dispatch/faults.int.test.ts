@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
+import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { type Receiver, startReceiver } from './testing/receiver.fixture.ts'
 
 const NAMES = ['one', 'two', 'three']

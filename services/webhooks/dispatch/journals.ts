@@ -1,5 +1,5 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
+import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Endpoint } from './endpoint.ts'

@@ -4,9 +4,9 @@ import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** How long an endpoint has been degraded when its owner is told. */
 const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [

@@ -1,5 +1,5 @@
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
-import type { SpanAttributes } from '../../platform/tracing/tracing.ts'
+import type { SpanAttributes } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
-import type { Bus } from '../../platform/bus/bus.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Bus } from '../../runtime/bus/bus.ts'
 import { SIGNAL_EVENTS } from '../signals/signal-facts.ts'
 
 /** Events of subscriptions that dispatchers obey. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
+import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
 import { createDeadlineSweep, SWEEP_EVERY_MS } from './deadline-sweep.ts'
 
 const LIMIT_MS = 15_000

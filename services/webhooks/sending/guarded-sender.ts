@@ -1,6 +1,6 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { CheckedUrl } from './check-url.ts'
 import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
 import type { EgressGuard } from './egress-guard.ts'

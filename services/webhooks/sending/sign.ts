@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type HmacKey, hmacKey, hmacSha256 } from '../../platform/ids/hmac.ts'
+import { type HmacKey, hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 
 /** The two keys of a secret, prepared. */
 interface SigningKeys {

@@ -4,7 +4,7 @@ import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { asksForChange, isOfSeries, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
 import { createSignalFacts, SIGNAL_EVENTS, toSignals } from './signal-facts.ts'

@@ -8,9 +8,9 @@ import { universeStream } from '../../../contracts/streams.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import { type Call, shiftedFrom } from '../../../contracts/verdict.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { uuidV8 } from '../../platform/ids/uuid.ts'
-import { isTraceparent } from '../../platform/tracing/trace-context.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
+import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { RegimeShiftSignal, Signal, TradeCallSignal } from './signal.ts'
 
 /** Types of the events that can be signals. */

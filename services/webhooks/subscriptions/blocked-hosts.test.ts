@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
-import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createEgressGuard } from '../sending/egress-guard.ts'
 import { createGuardedSender } from '../sending/guarded-sender.ts'
 import { type BlockedHosts, createBlockedHosts } from './blocked-hosts.ts'

@@ -10,10 +10,10 @@ import {
   WebhookHostBlocked,
   webhookHostSchema,
 } from '../../../contracts/webhook-host-events.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
+import { CALLER_WAITS, type UnknownOutcome } from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { createStreamRepository } from '../../log/stream-repository.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 
 /** A host that nothing is sent to. */
 export interface BlockedHost {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { START } from '../../../contracts/position.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { positionBefore, resolveStart } from './find-position.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 12)

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, isPosition, type Position, START } from '../../../contracts/position.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 
 /** A day of UTC, or an instant with its offset: without one it would be of the time zone of this machine. */
 const isInstant = z.union([z.iso.datetime({ offset: true }), z.iso.date()])

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { ReplayScope } from '../../../contracts/subscription.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { deliveryEvent, findFailed, firstRevision } from '../deliveries/read-deliveries.ts'
 

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { type Deliveries, evolveDeliveries, withMove } from '../deliveries/delivery-state.ts'
 import { type Deliverable, deliveryEvent, readDeliveries } from '../deliveries/read-deliveries.ts'
 

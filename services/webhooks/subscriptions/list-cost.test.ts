@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { CursorMoved, DeliveriesAttempted } from '../../../contracts/delivery-events.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { initialDeliveries, toSnapshot } from '../deliveries/delivery-state.ts'
 import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 

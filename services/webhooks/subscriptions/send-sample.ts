@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { ChatForm, SignalType } from '../../../contracts/subscription.ts'
-import type { Clock } from '../../platform/async/clock.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { chatBody } from '../sending/chat-channel.ts'
 import type { Sender, SendOutcome } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'

@@ -10,8 +10,8 @@ import {
   subscriptions as subscriptionsProjection,
   WANTED_DIGEST_PREFIX,
 } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
-import type { Projector } from '../../platform/projector/projector.ts'
+import type { Projector } from '../../log/projector/projector.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'

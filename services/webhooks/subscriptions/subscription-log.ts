@@ -3,15 +3,15 @@ import { decodeEvent, eventOf } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
-import type { Clock } from '../../platform/async/clock.ts'
 import {
   appendedOr,
   appendUntilKnown,
   CALLER_WAITS,
   type UnknownOutcome,
-} from '../../platform/event-store/append-until-known.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createStreamRepository, type LimitOf } from '../../platform/event-store/stream-repository.ts'
+} from '../../log/append-until-known.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { createStreamRepository, type LimitOf } from '../../log/stream-repository.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
 
 export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {

@@ -1,7 +1,7 @@
 import { subscriptionStream } from '../../../contracts/streams.ts'
-import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { FaultyWorld } from '../../platform/event-store/testing/faulty-store.fixture.ts'
-import { describeWritePath } from '../../platform/event-store/write-path.contract.ts'
+import type { FaultyWorld } from '../../../testing/event-store/faulty-store.fixture.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { describeWritePath } from '../../log/write-path.contract.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
 import { createSubscriptionLog, type SubscriptionLog } from './subscription-log.ts'
 

@@ -8,7 +8,6 @@ import { readCompletion } from '../../../services/knowledge/chat/read-completion
 import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
 import { soundBars } from '../../../services/market/live/sound-bars.ts'
 import { parseDecimal } from '../../../services/market/recorded/parse-decimal.ts'
-import { retryAfterMs } from '../../../services/platform/http/retry-after.ts'
 import {
   bitcoinBlockOf,
   merged,
@@ -21,6 +20,7 @@ import { checkProof, parseContent } from '../../../services/proof/proof-file.ts'
 import { decodeEntry } from '../../../services/proof/tree/entry.ts'
 import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
 import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkpoint.ts'
+import { retryAfterMs } from '../../../services/runtime/http/retry-after.ts'
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.ts'
 import { addressOf } from '../../../services/webhooks/sending/chat-channel.ts'
 import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { loadModel } from '../../../services/engine/model.ts'
-import { randomWalk } from '../../../services/engine/random-walk.ts'
 import { readCandles } from '../../../services/engine/testing/read-candles.ts'
+import { randomWalk } from '../../../testing/random-walk.ts'
 import { measureRegime, type RegimeMeasures } from './measure-regime.ts'
 import { regimeTable } from './regime-table.ts'
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
-import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
   type MemoryLog,
   openMemoryStore,
-} from '../../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../../platform/ids/fact-id.ts'
-import { uuidV8 } from '../../../platform/ids/uuid.ts'
+} from '../../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../../log/event-store.ts'
+import { createFactIds } from '../../../runtime/ids/fact-id.ts'
+import { uuidV8 } from '../../../runtime/ids/uuid.ts'
 import { freeWindow, type Payer, type QuotaEvent } from '../balance.ts'
 import type { Debit } from '../payer-queue.ts'
 import { createQuotaLedger, type QuotaLedger, type QuotaLedgerOptions } from '../quota-ledger.ts'

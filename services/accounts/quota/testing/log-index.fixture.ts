@@ -7,7 +7,7 @@ import {
   rowsInMemory,
   type UsageDay,
 } from '../../../../projections/index.ts'
-import type { MemoryLog } from '../../../platform/event-store/memory/memory-store.ts'
+import type { MemoryLog } from '../../../../testing/memory-store/memory-store.ts'
 import type { DebitIndex } from '../used-keys.ts'
 
 /**

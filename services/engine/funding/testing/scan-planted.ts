@@ -8,7 +8,7 @@ import {
   scanFundingArbRequest,
   scanFundingArbResponse,
 } from '../../../../contracts/tools/scan-funding-arb.ts'
-import { seededRandom } from '../../random-walk.ts'
+import { seededRandom } from '../../../../testing/random-walk.ts'
 import { createFundingRates } from '../funding-rates.ts'
 import { scanFundingArb } from '../scan-funding-arb.ts'
 import { type PlantedFunding, plantFunding } from './planted-funding.ts'

@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import type { Series } from '../../../../contracts/series.ts'
 import { timeframeMs } from '../../../../contracts/timeframes.ts'
-import { type FileLock, takeFileLock } from '../../../platform/sqlite/file-lock.ts'
+import { type FileLock, takeFileLock } from '../../../runtime/sqlite/file-lock.ts'
 import {
   checkedLine,
   KEPT_HEADER,

@@ -9,7 +9,7 @@ import {
   type Timeframe,
   timeframeMs,
 } from '../../../../contracts/timeframes.ts'
-import type { Clock } from '../../../platform/async/clock.ts'
+import type { Clock } from '../../../runtime/async/clock.ts'
 import { ROW_NUMBERS } from '../../bar-slab.ts'
 import { createSimulatedBars, type SimulatedBars } from '../../simulated/simulated-bars.ts'
 import { simulatedCoin } from '../../simulated/simulated-coins.ts'

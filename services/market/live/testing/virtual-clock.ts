@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '../../../platform/async/clock.ts'
-import { createFakeClock } from '../../../platform/async/testing/fake-clock.fixture.ts'
+import { createFakeClock } from '../../../../testing/time/fake-clock.fixture.ts'
+import type { Clock } from '../../../runtime/async/clock.ts'
 
 /** Time that passes only when nothing else is left to do: hours of a market in seconds. */
 export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {

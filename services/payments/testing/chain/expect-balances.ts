@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { expect } from 'vitest'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { evolvePayment, type Payment } from '../../../../projections/index.ts'
-import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../../log/event-store.ts'
 import type { TestChain } from './test-chain.ts'
 
 /**

@@ -15,12 +15,12 @@ import {
   PROJECTIONS,
   payments,
 } from '../../../../projections/index.ts'
-import { sleep } from '../../../platform/async/sleep.ts'
-import type { EventStore } from '../../../platform/event-store/event-store.ts'
-import { openMemoryStore } from '../../../platform/event-store/memory/memory-store.ts'
-import { uuidV7 } from '../../../platform/ids/uuid.ts'
-import { startProjector } from '../../../platform/projector/projector.ts'
-import { openRowTables } from '../../../platform/projector/row-tables.ts'
+import { openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../../log/event-store.ts'
+import { startProjector } from '../../../log/projector/projector.ts'
+import { openRowTables } from '../../../log/projector/row-tables.ts'
+import { sleep } from '../../../runtime/async/sleep.ts'
+import { uuidV7 } from '../../../runtime/ids/uuid.ts'
 import { createChain } from '../../chain/create-chain.ts'
 import { createRefunder, type Refunder, type RefunderOptions } from '../../refunds/refunder.ts'
 import { createSettler, type Settler, type SettlerOptions } from '../../settlement/settler.ts'

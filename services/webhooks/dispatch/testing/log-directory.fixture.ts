@@ -1,6 +1,6 @@
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
-import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../../log/event-store.ts'
 import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'
 import { SUBSCRIPTION_EVENTS } from '../signal-relay.ts'
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../../contracts/errors.ts'
-import type { Clock } from '../../../platform/async/clock.ts'
-import type { Bus } from '../../../platform/bus/bus.ts'
-import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import type { EventStore } from '../../../log/event-store.ts'
+import type { Clock } from '../../../runtime/async/clock.ts'
+import type { Bus } from '../../../runtime/bus/bus.ts'
 import type { Sender } from '../../sending/sender.ts'
 
 /** What a process that can be killed reaches of the world around it. */

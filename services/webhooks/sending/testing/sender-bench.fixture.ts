@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach } from 'vitest'
-import { createFakeClock, type FakeClock } from '../../../platform/async/testing/fake-clock.fixture.ts'
+import { createFakeClock, type FakeClock } from '../../../../testing/time/fake-clock.fixture.ts'
 import { createEgressGuard, type EgressGuardOptions } from '../egress-guard.ts'
 import { createGuardedSender, type GuardedSenderOptions } from '../guarded-sender.ts'
 import type { Sender, SendOutcome, WebhookRequest } from '../sender.ts'

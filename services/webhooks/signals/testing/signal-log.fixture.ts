@@ -25,13 +25,13 @@ import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/time
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { type Verdict, verdictSchema } from '../../../../contracts/verdict.ts'
 import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
-import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
   type MemoryLog,
   openMemoryStore,
-} from '../../../platform/event-store/memory/memory-store.ts'
-import { uuidV8 } from '../../../platform/ids/uuid.ts'
+} from '../../../../testing/memory-store/memory-store.ts'
+import type { EventStore } from '../../../log/event-store.ts'
+import { uuidV8 } from '../../../runtime/ids/uuid.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
 

@@ -1,8 +1,0 @@
-export { addressBlock, addressSite } from './client-address.ts'
-export { type McpServerOptions } from './mcp/mcp-server.ts'
-export { requestGuard } from './mcp/request-guard.ts'
-export { createHealthServer, createOwnerServer } from './operator.ts'
-export { createRateLimits } from './rate-limits.ts'
-export { type Component, type ProcessFacts, readinessOf } from './readiness.ts'
-export type { MarketsSource } from './routes/markets.ts'
-export { createServer, type ServerOptions } from './server.ts'

@@ -1,0 +1,527 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { createEngine, loadModel, modelFile } from '../../engine/index.ts'
+import { audit, cosignersOf, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
+import { openCheckpoint, signCheckpoint } from '../../proof/notes/checkpoint.ts'
+import { SIGNATURE_TYPES } from '../../proof/notes/note-keys.ts'
+import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { parsePolicy } from '../../proof/witnesses/policy.ts'
+import {
+  barsAnswer,
+  barsBetween,
+  DAYS_MS,
+  type Fact,
+  HOUR_MS,
+  isLoser,
+  MINUTE_MS,
+  type Recording,
+  recorded,
+  recordMarket,
+  START,
+  winner,
+} from '../testing/recorded-market.fixture.ts'
+import { auditTools } from './audit-tools.ts'
+
+const BTC: Series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' }
+const ETH: Series = { ...BTC, coin: 'ETH' }
+const QUICK: Series = { ...BTC, timeframe: '15m' }
+const OTHER: Series = { exchange: 'BYBIT', coin: 'SOL', timeframe: '1h' }
+const ALL = [BTC, ETH, QUICK, OTHER]
+
+const opened: MadeUpLog[] = []
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'audit-'))
+})
+afterEach(() => {
+  for (const log of opened.splice(0)) log.remove()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** A log of these facts that signs all it holds, however it came about. */
+async function publish(facts: readonly Fact[], at?: string): Promise<MadeUpLog> {
+  const log = await openMadeUpLog({ directory: at ?? mkdtempSync(join(tmpdir(), 'log-')) })
+  opened.push(log)
+  await append(log, facts)
+  return log
+}
+async function append(log: MadeUpLog, facts: readonly Fact[]): Promise<void> {
+  for (const { stream, event } of facts) await log.append(stream, [event])
+  expect(await log.sign()).toBeUndefined()
+}
+
+/** When a log of these facts was anchored: each time with the entries that there were. */
+const anchorsEvery = (log: MadeUpLog, facts: readonly Fact[], ms: number) =>
+  Array.from({ length: Math.floor(DAYS_MS / ms) }, (_, step) => START + (step + 1) * ms)
+    // The identity of the store is the first entry.
+    .map((time) => ({ time, size: 1 + facts.filter(({ at }) => at <= time).length }))
+    .map(({ time, size }) => ({
+      origin: 'signals.example.com/log',
+      size,
+      root: log.tree.root(size).toString('base64'),
+      chain: { written_at: time },
+      timestamp: null,
+    }))
+    .filter(({ size }, index, all) => size !== all[index - 1]?.size)
+
+/** What the service of a log answers, and what it says of itself. */
+function serviceOf(log: MadeUpLog, anchors: readonly JsonObject[] = []): LogSource {
+  const views = log.views
+  return {
+    async get(path) {
+      if (path === 'log/checkpoint') return Buffer.from(views.checkpoint())
+      if (path.startsWith('log/tile/')) return views.tile(path.slice(4))
+      if (path.startsWith('log/contents/'))
+        return Buffer.from((await views.contents(path.slice(4), new AbortController().signal)).text)
+      if (path.startsWith('log/anchors')) return Buffer.from(JSON.stringify({ anchors, next: null }))
+      if (path.startsWith('api/bars')) return barsAnswer(path)
+      const grouping = /^api\/track-record\?group_by=(series|timeframe)$/.exec(path)?.[1]
+      if (grouping !== 'series' && grouping !== 'timeframe') return undefined
+      const rows = rowsInMemory<JsonObject>()
+      for await (const event of log.store.readAll({ filter: { types: trackRecord.events } }))
+        trackRecord.fold(rows as never, decodeEvent(event))
+      const found = auditTools({ get: async () => undefined }).reported(rows.entries, grouping)
+      return Buffer.from(JSON.stringify({ rows: found, next: null }))
+    },
+  }
+}
+const instead = (source: LogSource, of: string, other: LogSource): LogSource => ({
+  get: (path) => (path.startsWith(of) ? other : source).get(path),
+})
+
+const WITNESSES = cosignersOf(
+  [{ type: SIGNATURE_TYPES.ed25519, seed: new Uint8Array(32).fill(7) }],
+  'witness.example.com/one',
+)
+const POLICY = parsePolicy(`witness one ${WITNESSES[0]?.vkey}\nquorum one\n`)
+
+async function auditOf(
+  log: MadeUpLog,
+  source = serviceOf(log),
+  tools = auditTools(source),
+  policy?: typeof POLICY,
+) {
+  const state = join(directory, 'state.json')
+  const seen = readAuditState(state)
+  const keys = log.keys()
+  const report = await audit({ source, keys, policy, seen, tools, now: NOW, random: () => 0.5 })
+  return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
+}
+const fraudsOf = ({ counts }: Pick<Awaited<ReturnType<typeof auditOf>>, 'counts'>) => Object.keys(counts)
+
+const isVerdict = ({ event }: Fact): boolean => event.type === 'VerdictRecorded'
+const verdictIn = ({ event }: Fact): Verdict => event.data as unknown as Verdict
+
+describe('a log that signs everything correctly is found out when it', () => {
+  const isEth = ({ coin }: Verdict): boolean => coin === 'ETH'
+  const wins = (verdict: Verdict): Verdict => ({ ...verdict, call: winner(verdict), recordedLate: false })
+
+  test.each([1, 2, 6])('records verdicts %i bars late, when their race is known', async (bars) => {
+    const holdBack = (verdict: Verdict): number => (isEth(verdict) ? bars * HOUR_MS : 0)
+    const log = await publish(recordMarket({ series: ALL, holdBack, alter: (v) => (isEth(v) ? wins(v) : v) }))
+    const report = await auditOf(log)
+    expect(fraudsOf(report)).toEqual(['backdated_verdict'])
+    expect(report.counts.backdated_verdict).toBeGreaterThan(20)
+    const delays = report.summary.delays.find(({ series }) => series === 'BINANCE.ETH.1h')
+    expect(delays?.p99Ms).toBe(bars * HOUR_MS)
+  })
+
+  test('marks its losers late, and nobody else', async () => {
+    const alter = (verdict: Verdict): Verdict => ({ ...verdict, recordedLate: isLoser(verdict) })
+    const report = await auditOf(await publish(recordMarket({ series: ALL, alter })))
+    expect(fraudsOf(report)).toEqual(['false_late_mark'])
+  })
+
+  test('is late by choice: what it holds back and loses is marked, which is true, and told as a doubt', async () => {
+    const isHeld = (verdict: Verdict): boolean => verdict.timeframe === '15m' && isLoser(verdict)
+    const holdBack = (verdict: Verdict): number => (isHeld(verdict) ? timeframeMs('15m') : 0)
+    const report = await auditOf(await publish(recordMarket({ series: ALL, holdBack })))
+    expect(report.findings).toEqual([])
+    expect(report.doubts).toContainEqual(expect.stringMatching(/^0 of \d+ calls that are marked late won/))
+  })
+
+  test('leaves losers out for want of an engine, while its neighbours have verdicts', async () => {
+    const alter = (verdict: Verdict) => (isEth(verdict) && isLoser(verdict) ? undefined : verdict)
+    const report = await auditOf(await publish(recordMarket({ series: ALL, alter, excuse: 'no_engine' })))
+    expect(fraudsOf(report)).toEqual(['engine_was_there'])
+    // Of a series that nobody has to follow, the recorder knows no better.
+    const asked = recordMarket({ series: ALL, alter, excuse: 'no_engine' })
+    const unfollowed = asked.filter(({ event }) => event.type !== 'MonitoringChanged')
+    expect((await auditOf(await publish(unfollowed))).findings).toEqual([])
+    const alone = await auditOf(await publish(recordMarket({ series: [ETH], alter, excuse: 'no_engine' })))
+    expect(alone.findings).toEqual([])
+    expect(alone.unchecked).toContainEqual(expect.stringMatching(/^whether an engine ran in \d+ stretches/))
+  })
+
+  const honest = () => recordMarket({ series: ALL })
+
+  test.each(['', '?group_by=series'])(
+    'publishes a track record of a better moment (%s)',
+    async (grouping) => {
+      const facts = honest()
+      const log = await publish(facts)
+      const before = await publish(facts.slice(0, facts.length / 2))
+      const source = instead(serviceOf(log), `api/track-record${grouping}`, serviceOf(before))
+      const report = await auditOf(log, source)
+      expect(fraudsOf(report)).toEqual(['flattering_track_record'])
+      expect(report.findings[0]?.message).toMatch(/stands still/)
+    },
+  )
+
+  test('publishes a track record of three hours ago; one of half an hour ago may be on its way', async () => {
+    const until = START + 12 * HOUR_MS
+    const facts = recordMarket({ series: [{ ...BTC, timeframe: '1m' }], until })
+    const log = await publish(facts)
+    const asOf = async (ms: number): Promise<string[]> => {
+      const before = await publish(facts.filter(({ at }) => at <= until - ms))
+      return fraudsOf(await auditOf(log, instead(serviceOf(log), 'api/track-record', serviceOf(before))))
+    }
+    expect(await asOf(30 * MINUTE_MS)).toEqual([])
+    expect(await asOf(3 * HOUR_MS)).toEqual(['flattering_track_record'])
+  })
+
+  test.each([
+    ['flatters a series', (rows: JsonObject[]) => rows.with(0, { ...rows[0], brier: 0.1 })],
+    ['leaves a series out', (rows: JsonObject[]) => rows.slice(1)],
+    ['has a series that the log has not', (rows: JsonObject[]) => [...rows, { ...rows[0], coin: 'XRP' }]],
+  ])('publishes a track record that %s', async (_name, flatter) => {
+    const log = await publish(honest())
+    const source = serviceOf(log)
+    const lying: LogSource = {
+      async get(path) {
+        const bytes = await source.get(path)
+        if (!path.includes('group_by=series') || bytes === undefined) return bytes
+        const answer = JSON.parse(bytes.toString())
+        return Buffer.from(JSON.stringify({ ...answer, rows: flatter(answer.rows) }))
+      },
+    }
+    expect(fraudsOf(await auditOf(log, lying))).toEqual(['flattering_track_record'])
+  })
+
+  /** Nothing is recorded for a day; then all of it in order, with the calls that won. */
+  const silentFrom = START + 12 * HOUR_MS
+  const silentTo = START + 40 * HOUR_MS
+  function silent(): Fact[] {
+    const isHeld = ({ barClose }: Verdict): boolean => barClose > silentFrom && barClose < silentTo
+    const series = [BTC, QUICK]
+    const facts = recordMarket({ series, alter: (v) => (isHeld(v) ? wins(v) : v) })
+    return facts.map((fact) =>
+      fact.at > silentFrom && fact.at < silentTo ? { ...fact, at: silentTo } : fact,
+    )
+  }
+
+  test('stands still for a day, which anchors show, and has all verdicts in order then', async () => {
+    const facts = silent()
+    const log = await publish(facts)
+    const report = await auditOf(log, serviceOf(log, anchorsEvery(log, facts, 10 * MINUTE_MS)))
+    expect(fraudsOf(report)).toEqual(['silent_log'])
+    // Where nothing outside shows it, that is said.
+    const { findings, unchecked } = await auditOf(log)
+    expect(findings).toEqual([])
+    expect(unchecked).toContainEqual(expect.stringMatching(/^whether the log stood still for hours/))
+  })
+
+  test('stands still when it is audited, and has all verdicts in order at the next audit', async () => {
+    const facts = silent()
+    const log = await publish(facts.filter(({ at }) => at <= silentFrom))
+    ;(await auditOf(log)).kept(silentFrom + 20 * HOUR_MS)
+    await append(
+      log,
+      facts.filter(({ at }) => at > silentFrom),
+    )
+    const report = await auditOf(log)
+    expect(fraudsOf(report)).toEqual(['backdated_verdict'])
+    expect(report.findings[0]?.message).toMatch(/it was not there at .*, as the former audit shows/)
+  })
+
+  test('stands still while witnesses cosign it, and has all verdicts in order then', async () => {
+    const facts = silent()
+    const log = await publish(facts.filter(({ at }) => at <= silentFrom))
+    const cosigned = (at: number) => {
+      const note = log.views.checkpoint()
+      const [, lines = ''] = signCheckpoint(
+        openCheckpoint(note, log.keys()).checkpoint,
+        WITNESSES,
+        at / 1_000,
+      ).split('\n\n')
+      return { get: async () => Buffer.from(note + lines) }
+    }
+    const [inTime, later] = [cosigned(silentFrom), cosigned(silentFrom + 20 * HOUR_MS)]
+    await append(
+      log,
+      facts.filter(({ at }) => at > silentFrom),
+    )
+    const withCosigned = (source: LogSource) =>
+      auditOf(log, instead(serviceOf(log), 'log/cosigned', source), undefined, POLICY)
+    expect((await withCosigned(inTime)).findings).toEqual([])
+    const { findings } = await withCosigned(later)
+    expect(findings[0]).toMatchObject({ fraud: 'backdated_verdict' })
+    expect(findings[0]?.message).toMatch(/as a cosignature shows/)
+  })
+
+  test('has an anchor of another tree', async () => {
+    const facts = honest()
+    const log = await publish(facts)
+    const anchors = anchorsEvery(log, facts, HOUR_MS)
+    const other = { ...anchors.at(-1), root: Buffer.alloc(32).toString('base64') }
+    const report = await auditOf(log, serviceOf(log, [...anchors.slice(0, -1), other]))
+    expect(fraudsOf(report)).toEqual(['second_history'])
+  })
+
+  test('makes verdicts up', async () => {
+    const log = await publish(honest())
+    const source = serviceOf(log)
+    const tools = auditTools(source)
+    const found = (differences: string[], hasSameInputs: boolean) => async () => ({
+      differences,
+      hasSameInputs,
+    })
+    const withFound = (recompute: typeof tools.recompute) => auditOf(log, source, { ...tools, recompute })
+    expect(await withFound(found([], true))).toMatchObject({ sampled: 50, findings: [] })
+    const sameBars = await withFound(found(['probability'], true))
+    expect(sameBars.counts).toEqual({ made_up_verdict: 50 })
+    // Bars of today are others than those of then: what they change a little is a doubt, and so are a few calls.
+    const others = (calls: number) => {
+      let asked = 0
+      const differences = ['inputsHash', 'probability']
+      return withFound(
+        async () => await found(asked++ < calls ? ['call', ...differences] : differences, false)(),
+      )
+    }
+    const corrected = await others(5)
+    expect([corrected.counts, corrected.sampled]).toEqual([{}, 0])
+    expect(corrected.doubts).toContain('50 verdicts of the sample come out otherwise from the bars of today')
+    expect((await others(6)).counts).toEqual({ made_up_verdict: 6 })
+    let asked = 0
+    const sameInputs = found(['probability'], true)
+    const few = await withFound(async () => (asked++ < 49 ? await found([], true)() : await sameInputs()))
+    expect(few.counts).toEqual({ made_up_verdict: 1 })
+    // The model of this log is at hand nowhere.
+    expect((await auditOf(log)).unchecked).toContain(
+      '50 verdicts of the sample: their model is not that of this release',
+    )
+  })
+
+  test('names other figures than its bars give, whatever words are around them', async () => {
+    const engine = createEngine({ model: loadModel() })
+    const slot = engine.open(BTC)
+    for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
+    const reading = engine.read(slot)
+    if (reading.status !== 'verdict') throw new Error('no verdict')
+    const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
+    const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
+    const { sha256 } = modelFile()
+    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
+    const same = { differences: [], hasSameInputs: true }
+    expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
+    expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
+    expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
+    expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
+    expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
+    const few = auditTools({ get: async () => undefined })
+    expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
+  })
+
+  test('gives a verdict two outcomes', async () => {
+    const facts = honest()
+    const twice = facts.find(({ event }) => event.type === 'OutcomeLabelled')
+    const log = await publish([
+      ...facts,
+      ...(twice === undefined
+        ? []
+        : [
+            {
+              ...twice,
+              event: {
+                ...twice.event,
+                id: recorded(verdictIn(facts.find(isVerdict) as Fact), 0).event.id.replace(/^./, 'f'),
+              },
+            },
+          ]),
+    ])
+    expect(fraudsOf(await auditOf(log))).toEqual(['wrong_outcome'])
+  })
+})
+
+describe('of a log of a former release', () => {
+  const formerly = (fact: Fact): Fact =>
+    isVerdict(fact) ? { ...fact, event: { ...fact.event, schema: 3 } } : fact
+  /** Former recorders marked what stood after the end of its window. */
+  const holdBack = ({ coin }: Verdict): number => (coin === 'ETH' ? 6 * HOUR_MS : 0)
+  const unmarked = (verdict: Verdict): Verdict => ({ ...verdict, recordedLate: false })
+  const former = () => recordMarket({ series: ALL, holdBack, alter: unmarked }).map(formerly)
+
+  test('no verdict is called late that was recorded within its window; that is said to be unchecked', async () => {
+    const report = await auditOf(await publish(former()))
+    expect(report.findings).toEqual([])
+    expect(report.unchecked).toContainEqual(
+      expect.stringMatching(/^whether \d+ verdicts of a former release/),
+    )
+    expect(report.doubts).toContainEqual(
+      expect.stringMatching(/^\d+ verdicts stand after a bar that decided/),
+    )
+  })
+
+  test('the rule of today holds from the first verdict of this release on, whatever others say then', async () => {
+    const facts = former()
+    const first = facts.findIndex((fact) => isVerdict(fact) && fact.at > START + 24 * HOUR_MS)
+    const raised = facts.map((fact, index) =>
+      index === first ? { ...fact, event: { ...fact.event, schema: 4 } } : fact,
+    )
+    const { counts, findings } = await auditOf(await publish(raised))
+    expect(Object.keys(counts)).toEqual(['backdated_verdict'])
+    expect(findings.every(({ index }) => (index ?? 0) > first)).toBe(true)
+  })
+})
+
+describe('nothing is found in an honest log', () => {
+  const within = (from: number, minutes: number) => (at: number) =>
+    at >= START + from * MINUTE_MS && at < START + (from + minutes) * MINUTE_MS
+  const SHORT = [{ ...BTC, timeframe: '1m' }, { ...ETH, timeframe: '5m' }, BTC] as const satisfies Series[]
+
+  const ACCIDENTS: readonly (readonly [string, Omit<Recording, 'series'>])[] = [
+    ['with none', {}],
+    ['whose engines were away', { isUp: (_, at) => !within(700, 400)(at) }],
+    [
+      'one of whose engines was away',
+      { isUp: (exchange, at) => exchange !== 'BYBIT' || !within(700, 400)(at) },
+    ],
+    ['whose store was away', { isStoreUp: (at) => !within(700, 400)(at) }],
+    ['whose clock was ahead', { clockOff: (_, at) => (within(700, 500)(at) ? 24 * HOUR_MS : 0) }],
+    [
+      'one of whose clocks was ahead',
+      { clockOff: (exchange, at) => (exchange === 'BYBIT' && within(700, 500)(at) ? 24 * HOUR_MS : 0) },
+    ],
+    [
+      'whose clock was set back',
+      { clockOff: (exchange, at) => (exchange === 'BINANCE' && within(700, 300)(at) ? -10 * MINUTE_MS : 0) },
+    ],
+    ['whose venue was away, and has the bars now', { sends: (_, barClose) => !within(700, 400)(barClose) }],
+  ]
+  test.each(ACCIDENTS)(
+    '%s',
+    async (_name, accident) => {
+      const facts = recordMarket({ series: ALL, ...accident })
+      const log = await publish(facts)
+      const anchors = anchorsEvery(log, facts, 10 * MINUTE_MS)
+      const report = await auditOf(log, serviceOf(log, anchors))
+      expect(report.findings).toEqual([])
+      // Short bars are late sooner, and take longer than a minute where the store does.
+      const short = recordMarket({ series: SHORT, until: START + 20 * HOUR_MS, ...accident })
+      expect((await auditOf(await publish(short))).findings).toEqual([])
+    },
+    60_000,
+  )
+
+  test('whose appends take as long as they are repeated, and no longer', async () => {
+    const quick: Series[] = [BTC, ETH].map((series) => ({ ...series, timeframe: '1m' }))
+    const appended = (minutes: number) => {
+      const isSlow = ({ coin, barClose }: Verdict): boolean =>
+        coin === 'ETH' && barClose === START + 120 * MINUTE_MS
+      return recordMarket({
+        series: quick,
+        until: START + 6 * HOUR_MS,
+        holdBack: (verdict) => (isSlow(verdict) ? minutes * MINUTE_MS : 0),
+        // The next ones wait for it.
+        alter: (verdict) => ({ ...verdict, recordedLate: !isSlow(verdict) && verdict.recordedLate }),
+      })
+    }
+    expect((await auditOf(await publish(appended(2)))).findings).toEqual([])
+    expect(fraudsOf(await auditOf(await publish(appended(4))))).toEqual(['backdated_verdict'])
+  })
+
+  test('one of whose anchors came a day late', async () => {
+    const facts = recordMarket({ series: ALL })
+    const log = await publish(facts)
+    const anchors = anchorsEvery(log, facts, HOUR_MS)
+    const late = anchors.map((anchor, index) =>
+      index === 5 ? { ...anchor, chain: { written_at: anchor.chain.written_at + 24 * HOUR_MS } } : anchor,
+    )
+    expect((await auditOf(log, serviceOf(log, late))).findings).toEqual([])
+  })
+
+  test('that was restored from a copy, and audited before and after', async () => {
+    const away = START + 1_500 * MINUTE_MS
+    const facts = recordMarket({ series: ALL, isUp: (_, at) => !within(1_500, 90)(at) })
+    const log = await publish(facts.filter(({ at }) => at <= away))
+    ;(await auditOf(log)).kept(away)
+    const store = openMemoryStore({ now: () => NOW })
+    for await (const { stream, id, type, schema, data, meta } of log.store.readAll())
+      await store.append(stream, [{ id, type, schema, data, meta }], { expected: 'any' })
+    const restored = await openMadeUpLog({ directory: log.directory, store })
+    await restored.catchUp()
+    await append(
+      restored,
+      facts.filter(({ at }) => at > away),
+    )
+    const { findings, summary } = await auditOf(restored)
+    expect([findings, summary.verdicts]).toEqual([[], facts.filter(isVerdict).length - summary.hidden])
+  })
+
+  test('with several accidents at once', async () => {
+    const span = fc.record({
+      from: fc.integer({ min: 60, max: DAYS_MS / MINUTE_MS - 60 }),
+      minutes: fc.integer({ min: 1, max: 600 }),
+    })
+    const some = fc.array(span, { maxLength: 3 })
+    const accidents = fc.record({
+      down: fc.array(fc.record({ span, both: fc.boolean() }), { maxLength: 6 }),
+      storeAway: some,
+      ahead: fc.array(fc.record({ span, hours: fc.integer({ min: 1, max: 30 }) }), { maxLength: 2 }),
+      back: some,
+      venueAway: fc.array(fc.record({ span, of: fc.nat({ max: 3 }) }), { maxLength: 3 }),
+      everyMinutes: fc.integer({ min: 5, max: 60 }),
+    })
+    type Span = { readonly from: number; readonly minutes: number }
+    const has = (spans: readonly Span[], at: number): boolean =>
+      spans.some(({ from, minutes }) => within(from, minutes)(at))
+    await fc.assert(
+      fc.asyncProperty(accidents, async ({ down, storeAway, ahead, back, venueAway, everyMinutes }) => {
+        const isUp = (exchange: Exchange, at: number): boolean =>
+          !down.some(
+            ({ span: { from, minutes }, both }) =>
+              (both || exchange === 'BYBIT') && within(from, minutes)(at),
+          )
+        const facts = recordMarket({
+          series: ALL,
+          isUp,
+          isStoreUp: (at) => !has(storeAway, at),
+          clockOff: (exchange, at) =>
+            ahead.find(({ span: { from, minutes } }) => within(from, minutes)(at))?.hours !== undefined &&
+            exchange === 'BINANCE'
+              ? (ahead.find(({ span: { from, minutes } }) => within(from, minutes)(at))?.hours ?? 0) * HOUR_MS
+              : has(back, at)
+                ? -9 * MINUTE_MS
+                : 0,
+          sends: (series, barClose) =>
+            !venueAway.some(
+              ({ span: { from, minutes }, of }) => ALL[of] === series && within(from, minutes)(barClose),
+            ),
+        })
+        rmSync(join(directory, 'state.json'), { force: true })
+        const half = START + DAYS_MS / 2
+        const log = await publish(facts.filter(({ at }) => at <= half))
+        ;(await auditOf(log)).kept(half)
+        await append(
+          log,
+          facts.filter(({ at }) => at > half),
+        )
+        const anchors = anchorsEvery(log, facts, everyMinutes * MINUTE_MS)
+        const report = await auditOf(log, serviceOf(log, anchors))
+        expect(report.findings).toEqual([])
+      }),
+      { numRuns: 15, seed: 8402 },
+    )
+  }, 120_000)
+})

@@ -1,0 +1,400 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventOf } from '../../../contracts/event-catalogue.ts'
+import { modelStream } from '../../../contracts/streams.ts'
+import { createServer } from '../../composition/server.ts'
+import { createRateLimits } from '../../http/rate-limits.ts'
+import { serverOptions } from '../../http/testing/server-options.fixture.ts'
+import { audit, copied, folderSource, type LogSource, serviceSource } from '../../proof/index.ts'
+import { signCheckpoint } from '../../proof/notes/checkpoint.ts'
+import { loadLogKeys, signersOf } from '../../proof/signing/log-keys.ts'
+import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { readSettings } from '../../runtime/config/read-settings.ts'
+import { runSignal } from '../kit/run-signal.fixture.ts'
+import { auditTools } from './audit-tools.ts'
+
+const TILE = 256
+let directory: string
+/** A clock that moves only where somebody waits. */
+let time = NOW
+let waits: string[] = []
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'audit-http-'))
+  waits = []
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const clock = {
+  now: () => time,
+  sleep: async (milliseconds: number) => void (time += milliseconds),
+  signal: new AbortController().signal,
+}
+const sourceAt = (url: string): LogSource =>
+  serviceSource(url, { ...clock, onWait: (waitMs, why) => void waits.push(`${waitMs} ms: ${why}`) })
+
+const auditOf = (log: MadeUpLog, source: LogSource) =>
+  audit({ source, keys: log.keys(), seen: undefined, tools: auditTools(source), random: () => 0.5, now: NOW })
+
+async function grow(log: MadeUpLog, entries: number): Promise<void> {
+  const meta = { correlationId: 'test', actor: 'engine' }
+  const start = log.tree.size()
+  const events = Array.from({ length: entries }, (_, at) => {
+    const modelVersion = `m-${start + at}`
+    const data = { modelVersion, sha256: '7d'.repeat(32), bytes: 1, role: 'serving' } as const
+    return eventOf({ type: 'ModelAnnounced', data }, { id: nextId(), meta })
+  })
+  for (let at = 0; at < entries; at += TILE)
+    await log.append(modelStream('many'), events.slice(at, at + TILE))
+  expect(await log.sign()).toBeUndefined()
+}
+
+/** The routes of a service over a log, with the limits that a service has unless told. */
+const serve = (log: MadeUpLog): Promise<FastifyInstance> => {
+  const { RATE_PER_ADDRESS: perAddress, RATE_PER_KEY: perKey } = readSettings([], {})
+  return createServer(
+    serverOptions({
+      rateLimits: createRateLimits({ perAddress, perKey, shared: undefined, now: clock.now }),
+      trackRecord: () => ({ asOf: '1', rows: [], next: undefined }),
+      transparencyLog: { ...log.views, openOrigin: undefined },
+    }),
+  )
+}
+
+describe('a log of 300 tiles behind the limits of a service', () => {
+  let log: MadeUpLog
+  let app: FastifyInstance
+  let url: string
+  const asked: string[] = []
+  beforeAll(async () => {
+    log = await openMadeUpLog()
+    await grow(log, 300 * TILE)
+    app = await serve(log)
+    app.addHook('onSend', async (request, reply) => {
+      if (reply.statusCode === 200) asked.push(request.url)
+    })
+    url = await app.listen({ host: '127.0.0.1', port: 0 })
+  })
+  afterAll(async () => {
+    await app?.close()
+    log?.remove()
+  })
+
+  test('is audited to its end, at the pace that the service asks for', async () => {
+    const report = await auditOf(log, sourceAt(url))
+    expect([report.findings, report.size > 300 * TILE]).toEqual([[], true])
+    expect(waits.length).toBeGreaterThan(4)
+    expect(new Set(waits.map((wait) => wait.replace(/\/\S+,/, '…,')))).toEqual(
+      new Set(['1000 ms: it answers 429 to …, Retry-After: 1']),
+    )
+  })
+
+  test('that was copied is asked for what is new', async () => {
+    const copy = join(directory, 'copy')
+    const broken = sourceAt(url)
+    let left = 350
+    const breaking: LogSource = {
+      get: async (path) => {
+        if (left-- === 0) throw new Error('the line is cut')
+        return broken.get(path)
+      },
+    }
+    await expect(auditOf(log, copied(breaking, copy))).rejects.toThrow('the line is cut')
+    asked.length = 0
+    expect((await auditOf(log, copied(sourceAt(url), copy))).findings).toEqual([])
+    // The checkpoint, both records, the anchors, two tiles of hashes, and what the first one did not come to.
+    expect(asked.length).toBeLessThan(602 + 7 - 350 + 5)
+    await grow(log, 10)
+    asked.length = 0
+    expect((await auditOf(log, copied(sourceAt(url), copy))).findings).toEqual([])
+    expect(asked.map((path) => path.replace(/\/\d.*$/, '')).toSorted()).toEqual(
+      [
+        '/api/track-record?group_by=timeframe',
+        '/log/checkpoint',
+        '/log/contents',
+        '/log/tile',
+        '/log/tile',
+        '/log/tile/entries',
+      ].toSorted(),
+    )
+    expect((await auditOf(log, folderSource(copy))).findings).toEqual([])
+  })
+})
+
+test('a proof file that is too long, or none, is not read', async () => {
+  const vkey = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
+  const file = join(directory, 'long')
+  writeFileSync(file, Buffer.alloc(4_000_001, 32))
+  const long = await runSignal('verify', '--proof', file, '--vkey', vkey)
+  expect(long.err).toContain('longer than 4000000 bytes')
+  expect((await runSignal('verify', '--proof', directory, '--vkey', vkey)).err).toContain('is no file')
+})
+
+describe('a log that means harm', () => {
+  let log: MadeUpLog
+  let app: FastifyInstance
+  let server: Server
+  let url: string
+  /** Answers in place of the service. */
+  let lie: (request: IncomingMessage, response: ServerResponse) => boolean
+  beforeEach(async () => {
+    log = await openMadeUpLog()
+    await grow(log, 8 * TILE)
+    app = await serve(log)
+    await app.ready()
+    lie = () => false
+    server = createHttpServer((request, response) => {
+      if (lie(request, response)) return
+      app.inject({ method: 'GET', url: request.url ?? '' }, (_error, answer) => {
+        response.writeHead(answer?.statusCode ?? 500).end(answer?.rawPayload)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    server.close()
+    await app.close()
+    log.remove()
+  })
+
+  const record = (next: unknown): string =>
+    JSON.stringify({ as_of: '1', group_by: 'timeframe', notice: 'x', rows: [], next })
+  const liesAt = (begin: string, answer: (response: ServerResponse, request: IncomingMessage) => void) => {
+    lie = (request, response) => {
+      if (request.url?.startsWith(begin) !== true) return false
+      answer(response, request)
+      return true
+    }
+  }
+  const copyingAudit = () => auditOf(log, copied(sourceAt(url), join(directory, 'a/copy')))
+
+  test.each([
+    'x/../../../../victim/.profile',
+    '../../../../victim',
+    '/etc/passwd',
+    'http://127.0.0.1:1/x',
+    'x\u0000y',
+    'x&limit=1',
+    'x#y',
+    '%2e%2e%2f',
+    '',
+    'x'.repeat(257),
+    '\ud800',
+    17,
+    {},
+  ])('writes nothing where the next page is %j', async (next) => {
+    liesAt('/api/track-record', (response) => void response.end(record(next)))
+    await expect(copyingAudit()).rejects.toMatchObject({ code: 'proof_invalid' })
+    expect(readdirSync(directory)).toEqual([])
+  })
+
+  test('is not followed in a circle, nor for ever', async () => {
+    let pages = 0
+    let isRound = true
+    liesAt('/api/track-record', (response) => {
+      pages += 1
+      response.end(record(isRound ? `${pages % 3}` : `${pages}`))
+    })
+    await expect(copyingAudit()).rejects.toThrow('names a page twice')
+    expect(pages).toBeLessThan(6)
+    isRound = false
+    await expect(copyingAudit()).rejects.toThrow('has more than 100 pages')
+  })
+
+  test.each([
+    [
+      'more bytes than are read',
+      (response: ServerResponse) => {
+        const chunk = Buffer.alloc(1_048_576, 32)
+        const more = (): void => {
+          while (!response.destroyed && response.write(chunk));
+          response.once('drain', more)
+        }
+        more()
+      },
+    ],
+    [
+      'a few packed ones',
+      (response: ServerResponse) =>
+        void response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(100 * 1_048_576))),
+    ],
+  ])('sends %s', async (_name, answer) => {
+    liesAt('/log/contents/', answer)
+    await expect(copyingAudit()).rejects.toThrow(/longer than 67108864 bytes/)
+  })
+
+  test.each(['file:///etc/passwd', 'http://169.254.169.254/latest', '/log/checkpoint'])(
+    'sends us to %s',
+    async (location) => {
+      liesAt('/log/tile', (response) => void response.writeHead(302, { location }).end())
+      await expect(copyingAudit()).rejects.toMatchObject({ code: 'server_unreachable' })
+    },
+  )
+
+  test.each([
+    ['for ever', '1', 11],
+    ['until the next century', '3000000000', 1],
+    ['at a time that is none', 'soon', 11],
+  ])('asks us to wait %s', async (_name, retryAfter, asked) => {
+    let count = 0
+    liesAt('/log/tile', (response) => {
+      count += 1
+      response.writeHead(429, { 'retry-after': retryAfter }).end()
+    })
+    await expect(copyingAudit()).rejects.toMatchObject({
+      code: 'server_unreachable',
+      message: expect.stringContaining('it answers 429 to /log/tile/entries/000') as string,
+      nextStep: expect.stringContaining('--copy') as string,
+    })
+    expect(count).toBe(asked)
+  })
+
+  test('cuts the line is asked again, and left alone at last', async () => {
+    let count = 0
+    liesAt('/log/tile', (response, request) => {
+      count += 1
+      if (count < 3) response.destroy()
+      else app.inject({ url: request.url ?? '' }, (_error, answer) => void response.end(answer?.rawPayload))
+    })
+    expect((await copyingAudit()).findings).toEqual([])
+    liesAt('/log/tile', (response) => void response.destroy())
+    await expect(copyingAudit()).rejects.toMatchObject({ code: 'server_unreachable' })
+    await expect(auditOf(log, sourceAt('http://127.0.0.1:1'))).rejects.toThrow(/cannot be audited/)
+  })
+
+  test.each([
+    ['narrower', (bytes: Buffer) => bytes.subarray(44)],
+    ['wider', (bytes: Buffer) => Buffer.concat([bytes, bytes.subarray(0, 44)])],
+    [
+      'of entries of another length',
+      (bytes: Buffer) => {
+        bytes.writeUInt16BE(43, 0)
+        return bytes
+      },
+    ],
+    ['empty', () => Buffer.alloc(0)],
+  ])('gives tiles that are %s', async (_name, change) => {
+    liesAt('/log/tile/entries/000', (response, request) => {
+      app.inject({ url: request.url ?? '' }, (_error, answer) => {
+        response.end(change(Buffer.from(answer?.rawPayload ?? Buffer.alloc(0))))
+      })
+    })
+    await expect(copyingAudit()).rejects.toMatchObject({ code: 'proof_invalid' })
+    expect(existsSync(join(directory, 'a/copy/log/tile'))).toBe(false)
+  })
+
+  test.each([
+    ['go on a moment later', [0], 1],
+    ['go on where they began', [0], 0],
+    ['go on behind their end', [0], 900 * 3_600_000],
+    ['are not in their order', [2, 1], null],
+    ['are of other hours', [700], null],
+  ])('has bars that %s', async (_name, hours, next) => {
+    const series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
+    const bars = hours.map((hour) => ({
+      openTime: hour * 3_600_000,
+      open: 1,
+      high: 1,
+      low: 1,
+      close: 1,
+      volume: 1,
+    }))
+    const answer = {
+      ...series,
+      market: 'live',
+      source: 'x',
+      from: 0,
+      to: 1,
+      bars,
+      gaps: [],
+      funding: [],
+      next,
+    }
+    let count = 0
+    liesAt('/api/bars', (response) => {
+      count += 1
+      response.end(JSON.stringify(answer))
+    })
+    const { barsOf } = auditTools(sourceAt(url))
+    await expect(barsOf(series, 0, 600 * 3_600_000)).rejects.toMatchObject({ code: 'proof_invalid' })
+    expect(count).toBe(1)
+    await expect(barsOf(series, 0, Number.MAX_SAFE_INTEGER)).rejects.toThrow('more than 5000000')
+    expect(count).toBe(1)
+  })
+
+  test('claims a thousand million entries', async () => {
+    const keys = loadLogKeys({
+      given: undefined,
+      file: join(log.directory, 'log.keys'),
+      random: (n) => new Uint8Array(n),
+    })
+    const [origin = ''] = log.views.checkpoint().split('\n')
+    const huge = { origin, size: 1_000_000_000, root: Buffer.alloc(32) }
+    liesAt(
+      '/log/checkpoint',
+      (response) => void response.end(signCheckpoint(huge, signersOf(keys, origin), 1)),
+    )
+    await expect(copyingAudit()).rejects.toThrow('too large to be read here')
+  })
+
+  test('is read anew where its copy is damaged', async () => {
+    const asked: string[] = []
+    const service = sourceAt(url)
+    const noting: LogSource = {
+      get: (path) => {
+        asked.push(`/${path}`)
+        return service.get(path)
+      },
+    }
+    const copy = join(directory, 'copy')
+    await auditOf(log, copied(noting, copy))
+    const tile = readFileSync(join(copy, 'log/tile/entries/007'))
+    writeFileSync(join(copy, 'log/tile/entries/003'), tile)
+    writeFileSync(join(copy, 'log/tile/entries/004'), tile.subarray(1))
+    writeFileSync(join(copy, 'log/contents/005'), readFileSync(join(copy, 'log/contents/006')))
+    asked.length = 0
+    expect((await auditOf(log, copied(noting, copy))).findings).toEqual([])
+    for (const path of ['/log/tile/entries/003', '/log/tile/entries/004', '/log/contents/005'])
+      expect(asked).toContain(path)
+    expect((await auditOf(log, folderSource(copy))).findings).toEqual([])
+  })
+
+  test('has a copy with links in it that lead elsewhere', async () => {
+    const copy = join(directory, 'a/copy')
+    const victim = join(directory, 'victim')
+    mkdirSync(join(copy, 'log'), { recursive: true })
+    mkdirSync(victim)
+    writeFileSync(join(victim, 'profile'), 'as it was')
+    symlinkSync(victim, join(copy, 'log/tile'))
+    await expect(copyingAudit()).rejects.toMatchObject({ code: 'config_invalid' })
+    expect(readdirSync(victim)).toEqual(['profile'])
+    rmSync(join(copy, 'log'), { recursive: true })
+    mkdirSync(join(copy, 'log'))
+    symlinkSync(join(victim, 'profile'), join(copy, 'log/checkpoint'))
+    await expect(auditOf(log, folderSource(copy))).rejects.toThrow(/is not in/)
+    await copyingAudit()
+    expect(readFileSync(join(victim, 'profile'), 'utf8')).toBe('as it was')
+    expect((await auditOf(log, folderSource(copy))).findings).toEqual([])
+  })
+})

@@ -1,0 +1,152 @@
+import type { z } from 'zod'
+import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
+import type { Candle } from '../../../contracts/candle.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { trackRecordReport } from '../../analyst/index.ts'
+import { createRace, modelFile } from '../../engine/index.ts'
+import { type AuditTools, type LogSource, readAt } from '../../proof/index.ts'
+import { pagesOf } from '../../runtime/http/pages.ts'
+import { barPages } from '../kit/bar-pages.ts'
+import { recomputeVerdict } from './recompute-verdict.ts'
+
+/** What an audit reads of a published record. */
+const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
+
+/** Recomputes what a log says, with the code of this release and the bars of a source. */
+export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditTools {
+  return {
+    barsOf,
+    raceOf({ timeframe, barClose, validUntil, barrier }, bars) {
+      const barMs = timeframeMs(timeframe)
+      const race = createRace({ barClose, barMs, windowBars: (validUntil - barClose) / barMs, barrier })
+      for (const bar of bars) {
+        const result = race.take(bar)
+        if (result !== undefined) return { ...result }
+      }
+      return { ...race.end() }
+    },
+    async recompute(verdict, sha256) {
+      if (modelFile().sha256 !== sha256) return 'their model is not that of this release'
+      if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
+        return `the state of their series began more than ${MOST_BARS} bars before`
+      try {
+        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict))
+        if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
+        const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
+        return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
+      } catch (error) {
+        // There are no bars, or too few.
+        if (isServiceError(error, 'config_invalid') || isServiceError(error, 'market_data_missing'))
+          return NO_BARS
+        throw error
+      }
+    },
+    untilSigned: async () => undefined,
+    async published(grouping) {
+      const rows: JsonObject[] = []
+      const pageAt = async (after: string | undefined) => {
+        const query = new URLSearchParams({ group_by: grouping, ...(after !== undefined && { after }) })
+        const page = await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)
+        return page ?? { rows: undefined, next: null }
+      }
+      for await (const page of pagesOf('the track record', pageAt, MOST_PAGES)) {
+        if (page.rows === undefined) return undefined
+        for (const row of page.rows) rows.push(row)
+      }
+      return rows
+    },
+    reported(rows, grouping) {
+      const sorted = [...rows]
+        .map(([key, row]) => ({ key, row }))
+        .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+      const range = ({ prefix, after = '', limit }: { prefix: string; after?: string; limit: number }) =>
+        sorted.filter(({ key }) => key.startsWith(prefix) && key > after).slice(0, limit)
+      const found: JsonObject[] = []
+      for (let after: string | undefined; ; ) {
+        const query = {
+          groupBy: grouping,
+          limit: LIMITS.trackRecordRows,
+          ...(after && { after }),
+        } as const
+        const page = trackRecordReport({ range, position: () => '' }, query)
+        found.push(...(page.rows as unknown as JsonObject[]))
+        if (page.next === undefined) return found
+        after = page.next
+      }
+    },
+  }
+}
+
+/** Of a track record: twenty thousand rows, which are models by series. */
+const MOST_PAGES = 100
+/** Wording may change with a release. And a model may be kept from calling, which no bars say: then it says HOLD. */
+const JUDGED: ReadonlySet<string> = new Set([
+  'call',
+  'probability',
+  'price',
+  'barrier',
+  'regime',
+  'inputsHash',
+])
+const isJudged = ({ call }: Verdict, field: string): boolean =>
+  JUDGED.has(field) && (field !== 'call' || call !== 'HOLD')
+const NO_BARS = 'not all the bars since the state of their series began are there'
+/** Bars that one verdict is computed again from, at most. */
+const MOST_BARS = 20_000
+
+/** Pages of bars and funding, from the bar where the state of a verdict's series began. */
+async function* barsBefore(source: LogSource, verdict: Verdict): AsyncGenerator<BarsAnswer, void, void> {
+  const { timeframe, anchorBar: from, barClose: to } = verdict
+  for await (const page of barPages(timeframe, { from, to }, (begin) =>
+    askBars(source, verdict, begin, to),
+  )) {
+    if (page.bars === undefined) return
+    yield page
+  }
+}
+
+/** One page of bars that open in [from, to). */
+async function askBars(
+  source: LogSource,
+  { exchange, coin, timeframe }: Series,
+  from: number,
+  to: number,
+): Promise<BarsAnswer | { readonly bars: undefined; readonly next: null }> {
+  const query = new URLSearchParams({ exchange, coin, timeframe, from: String(from), to: String(to) })
+  const page = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
+  return page ?? { bars: undefined, next: null }
+}
+
+/** Bars as a service serves them. */
+const barsFrom =
+  (source: LogSource): AuditTools['barsOf'] =>
+  async (series, from, to) => {
+    const pages = barPages(series.timeframe, { from, to }, (begin) => askBars(source, series, begin, to))
+    const bars: Candle[] = []
+    for await (const page of pages) {
+      if (page.bars === undefined) return undefined
+      for (const bar of page.bars) bars.push(bar)
+    }
+    return bars
+  }
+
+/** @throws ServiceError `proof_invalid` for another answer than the one of this service */
+const answerAt = <Schema extends z.ZodType>(source: LogSource, path: string, schema: Schema) =>
+  readAt(source, path, (bytes) => {
+    try {
+      return schema.parse(JSON.parse(bytes.toString()))
+    } catch (error) {
+      throw faulty(
+        `/${path.split('?')[0]} answers otherwise than this service: ${reasonOf(error).slice(0, 200)}`,
+      )
+    }
+  })
+
+const faulty = (why: string): ServiceError =>
+  new ServiceError('proof_invalid', { message: `This cannot be relied on: ${why}.` })

@@ -1,0 +1,569 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Candle } from '../../../contracts/candle.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { decodeEvent, type EventType, eventOf, type FactOf } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
+import {
+  challengerStream,
+  modelStream,
+  monitoredStream,
+  outcomeStream,
+  sealedStream,
+  verdictStream,
+} from '../../../contracts/streams.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
+import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import {
+  audit,
+  copied,
+  type LogSource,
+  parseVkey,
+  readAuditState,
+  writeAuditState,
+} from '../../proof/index.ts'
+import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { auditCommand } from './audit.ts'
+import { auditTools } from './audit-tools.ts'
+import { verifyCommand } from './verify.ts'
+
+const HOURS = 40
+const START = NOON_OF(NOW) - HOURS * HOUR_MS
+const WINDOW = 8
+function NOON_OF(time: number): number {
+  return Math.floor(time / HOUR_MS) * HOUR_MS
+}
+
+/** Prices that wander without chance. */
+const barAt = (hour: number): Candle => {
+  const open = 100 + 3 * Math.sin(hour / 3)
+  const close = 100 + 3 * Math.sin((hour + 1) / 3)
+  const [high, low] = [Math.max(open, close) + 0.3, Math.min(open, close) - 0.3]
+  return { openTime: START + hour * HOUR_MS, open, high, low, close, volume: 1 }
+}
+/** The venue sent nothing in one of these hours. */
+const BARS = Array.from({ length: HOURS + 1 }, (_, hour) => barAt(hour)).filter((_, hour) => hour !== 10)
+
+const meta = { correlationId: 'test', actor: 'engine' }
+interface Fact {
+  readonly stream: string
+  readonly event: NewEvent
+}
+const factIn = <Type extends EventType>(
+  stream: string,
+  type: Type,
+  data: Extract<FactOf<Type>, { type: Type }>['data'],
+  id = nextId(),
+): Fact => ({ stream, event: eventOf({ type, data } as FactOf<EventType>, { id, meta }) })
+const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
+
+const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
+  aVerdict({
+    ...SERIES,
+    verdictId: nextId(),
+    barClose: START + hour * HOUR_MS,
+    validUntil: START + (hour + WINDOW) * HOUR_MS,
+    call: hour % 3 === 0 ? 'BUY' : hour % 3 === 1 ? 'SELL' : 'HOLD',
+    modelVersion: 'barrier-3',
+    barrier: 0.01,
+    ...change,
+  })
+
+const recorded = (verdict: Verdict): Fact =>
+  factIn(verdictStream(verdict), 'VerdictRecorded', verdict, verdict.verdictId)
+
+/** How a race ended, with what was measured of it. */
+type RaceEnd = Pick<
+  Outcome,
+  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest' | 'closePrice'
+>
+
+const { raceOf } = auditTools({ get: async () => undefined })
+function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
+  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
+  const result = raceOf(
+    verdict,
+    BARS.filter(({ openTime }) => openTime >= barClose),
+  ) as unknown as RaceEnd
+  const about = {
+    exchange,
+    coin,
+    timeframe,
+    verdictId,
+    barClose,
+    validUntil,
+    modelVersion,
+    call,
+    probability,
+  }
+  const data = { ...about, barrier, forecast, recordedLate, ...result, ...change }
+  return factIn(outcomeStream(verdict), 'OutcomeLabelled', data)
+}
+
+/** Models, by the version, from their announcements on. */
+const model = (modelVersion: string, role: 'serving' | 'challenger', sha256 = '8e'.repeat(32)): Fact =>
+  factIn(modelStream(modelVersion), 'ModelAnnounced', { modelVersion, sha256, bytes: 1, role })
+const announced = (sha256 = '7d'.repeat(32)): Fact => model('barrier-3', 'serving', sha256)
+
+const monitored = (coin: string, since: number): Fact =>
+  factIn(monitoredStream('BINANCE'), 'MonitoringChanged', {
+    exchange: SERIES.exchange,
+    since,
+    monitored: [{ coin, timeframes: ['1h'] }],
+  })
+
+/** The bar of an hour in which the venue sent nothing. */
+const MISSING = {
+  ...SERIES,
+  reason: 'no_bars',
+  bars: 1,
+  from: START + 11 * HOUR_MS,
+  to: START + 11 * HOUR_MS,
+  modelVersion: 'barrier-3',
+} as const
+
+/** An honest log: every hour a verdict, and the outcome of the one whose window closed; bars missing said so. */
+function honest(change: (hour: number) => Partial<Verdict> = () => ({})): Fact[] {
+  const facts: Fact[] = [announced(), monitored('BTC', START)]
+  const verdicts = new Map<number, Verdict>()
+  for (let hour = 1; hour <= HOURS; hour++) {
+    if (hour === 12) facts.push(factIn(verdictStream(SERIES), 'VerdictsMissing', MISSING))
+    if (hour !== 11) {
+      const verdict = verdictAt(hour, change(hour))
+      verdicts.set(hour, verdict)
+      facts.push(recorded(verdict))
+    }
+    const due = verdicts.get(hour - WINDOW)
+    if (due !== undefined) facts.push(labelled(due))
+  }
+  return facts
+}
+
+const opened: MadeUpLog[] = []
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'audit-'))
+})
+afterEach(() => {
+  for (const log of opened.splice(0)) log.remove()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** A log of these facts that signs all it holds, however it came about. */
+async function publish(facts: readonly Fact[], beside?: MadeUpLog): Promise<MadeUpLog> {
+  if (beside !== undefined) rmSync(join(beside.directory, 'newest-checkpoint'), { force: true })
+  const log = await openMadeUpLog({ directory: beside?.directory ?? mkdtempSync(join(tmpdir(), 'log-')) })
+  opened.push(log)
+  for (const { stream, event } of facts) await log.append(stream, [event])
+  expect(await log.sign()).toBeUndefined()
+  return log
+}
+
+/** What the service of a log answers, and what it says of itself. */
+function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (row) => row): LogSource {
+  return {
+    async get(path) {
+      if (path === 'log/checkpoint') return Buffer.from(log.views.checkpoint())
+      if (path.startsWith('log/tile/')) return log.views.tile(path.slice(4))
+      if (path.startsWith('log/contents/'))
+        return Buffer.from((await log.views.contents(path.slice(4), new AbortController().signal)).text)
+      const [from = 0, to = 0] = ['from', 'to'].map((name) =>
+        Number(new URLSearchParams(path.split('?')[1]).get(name)),
+      )
+      if (path.startsWith('api/bars'))
+        return Buffer.from(
+          JSON.stringify({
+            ...SERIES,
+            market: 'live',
+            source: 'test',
+            from: START,
+            to: NOW,
+            bars: path.includes('coin=BTC')
+              ? BARS.filter(({ openTime }) => openTime >= from && openTime < to)
+              : [],
+            gaps: [],
+            funding: [],
+            next: null,
+          }),
+        )
+      if (!path.startsWith('api/track-record')) return undefined
+      const rows = rowsInMemory<JsonObject>()
+      for await (const event of log.store.readAll({ filter: { types: trackRecord.events } }))
+        trackRecord.fold(rows as never, decodeEvent(event))
+      const grouping = path.includes('group_by=series') ? 'series' : 'timeframe'
+      const found = auditTools({ get: async () => undefined }).reported(rows.entries, grouping)
+      const shown = grouping === 'series' ? found : found.map(flatter)
+      const answer = { as_of: '1', group_by: grouping, notice: 'x', rows: shown, next: null }
+      return Buffer.from(JSON.stringify(answer as unknown as TrackRecordAnswer))
+    },
+  }
+}
+
+const vkeysOf = (log: MadeUpLog) => log.views.vkeys().trim().split('\n')
+
+async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
+  const state = join(directory, 'state.json')
+  const keys = vkeysOf(key).flatMap((vkey) => parseVkey(vkey) ?? [])
+  const report = await audit({
+    source,
+    keys,
+    seen: readAuditState(state),
+    tools: auditTools(source),
+    now: NOW,
+    random: () => 0.5,
+  })
+  return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
+}
+
+const fraudsOf = ({ findings }: { readonly findings: readonly { readonly fraud: string }[] }) => [
+  ...new Set(findings.map(({ fraud }) => fraud)),
+]
+
+test('nothing is found in an honest log, also where it has grown since', async () => {
+  const facts = honest()
+  const log = await publish(facts.slice(0, 40))
+  const first = await auditOf(log)
+  expect(first.findings).toEqual([])
+  first.kept(first.summary.horizon + HOUR_MS)
+  for (const { stream, event } of facts.slice(40)) await log.append(stream, [event])
+  await log.sign()
+  const second = await auditOf(log)
+  expect(second.findings).toEqual([])
+  expect(second.summary).toMatchObject({ verdicts: 31, outcomes: 31, hidden: 8, models: 1, silent: [] })
+  expect(second.recomputed).toBe(31)
+  expect(second.unchecked).toEqual([
+    'who has cosigned it: no policy was given',
+    'whether the log stood still for hours: there are too few anchors and cosignatures',
+    '31 verdicts of the sample: their model is not that of this release',
+    'whether bars are those of the venue: compare some of them with it',
+  ])
+})
+
+/** Bars without a verdict, by the hours of the first and the last. */
+const missing = (from: number, to: number, reason: MissingReason): Fact =>
+  factIn(verdictStream(SERIES), 'VerdictsMissing', {
+    ...MISSING,
+    reason,
+    from: START + from * HOUR_MS,
+    to: START + to * HOUR_MS,
+    bars: to - from + 1,
+  })
+
+const hourOf = ({ event }: Fact): number => (Number(event.data.barClose) - START) / HOUR_MS
+const isOf = (fact: Fact, type: string, from: number, to: number): boolean =>
+  fact.event.type === type && hourOf(fact) >= from && hourOf(fact) <= to
+
+/** No verdict for some hours; the race of those before knows no bars from the first of them on. */
+function interrupted(reason: MissingReason): Fact[] {
+  const facts = honest().filter(
+    (fact) => !isOf(fact, 'VerdictRecorded', 20, 24) && !isOf(fact, 'OutcomeLabelled', 20, 24),
+  )
+  const place = facts.findIndex((fact) => isOf(fact, 'VerdictRecorded', 25, 25))
+  return facts.toSpliced(place, 0, missing(20, 24, reason)).map((fact) => {
+    if (!isOf(fact, 'OutcomeLabelled', 12, 19)) return fact
+    const verdict = facts.find(({ event }) => event.id === fact.event.data.verdictId)?.event
+      .data as unknown as Verdict
+    const result = raceOf(
+      verdict,
+      BARS.filter(
+        ({ openTime }) =>
+          openTime >= verdict.barClose &&
+          !(openTime >= START + 19 * HOUR_MS && openTime < START + 24 * HOUR_MS),
+      ),
+    )
+    return labelled(verdict, result)
+  })
+}
+
+/** Everything up to an hour is recorded then. */
+function recordedAtOnce(until: number): Fact[] {
+  const facts = honest((hour) => ({ recordedLate: hour + WINDOW < until }))
+  const begun = facts.filter((fact) => isOf(fact, 'OutcomeLabelled', 1, until - WINDOW))
+  const others = facts.filter((fact) => !begun.includes(fact))
+  const place = others.findIndex((fact) => isOf(fact, 'VerdictRecorded', until, until))
+  return others.toSpliced(place + 1, 0, ...begun)
+}
+
+/** Another coin in place of one that has changed its name, which ends. */
+function renamed(): Fact[] {
+  const facts = honest().filter((fact) => !isOf(fact, 'VerdictRecorded', 21, HOURS))
+  const known = new Set<unknown>(facts.map(({ event }) => event.id))
+  const own = facts.filter(({ event }) => event.type !== 'OutcomeLabelled' || known.has(event.data.verdictId))
+  return [
+    ...own,
+    monitored('XBT', START + 20 * HOUR_MS),
+    ...Array.from({ length: HOURS - 20 }, (_, at) => recorded(verdictAt(21 + at, { coin: 'XBT' }))).slice(-8),
+  ]
+}
+
+const challenged = (): Fact[] =>
+  honest().flatMap((recordedFact) => {
+    if (recordedFact.event.type !== 'VerdictRecorded') return [recordedFact]
+    const data = {
+      ...(recordedFact.event.data as unknown as Verdict),
+      verdictId: nextId(),
+      modelVersion: 'other-1',
+    }
+    const other = factIn(challengerStream('other-1', data), 'ChallengerVerdictRecorded', data, data.verdictId)
+    return [recordedFact, other]
+  })
+
+const HONEST: readonly (readonly [string, () => Fact[]])[] = [
+  ['began a minute ago: nothing is shown yet', () => honest().slice(0, 2)],
+  ['has open windows only', () => [announced(), ...[38, 39, 40].map((hour) => recorded(verdictAt(hour)))]],
+  ['was recorded late, and says so', () => recordedAtOnce(20)],
+  ['stood still, and bars were not to be had then', () => interrupted('no_engine')],
+  ['was left by its venue, which has the bars now', () => interrupted('no_bars')],
+  ['had a series closed by a fault', () => interrupted('series_closed')],
+  ['was not followed for a time', () => interrupted('not_followed')],
+  [
+    'was stopped between a verdict and the outcome that was due',
+    () => honest().filter((fact) => !isOf(fact, 'OutcomeLabelled', 30, HOURS)),
+  ],
+  [
+    'has its verdicts from another model since',
+    () => [model('other-1', 'serving'), ...honest((hour) => (hour > 20 ? { modelVersion: 'other-1' } : {}))],
+  ],
+  ['has a challenger beside its model', () => [model('other-1', 'challenger'), ...challenged()]],
+  ['follows a coin by another name', renamed],
+  [
+    'gives windows another length since a release',
+    () => honest((hour) => (hour > 15 ? { validUntil: START + (hour + WINDOW) * HOUR_MS } : {})),
+  ],
+]
+
+test.each(HONEST)('nothing is found in an honest log that %s', async (_name, facts) => {
+  const log = await publish(facts())
+  expect((await auditOf(log)).findings).toEqual([])
+  // Whoever audits it again has nothing to find, either.
+  const first = await auditOf(log)
+  first.kept(first.summary.horizon)
+  expect((await auditOf(log)).findings).toEqual([])
+})
+
+test('bars that are said to be missing and are there are told as a doubt: a venue may have sent them later', async () => {
+  const { findings, doubts, summary } = await auditOf(await publish(interrupted('no_bars')))
+  expect(findings).toEqual([])
+  expect(doubts).toEqual([
+    expect.stringMatching(/^\d+ outcomes lack bars that are there now$/),
+    '5 bars that are said not to have been there are there now',
+  ])
+  expect(summary.missing).toEqual({ no_bars: 6 })
+  const late = await auditOf(await publish(recordedAtOnce(20)))
+  expect(late.summary.late).toBe(10)
+})
+
+describe('a log that signs everything correctly is found out when it has', () => {
+  /** Index of the verdict of an hour. */
+  const at = (facts: readonly Fact[], hour: number): number =>
+    facts.findIndex(
+      ({ event }) => event.type === 'VerdictRecorded' && event.data.barClose === START + hour * HOUR_MS,
+    )
+  const verdictOf = (facts: readonly Fact[], hour: number) =>
+    facts[at(facts, hour)]?.event.data as unknown as Verdict
+
+  test('edited a verdict that was seen before', async () => {
+    const facts = honest()
+    const log = await publish(facts)
+    ;(await auditOf(log)).kept()
+    const edited = verdictOf(facts, 5)
+    const other = await publish(
+      facts.with(at(facts, 5), recorded({ ...edited, reasoning: 'It was plain to see.' })),
+      log,
+    )
+    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['edited_verdict'])
+  })
+
+  test('recorded a bar for the second time', async () => {
+    const facts = honest()
+    const log = await publish([...facts, recorded(verdictAt(20, { call: 'BUY', recordedLate: true }))])
+    expect(fraudsOf(await auditOf(log))).toEqual(['edited_verdict'])
+  })
+
+  test('a second history', async () => {
+    const facts = honest()
+    const log = await publish(facts)
+    ;(await auditOf(log)).kept()
+    const other = await publish(facts.toSpliced(at(facts, 5), 0, announced()), log)
+    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['second_history'])
+    const shorter = await publish(facts.slice(0, 30), log)
+    expect(fraudsOf(await auditOf(shorter, undefined, log))).toEqual(['second_history'])
+  })
+
+  test('backdated a verdict', async () => {
+    const facts = honest()
+    const place = at(facts, 20)
+    const moved = facts.toSpliced(place, 1)
+    // Recorded when everybody knew what came of it; those between are held back so that no bar is missing.
+    const from = moved.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 12 * HOUR_MS,
+    )
+    const other = { ...SERIES, coin: 'ETH' }
+    expect(from).toBeGreaterThan(0)
+    expect(fraudsOf(await auditOf(await publish([...facts, recorded(verdictAt(20, other))])))).toEqual([
+      'backdated_verdict',
+    ])
+  })
+
+  test('dropped a bar', async () => {
+    const facts = honest()
+    const { verdictId } = verdictOf(facts, 5)
+    const log = await publish(facts.filter(({ event }) => event.data.verdictId !== verdictId))
+    expect(fraudsOf(await auditOf(log))).toEqual(['dropped_bar'])
+  })
+
+  test('a second log', async () => {
+    const log = await publish(honest())
+    ;(await auditOf(log)).kept()
+    await log.signer.openOrigin('signals.example.com/better', 'the other one lost')
+    await log.sign()
+    const found = fraudsOf(await auditOf(log))
+    expect(found).toEqual(['second_log'])
+    // Whoever never saw the first one reads of it.
+    rmSync(join(directory, 'state.json'))
+    expect(fraudsOf(await auditOf(log))).toEqual(['second_log'])
+  })
+
+  test('a wrong outcome', async () => {
+    const facts = honest()
+    const place = facts.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.call === 'BUY',
+    )
+    const verdict = facts.find(({ event }) => event.id === facts[place]?.event.data.verdictId)?.event
+      .data as unknown as Verdict
+    const lie = labelled(verdict)
+    const race = lie.event.data.race === 'up' ? 'down' : 'up'
+    const lying = labelled(verdict, { race, exitPrice: 101 })
+    expect(fraudsOf(await auditOf(await publish(facts.with(place, lying))))).toEqual(['wrong_outcome'])
+    // Losers that are never labelled show, too.
+    expect(fraudsOf(await auditOf(await publish(facts.toSpliced(place, 1))))).toEqual(['wrong_outcome'])
+  })
+
+  test('used a model that was not announced, or changed its file', async () => {
+    const facts = honest()
+    expect(fraudsOf(await auditOf(await publish(facts.slice(1))))).toEqual(['unannounced_model'])
+    const swapped = facts.toSpliced(20, 0, announced('00'.repeat(32)))
+    expect(fraudsOf(await auditOf(await publish(swapped)))).toEqual(['unannounced_model'])
+  })
+
+  test('announced a model after its first verdict', async () => {
+    const facts = honest()
+    const others = facts.slice(1)
+    const late = others.toSpliced(at(others, 3) + 1, 0, ...facts.slice(0, 1))
+    expect(fraudsOf(await auditOf(await publish(late)))).toEqual(['unannounced_model'])
+  })
+
+  test('left the newest outcomes out', async () => {
+    const facts = honest().filter(
+      ({ event }) => event.type !== 'OutcomeLabelled' || Number(event.data.barClose) < START + 20 * HOUR_MS,
+    )
+    expect(fraudsOf(await auditOf(await publish(facts)))).toEqual(['wrong_outcome'])
+  })
+
+  test('gave a verdict a longer race than the others', async () => {
+    const facts = honest()
+    const longer = verdictAt(5, { validUntil: START + (5 + WINDOW + 4) * HOUR_MS })
+    const id = verdictOf(facts, 5).verdictId
+    const place = facts.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.verdictId === id,
+    )
+    const other = facts.with(at(facts, 5), recorded(longer)).with(place, labelled(longer))
+    expect(fraudsOf(await auditOf(await publish(other)))).toContain('wrong_outcome')
+  })
+
+  test('recorded a verdict between two bars', async () => {
+    const facts = honest()
+    const place = at(facts, 20) + 1
+    const log = await publish(facts.toSpliced(place, 0, recorded(verdictAt(20.5))))
+    expect(fraudsOf(await auditOf(log))).toContain('edited_verdict')
+  })
+
+  test('hides a verdict for longer than any window', async () => {
+    const hidden = verdictAt(41, { validUntil: START + 10_000 * HOUR_MS })
+    const found = fraudsOf(await auditOf(await publish([...honest(), recorded(hidden)])))
+    expect(found).toContain('withheld_content')
+  })
+
+  test('sealed a day for the second time, with other files', async () => {
+    const sealed = (sha256: string, checkpoint: number): Fact => {
+      const manifest = JSON.stringify({ files: [{ name: 'verdicts.parquet', bytes: 1, sha256 }], checkpoint })
+      const day = { exchange: 'BINANCE', day: '2025-12-31', manifest, rows: 1, bytes: 1 } as const
+      const data = { ...day, sha256: hash('sha256', manifest) }
+      return factIn(sealedStream('BINANCE'), 'DaySealed', data)
+    }
+    const [one, other] = ['aa'.repeat(32), 'bb'.repeat(32)]
+    // By a process that did not know that it was.
+    expect(fraudsOf(await auditOf(await publish([...honest(), sealed(one, 1), sealed(one, 2)])))).toEqual([])
+    const replaced = [...honest(), sealed(one, 1), sealed(other, 2)]
+    expect(fraudsOf(await auditOf(await publish(replaced)))).toEqual(['replaced_file'])
+    const otherManifest = sealed(one, 1)
+    const data = { ...otherManifest.event.data, sha256: other }
+    const lying = factIn(otherManifest.stream, 'DaySealed', data as never)
+    expect(fraudsOf(await auditOf(await publish([...honest(), lying])))).toEqual(['replaced_file'])
+  })
+
+  test('said of losers that their bars were not there', async () => {
+    const facts = honest()
+    const place = facts.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 15 * HOUR_MS,
+    )
+    const nothing = { race: 'incomplete', exitPrice: null, decidedAt: null, closePrice: null } as const
+    const lie = labelled(verdictOf(facts, 15), nothing)
+    expect(fraudsOf(await auditOf(await publish(facts.with(place, lie))))).toEqual(['wrong_outcome'])
+  })
+
+  test('a flattering track record', async () => {
+    const log = await publish(honest())
+    const flattered = serviceOf(log, (row) => {
+      const spoken = row.spoken as { readonly wins: number }
+      return { ...row, spoken: { ...(row.spoken as JsonObject), wins: spoken.wins + 1 } }
+    })
+    expect(fraudsOf(await auditOf(log, flattered))).toEqual(['flattering_track_record'])
+    const fewer = serviceOf(log, (row) => ({ ...row, verdicts: Number(row.verdicts) + 5 }))
+    expect(fraudsOf(await auditOf(log, fewer))).toEqual(['flattering_track_record'])
+  })
+})
+
+test('a copy is audited from its folder, and a proof of it checked, with nothing but the key', async () => {
+  const log = await publish(honest())
+  const folder = join(directory, 'copy')
+  const source = copied(serviceOf(log), folder)
+  await auditOf(log, source)
+  const [vkey = ''] = vkeysOf(log)
+  const run = async (
+    command: typeof auditCommand | typeof verifyCommand,
+    operand: string,
+    flags: JsonObject,
+  ) => {
+    const lines: string[] = []
+    const stdout = { write: (text: string) => void lines.push(text) } as unknown as NodeJS.WritableStream
+    const context = {
+      stdout,
+      stderr: stdout,
+      environment: {},
+      signal: new AbortController().signal,
+      now: () => NOW,
+    }
+    const input = { ...context, operands: [operand], texts: {}, flags: { json: false, ...flags } }
+    return { code: await command.run(input as never), text: lines.join('') }
+  }
+  const audited = await run(auditCommand, folder, { vkey: [vkey], state: join(directory, 'other.json') })
+  expect(audited).toMatchObject({ code: undefined, text: expect.stringContaining('the log holds together') })
+  for await (const event of log.store.readAll({ filter: { types: ['OutcomeLabelled'] }, limit: 1 })) {
+    const file = join(directory, 'one.tlog-proof')
+    writeFileSync(file, await log.views.proof(event, new AbortController().signal))
+    const { text } = await run(verifyCommand, file, { proof: true, vkey: [vkey] })
+    expect(text).toContain(`OutcomeLabelled ${event.id}`)
+  }
+  await expect(run(auditCommand, folder, { state: 'x' })).rejects.toThrow(/--vkey is missing/)
+  await expect(run(auditCommand, directory, { vkey: [vkey], state: 'x' })).rejects.toThrow(/no checkpoint/)
+})

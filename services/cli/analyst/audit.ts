@@ -1,0 +1,171 @@
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import {
+  type AuditReport,
+  audit,
+  copied,
+  FRAUDS,
+  type Fraud,
+  folderSource,
+  loadPolicy,
+  parseVkey,
+  readAuditState,
+  serviceSource,
+  type Verifier,
+  writeAuditState,
+} from '../../proof/index.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { defineCommand } from '../kit/command.ts'
+import { switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine } from '../kit/progress-line.ts'
+import { auditTools } from './audit-tools.ts'
+
+/** Verifier keys as an operator publishes them. */
+export const VKEY_FLAG = {
+  schema: z
+    .string()
+    .transform((text) => text.split(/[\s,]+/).filter((part) => part !== ''))
+    .refine(
+      (parts) => parts.length > 0 && parts.every((part) => parseVkey(part) !== undefined),
+      'must be a verifier key, or several with commas between them',
+    ),
+  help: 'The verifier key of the log, from its operator and not from the log itself. Several with commas between them.',
+  example: 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
+} as const
+
+/** @throws ServiceError `config_invalid` where there is none */
+export function requireKeys(vkeys: readonly string[] | undefined): Verifier[] {
+  const keys = (vkeys ?? []).flatMap((vkey) => parseVkey(vkey) ?? [])
+  if (keys.length > 0) return keys
+  throw new ServiceError('config_invalid', {
+    message:
+      '--vkey is missing: without a key of the log, anything could be signed. The operator publishes it; /log/vkeys is only its own word.',
+  })
+}
+
+export const auditCommand = defineCommand({
+  name: 'audit',
+  summary:
+    'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
+  notes: [
+    'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 18 then.',
+    'It asks as fast as the service lets it: some 25,000 entries take about two seconds. With --copy, an audit that was broken off goes on where it ended, and the next one asks only for what is new.',
+    'What the log was is kept in a file from one audit to the next: a log that changes what it said is found out by whoever has seen it before.',
+  ],
+  operands: ['url_or_folder'],
+  flags: {
+    vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
+    state: {
+      schema: z.string().min(1).default('signal-audit.json'),
+      help: 'File that is kept from one audit to the next. Default: signal-audit.json.',
+      example: 'signal-audit.json',
+    },
+    copy: {
+      schema: z.string().min(1).optional(),
+      help: 'Folder to keep a copy of the log in. The next audit asks only for what it lacks; it can be audited itself, too.',
+      example: './copy',
+    },
+    policy: {
+      schema: z.string().min(1).optional(),
+      help: 'File with the witnesses that have to have cosigned the log (C2SP tlog-policy).',
+      example: './witnesses.policy',
+    },
+    json: switchFlag('Writes the report as JSON.'),
+  },
+  examples: [
+    'signal audit http://127.0.0.1:8402 --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
+  ],
+  async run({ operands: [place = ''], flags, stdout, stderr, signal, now }) {
+    const keys = requireKeys(flags.vkey)
+    const policy = flags.policy === undefined ? undefined : loadPolicy(flags.policy, { isAsked: false })
+    const at = now()
+    const seen = readAuditState(flags.state)
+    const isAddress = /^https?:\/\//.test(place)
+    const progress = createProgressLine(stderr, now)
+    let come = 'reading the track record'
+    const onWait = (waitMs: number, why: string): void =>
+      progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)
+    const read = isAddress ? serviceSource(place, { now, sleep, signal, onWait }) : folderSource(place)
+    const source = flags.copy === undefined ? read : copied(read, flags.copy)
+    const onProgress = (what: string, done: number, all: number): void => {
+      come = `${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} read`
+      progress.show(come)
+    }
+    const tools = auditTools(source)
+    const untilSigned = async (): Promise<void> => {
+      if (!isAddress) return
+      // A checkpoint that is read sooner may lack outcomes which the record counts.
+      stderr.write(
+        `waiting ${SIGNED_WITHIN_MS / 1_000} s: what the track record counts now is signed within that time\n`,
+      )
+      await sleep(SIGNED_WITHIN_MS, signal)
+    }
+    const report = await audit({
+      source,
+      keys,
+      policy,
+      seen,
+      tools: { ...tools, untilSigned },
+      now: at,
+      random: Math.random,
+      isCopy: !isAddress,
+      onProgress,
+    })
+    progress.end(`audited ${report.size.toLocaleString('en')} entries`)
+    const { log, ...told } = report
+    stdout.write(
+      flags.json ? `${JSON.stringify({ ...told, signatures: signed(report) })}\n` : linesOf(report),
+    )
+    const isFound = report.findings.length > 0
+    // What cheats is no measure of what comes later: the evidence stays.
+    const isNew = log.checkpoint.size > (seen?.size ?? 0)
+    // A copy was made at some time; what it says is older than that.
+    if (!isFound && (isAddress || isNew))
+      writeAuditState(flags.state, log, isAddress ? at : Math.min(at, report.summary.horizon))
+    return isFound ? EXIT_FOUND : undefined
+  },
+})
+
+/** A checkpoint is at most ten seconds behind. */
+const SIGNED_WITHIN_MS = 10_000
+
+/** That of `audit_failed`. */
+const EXIT_FOUND = 18
+
+const signed = ({ signatures }: AuditReport): string[] =>
+  signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
+
+function linesOf(report: AuditReport): string {
+  const { origin, size, root, summary, recomputed, sampled, findings, counts, unchecked, doubts } = report
+  const { verdicts, outcomes, hidden, models, silent, late, missing, delays } = summary
+  const lines = [
+    `log       ${origin}, ${size} entries, root ${root}`,
+    `signed    by ${signed(report).join(', ')}`,
+    ...(report.cosigned.length === 0 ? [] : [`cosigned  by ${report.cosigned.join(', ')}`]),
+    `checked   ${verdicts} verdicts, ${outcomes} outcomes (${recomputed} recomputed from bars; ${sampled} verdicts, too), ${models} models; ${hidden} entries are not shown yet`,
+    ...unchecked.map((what) => `unchecked ${what}`),
+    ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),
+    ...slowest(delays).map(
+      ({ series, largestMs, p99Ms }) =>
+        `delayed   ${series}: at most ${minutes(largestMs)} after its bar, 99 of 100 within ${minutes(p99Ms)}`,
+    ),
+    ...Object.entries(missing).map(([reason, bars]) => `missing   ${bars} bars without a verdict: ${reason}`),
+    ...doubts.map((what) => `doubted   ${what}`),
+    ...(silent.length === 0
+      ? []
+      : [`silent    ${silent.length} series that are followed: ${silent.slice(0, 10).join(', ')}`]),
+    ...findings.map(
+      ({ fraud, index, message }) => `${fraud}  ${index === null ? '' : `entry ${index}: `}${message}`,
+    ),
+    ...Object.entries(counts).map(
+      ([fraud, count]) => `found     ${count} × ${fraud}: ${FRAUDS[fraud as Fraud]}`,
+    ),
+    ...(findings.length === 0 ? ['found     nothing: the log holds together'] : []),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** Series are many; `--json` has all of them. */
+const slowest = (delays: AuditReport['summary']['delays']) =>
+  delays.toSorted((a, b) => b.largestMs - a.largestMs).slice(0, 10)
+const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`

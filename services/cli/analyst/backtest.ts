@@ -1,0 +1,207 @@
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { BarBatch } from '../../../contracts/feed.ts'
+import type { Series } from '../../../contracts/series.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { FORMATS, instantSchema, VERDICT_FORMATS } from '../../analyst/index.ts'
+import {
+  evaluateVerdicts,
+  formatEvaluation,
+  loadModel,
+  type ScoredCall,
+  type VerdictModel,
+} from '../../engine/index.ts'
+import { createRecordedFeed, type RecordedFeed } from '../../market/index.ts'
+import { type CommandInput, defineCommand } from '../kit/command.ts'
+import { FILTER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine, type ProgressLine } from '../kit/progress-line.ts'
+import { writeFileWhole } from '../kit/write-output.ts'
+import { chooseFormat, countRows } from './export.ts'
+import { fittedOn } from './fitted-on.ts'
+import { runBacktest } from './run-backtest.ts'
+
+const FLAGS = {
+  data: settingFlag('MARKET_DATA'),
+  exchange: FILTER_FLAGS.exchange,
+  coin: FILTER_FLAGS.coin,
+  timeframe: FILTER_FLAGS.timeframe,
+  from: {
+    schema: instantSchema,
+    help: 'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: behind the first 500 bars.',
+    example: '2024-01-01',
+  },
+  to: {
+    schema: instantSchema,
+    help: 'Ends here. Default: the end of the data.',
+    example: '2024-07-01',
+  },
+  model: {
+    schema: z.string().min(1).optional(),
+    help: 'File of a verdict model. Default: the model of this release.',
+    example: 'model.json',
+  },
+  out: {
+    schema: z.string().min(1).optional(),
+    help: 'File for the verdicts. Default: none is written.',
+    example: 'verdicts.parquet',
+  },
+  format: {
+    schema: z.enum(VERDICT_FORMATS).optional(),
+    help: 'How --out is written: ndjson, csv, parquet or arrow. Default: what its name ends in.',
+    example: 'csv',
+  },
+  json: switchFlag('Writes the evaluation as JSON.'),
+} as const
+
+type Input = CommandInput<typeof FLAGS>
+
+const grouped = (count: number): string => count.toLocaleString('en')
+
+export const backtestCommand = defineCommand({
+  name: 'backtest',
+  summary: 'Runs the engine over recorded bars, without a store, and prints what its verdicts were worth.',
+  notes: [
+    'Each verdict is raced to the end of its window, as outcomes of a running service are: win rates on races that do not overlap, with the constants and a coin on the same bars, intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window goes on behind the last bar are not scored.',
+    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
+  ],
+  operands: [],
+  flags: FLAGS,
+  examples: [
+    'signal backtest --data ./binance-usdm --coin BTC --timeframe 1h --from 2025-01-01',
+    'signal backtest --data ./binance-usdm --coins BTC,ETH --timeframes 1h,4h --out verdicts.parquet --json',
+  ],
+  async run(input) {
+    const { flags, stdout, stderr, signal, now } = input
+    const model = loadModel(flags.model)
+    const format = flags.out === undefined ? undefined : chooseFormat(flags.format, flags.out)
+    const feed = openFeed(flags)
+    const series = await seriesOf(feed, flags)
+    const progress = createProgressLine(stderr, now)
+    const calls: ScoredCall[] = []
+    const counting = countRows()
+    const span = createSpan()
+    const rows = span.note(
+      runBacktest({
+        model,
+        series,
+        batches: showing(progress, feed, feed.batches({ series, signal })),
+        at: new Date(now()).toISOString(),
+        onScored: (call) => calls.push(call),
+      }),
+    )
+    const counted = counting.pass(rows)
+    if (flags.out === undefined || format === undefined) await exhaust(counted)
+    else await writeFileWhole(flags.out, FORMATS[format].encode(counted), signal)
+    signal.throwIfAborted()
+    const { count } = counting.seen
+    if (count === 0) throw tooFewBars(series)
+    progress.end(
+      `${grouped(count)} verdicts of ${series.length} series${flags.out === undefined ? '' : ` in ${flags.out}`}`,
+    )
+    stdout.write(report({ model, series, period: span.period(), count, calls }, flags.json))
+    return undefined
+  },
+})
+
+function openFeed(flags: Input['flags']): RecordedFeed {
+  const { data, exchange, coin, timeframe, from, to } = flags
+  if (data === undefined) {
+    throw new ServiceError('config_invalid', {
+      message: 'MARKET_DATA (--data) names no folder. For example: --data ./binance-usdm',
+    })
+  }
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw new ServiceError('config_invalid', { message: '--from: must be before --to' })
+  }
+  const [only] = exchange ?? []
+  return createRecordedFeed({
+    folder: data,
+    ...(exchange && { exchanges: exchange }),
+    // Naming one exchange also says whose the files are, where their folder does not.
+    ...(exchange?.length === 1 && only && { exchange: only }),
+    ...(coin && { coins: coin }),
+    ...(timeframe && { timeframes: timeframe }),
+    period: { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
+  })
+}
+
+async function seriesOf(feed: RecordedFeed, { timeframe }: Input['flags']): Promise<Series[]> {
+  const listings = await feed.listings()
+  return listings.flatMap(({ exchange, coin, timeframes }) =>
+    timeframes
+      .filter((one) => timeframe?.includes(one) ?? true)
+      .map((one) => ({ exchange, coin, timeframe: one })),
+  )
+}
+
+async function* showing(
+  progress: ProgressLine,
+  feed: RecordedFeed,
+  batches: AsyncIterable<BarBatch>,
+): AsyncGenerator<BarBatch, void, void> {
+  for await (const batch of batches) {
+    progress.show(progressOf(feed))
+    yield batch
+  }
+}
+
+function progressOf(feed: RecordedFeed): string {
+  const { barsDone, barsTotal } = feed.progress() ?? { barsDone: 0, barsTotal: 0 }
+  const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
+  return `${Math.floor(100 * share)} %  ${grouped(barsDone)} of ${grouped(barsTotal)} bars`
+}
+
+/** First and last bar of the verdicts that pass. */
+function createSpan() {
+  let from = Number.POSITIVE_INFINITY
+  let to = Number.NEGATIVE_INFINITY
+  return {
+    period: () => ({ from, to }),
+    async *note(rows: AsyncIterable<VerdictRow>): AsyncGenerator<VerdictRow, void, void> {
+      for await (const row of rows) {
+        const close = Date.parse(row.bar_close)
+        from = Math.min(from, close)
+        to = Math.max(to, close)
+        yield row
+      }
+    },
+  }
+}
+
+async function exhaust(rows: AsyncGenerator<VerdictRow, void, void>): Promise<void> {
+  while ((await rows.next()).done !== true);
+}
+
+const tooFewBars = (series: readonly Series[]): ServiceError =>
+  new ServiceError('market_data_missing', {
+    message: `no verdict came of ${series.length} series: each needs 500 closed bars before its first. Choose a shorter timeframe, an earlier --from or more data`,
+  })
+
+function report(
+  run: {
+    readonly model: VerdictModel
+    readonly series: readonly Series[]
+    readonly period: { readonly from: number; readonly to: number }
+    readonly count: number
+    readonly calls: readonly ScoredCall[]
+  },
+  isJson: boolean,
+): string {
+  const { model, series, period, count, calls } = run
+  const fitted = fittedOn(model, series, period)
+  const open = count - calls.length
+  const evaluation = evaluateVerdicts(calls)
+  if (isJson) {
+    const { from, to } = period
+    const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+    return `${JSON.stringify({ model_version: model.version, ...times, series: series.length, verdicts: count, open, fitted: fitted.relation, evaluation })}\n`
+  }
+  const lines = [
+    `Backtest of ${model.version}: ${grouped(count)} verdicts, ${grouped(open)} of them without an outcome yet.`,
+    fitted.text,
+    'Information, not advice. Brackets hold 95 % intervals.',
+    '',
+    ...formatEvaluation(evaluation),
+  ]
+  return `${lines.join('\n')}\n`
+}

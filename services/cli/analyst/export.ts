@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { FORMATS, formatOfFile, VERDICT_FORMATS, type VerdictFormat } from '../../analyst/index.ts'
+import { defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import { createProgressLine } from '../kit/progress-line.ts'
+import { writeFileWhole } from '../kit/write-output.ts'
+import { REPLAY_FLAGS, verdictRequestOf } from './replay.ts'
+
+const grouped = (count: number): string => count.toLocaleString('en')
+
+/** The format that is named, or that the file's name ends in. */
+export function chooseFormat(named: VerdictFormat | undefined, file: string): VerdictFormat {
+  const format = named ?? formatOfFile(file)
+  if (format !== undefined) return format
+  throw new ServiceError('config_invalid', {
+    message: `--out ${JSON.stringify(file)} does not end in .${VERDICT_FORMATS.map((name) => FORMATS[name].ending).join(', .')}. Name the format: --format csv`,
+  })
+}
+
+/** Counts rows as they pass, keeping the last one. */
+export function countRows(onRow: (rows: number) => void = () => undefined) {
+  const seen: { count: number; last: VerdictRow | undefined } = { count: 0, last: undefined }
+  return {
+    seen,
+    async *pass(rows: AsyncIterable<VerdictRow>): AsyncGenerator<VerdictRow, void, void> {
+      for await (const row of rows) {
+        seen.count += 1
+        seen.last = row
+        onRow(seen.count)
+        yield row
+      }
+    },
+  }
+}
+
+export const exportCommand = defineCommand({
+  name: 'export',
+  summary: 'Writes recorded verdicts to a file, as NDJSON, CSV, Parquet or Arrow.',
+  notes: [
+    'The file appears whole or not at all, and replaces one of the same name; a folder, a pipe or a device of that name is refused. The last line says the cursor to go on behind: give it as --after the next time.',
+  ],
+  operands: [],
+  flags: {
+    out: {
+      schema: z.string().min(1),
+      help: 'The file to write.',
+      example: 'verdicts.parquet',
+    },
+    format: {
+      schema: z.enum(VERDICT_FORMATS).optional(),
+      help: 'ndjson, csv, parquet or arrow. Default: what the name of the file ends in.',
+      example: 'parquet',
+    },
+    ...REPLAY_FLAGS,
+    json: switchFlag('Writes what was done to standard output, as JSON.'),
+    ...SOURCE_FLAGS,
+  },
+  examples: [
+    'signal export --out verdicts.parquet',
+    'signal export --out calls.csv --call BUY,SELL --from 2025-01-01',
+  ],
+  async run(input) {
+    const { flags, stdout, stderr, signal } = input
+    const format = chooseFormat(flags.format, flags.out)
+    const request = verdictRequestOf(input)
+    const source = await openVerdictSource(input)
+    try {
+      const progress = createProgressLine(stderr, input.now)
+      const counting = countRows((rows) => progress.show(`${grouped(rows)} rows`))
+      const chunks = FORMATS[format].encode(counting.pass(source.replay(request)))
+      const bytes = await writeFileWhole(flags.out, chunks, signal)
+      const { count, last } = counting.seen
+      progress.end(
+        `${grouped(count)} rows (${grouped(bytes)} bytes) from ${source.description} in ${flags.out}${last === undefined ? '' : `; go on with --after ${last.cursor}`}`,
+      )
+      const done = { file: flags.out, format, rows: count, bytes, cursor: last?.cursor ?? null }
+      if (flags.json) stdout.write(`${JSON.stringify(done)}\n`)
+    } finally {
+      await source.close()
+    }
+    return undefined
+  },
+})

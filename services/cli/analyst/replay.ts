@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import {
+  FORMATS,
+  replayFilterOf,
+  replayParameters,
+  replayQueryFault,
+  VERDICT_FORMATS,
+} from '../../analyst/index.ts'
+import { type CommandInput, defineCommand } from '../kit/command.ts'
+import { FILTER_FLAGS, SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import type { VerdictRequest } from '../kit/verdict-source.ts'
+import { writeToStream } from '../kit/write-output.ts'
+import { TABLE, writeWhatIf } from './what-if.ts'
+
+/** Rows of all the pages together; no log has more. */
+const MOST_ROWS = 1_000_000_000
+
+/** Which part of the log is wanted, beside the filter. */
+export const REPLAY_FLAGS = {
+  ...FILTER_FLAGS,
+  'as-of': {
+    schema: replayParameters.as_of,
+    help: 'The log as it was: an instant or a position; what was recorded later is left out. Default: now.',
+    example: '2025-03-01',
+  },
+  limit: {
+    schema: z
+      .string()
+      .regex(/^\d{1,10}$/, { error: 'must be a whole number' })
+      .transform(Number)
+      .pipe(z.number().min(1).max(MOST_ROWS))
+      .default(MOST_ROWS),
+    help: 'Rows at most. Default: all.',
+    example: '1000',
+  },
+} as const
+
+type ReplayInput = Pick<CommandInput<typeof REPLAY_FLAGS>, 'flags' | 'texts' | 'signal'>
+
+/** @throws ServiceError `config_invalid` where the flags do not go together. */
+export function verdictRequestOf({ flags, texts, signal }: ReplayInput): VerdictRequest {
+  const fault = replayQueryFault(flags)
+  if (fault !== undefined) throw new ServiceError('config_invalid', { message: `--${fault}` })
+  const named = (name: keyof typeof REPLAY_FLAGS) =>
+    texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]] as const]
+  const parameters = Object.fromEntries(
+    (Object.keys(REPLAY_FLAGS) as (keyof typeof REPLAY_FLAGS)[]).flatMap(named),
+  )
+  return {
+    filter: replayFilterOf(flags),
+    limit: flags.limit,
+    ...(flags.after !== undefined && { after: flags.after }),
+    ...(flags['as-of'] !== undefined && { upTo: flags['as-of'] }),
+    parameters,
+    signal,
+  }
+}
+
+export const replayCommand = defineCommand({
+  name: 'replay',
+  summary: 'Writes recorded verdicts to standard output, in the order of the log.',
+  notes: [
+    'With --follow it writes the verdicts that become visible from now on, or behind --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
+    'With --what-if each row has the recorded call and probability and those of the model in the file, as an engine with it would have had them over the same bars; both are scored on the same races in the end. A call depends on the one before it, so the first ones of a period are told once they no longer do, and as `?` until then. A verdict that lacks a feature which the model weighs is counted under its name, and not scored. The model is not judged by its own record, so its calls are never withdrawn.',
+  ],
+  operands: [],
+  flags: {
+    ...REPLAY_FLAGS,
+    format: {
+      schema: z.enum([...VERDICT_FORMATS.filter((format) => FORMATS[format].isText), TABLE]).optional(),
+      help: 'How rows are written: ndjson or csv; with --what-if table or ndjson. Default: the former of both.',
+      example: 'csv',
+    },
+    'what-if': {
+      schema: z.string().min(1).optional(),
+      help: 'A model file: writes what this model would have said beside what was recorded, and what became of both.',
+      example: 'model.json',
+    },
+    follow: switchFlag('Goes on with what becomes visible from now on.'),
+    ...SOURCE_FLAGS,
+  },
+  examples: [
+    'signal replay --coin BTC --timeframe 1h --limit 5',
+    'signal replay --call BUY,SELL --format csv > calls.csv',
+    'signal replay --what-if model.json --from 2025-01-01 --to 2025-02-01 --coin BTC',
+    'signal replay --follow --server http://127.0.0.1:8402',
+  ],
+  async run(input) {
+    const { flags, stdout } = input
+    if (flags.follow && flags['as-of'] !== undefined) {
+      throw new ServiceError('config_invalid', {
+        message: '--follow and --as-of exclude one another: the log as it was has no future',
+      })
+    }
+    const request = verdictRequestOf(input)
+    if (flags['what-if'] !== undefined) return writeWhatIf(flags['what-if'], request, input)
+    const format = flags.format ?? 'ndjson'
+    if (format === TABLE) {
+      throw new ServiceError('config_invalid', { message: `--format ${TABLE} goes with --what-if only` })
+    }
+    const source = await openVerdictSource(input)
+    try {
+      const encode = flags.follow ? rowByRow(format) : FORMATS[format].encode
+      const rows = flags.follow ? source.follow(request) : source.replay(request)
+      await writeToStream(stdout, encode(rows))
+    } finally {
+      await source.close()
+    }
+    return undefined
+  },
+})
+
+/** Encodes each row as it comes instead of waiting for a chunk full of them; one header for all. */
+const rowByRow = (name: keyof typeof FORMATS): (typeof FORMATS)[typeof name]['encode'] =>
+  async function* (rows) {
+    let isFirst = true
+    for await (const row of rows) {
+      for await (const chunk of FORMATS[name].encode(only(row))) {
+        const text = String(chunk)
+        yield isFirst || name !== 'csv' ? text : text.slice(text.indexOf('\n') + 1)
+      }
+      isFirst = false
+    }
+  }
+
+async function* only<Item>(item: Item): AsyncGenerator<Item, void, void> {
+  yield item
+}

@@ -1,0 +1,113 @@
+import type { BarBatch } from '../../../contracts/feed.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
+import {
+  createEngine,
+  createRace,
+  type Race,
+  type ScoredCall,
+  type VerdictDraft,
+  type VerdictModel,
+} from '../../engine/index.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
+
+export interface BacktestOptions {
+  readonly model: VerdictModel
+  readonly series: readonly Series[]
+  /** Their bars, as `MarketFeed.batches` gives them. */
+  readonly batches: AsyncIterable<BarBatch>
+  /** When the run began, ISO 8601: nothing is recorded, so that is when its verdicts came about. */
+  readonly at: string
+  /** Told of every verdict whose window is over. */
+  readonly onScored: (call: ScoredCall) => void
+}
+
+/**
+ * Ids of a backtest: made of a published text, so that the same inputs have the same id on every machine, and
+ * never that of a recorded verdict.
+ */
+const idOf = createFactIds(Buffer.from('signal-service backtest'))
+
+interface Runner {
+  readonly verdict: VerdictDraft
+  readonly race: Race
+}
+
+interface Followed {
+  readonly series: Series
+  readonly slot: number
+  readonly running: Set<Runner>
+  previous: Verdict['previous']
+}
+
+/**
+ * Runs the engine over recorded bars without a store: the verdicts that a recorded run would append, in the
+ * order of their bars, each raced to the end of its window by the rule that defines confidence. Their cursors
+ * count them.
+ */
+export async function* runBacktest(options: BacktestOptions): AsyncGenerator<VerdictRow, void, void> {
+  const { model, batches, at, onScored } = options
+  const engine = createEngine({ model })
+  const bySeries = new Map<string, Followed>(
+    options.series.map((series) => [
+      seriesName(series),
+      { series, slot: engine.open(series), running: new Set(), previous: null },
+    ]),
+  )
+  let count = 0
+  let isLive = false
+
+  const verdictAt = (followed: Followed): VerdictRow[] => {
+    const { series, slot, running, previous } = followed
+    const reading = engine.read(slot)
+    if (reading.status !== 'verdict') return []
+    const { verdict } = reading
+    followed.previous = { barClose: verdict.barClose, regime: verdict.regime }
+    running.add({ verdict, race: raceOf(verdict) })
+    const verdictId = idOf(seriesName(series), String(verdict.barClose), verdict.inputsHash)
+    return [verdictRow({ ...verdict, verdictId, previous, recordedLate: false }, String((count += 1)), at)]
+  }
+
+  for await (const { phase, bars, funding } of batches) {
+    if (phase === 'live' && !isLive) {
+      isLive = true
+      for (const followed of bySeries.values()) yield* verdictAt(followed)
+    }
+    // Which bars it counts for is the engine's to say.
+    for (const settled of funding) engine.pushFunding(settled.market, settled.funding)
+    for (const { series, candle } of bars) {
+      const followed = bySeries.get(seriesName(series))
+      if (followed === undefined) continue
+      for (const runner of followed.running) {
+        const ended = runner.race.take(candle)
+        if (ended === undefined) continue
+        followed.running.delete(runner)
+        onScored(scored(runner.verdict, ended))
+      }
+      engine.push(followed.slot, candle)
+      if (isLive) yield* verdictAt(followed)
+    }
+  }
+}
+
+const raceOf = ({ barClose, barrier, timeframe }: VerdictDraft): Race =>
+  createRace({ barClose, barrier, barMs: timeframeMs(timeframe), windowBars: WINDOW_BARS[timeframe] })
+
+/** Without its factors and its reasons, of which there may be millions. */
+const scored = (
+  { exchange, coin, timeframe, barClose, call, probability, barrier }: VerdictDraft,
+  { race, entryPrice, exitPrice }: Pick<ScoredCall, 'race' | 'entryPrice' | 'exitPrice'>,
+): ScoredCall => ({
+  exchange,
+  coin,
+  timeframe,
+  barClose,
+  call,
+  probability,
+  barrier,
+  race,
+  entryPrice,
+  exitPrice,
+})

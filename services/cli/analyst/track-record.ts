@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
+import { defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS } from '../kit/common-flags.ts'
+import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import { writeToStream } from '../kit/write-output.ts'
+
+const PARAMETERS = {
+  'group-by': {
+    schema: z.enum(['series', 'timeframe']).default('timeframe'),
+    help: 'A row for each series, or one for each timeframe over all series. Default: timeframe.',
+    example: 'series',
+  },
+  exchange: {
+    schema: z.string().optional(),
+    help: 'One exchange; with --group-by series.',
+    example: 'BINANCE',
+  },
+  coin: { schema: z.string().optional(), help: 'One coin; with --group-by series.', example: 'BTC' },
+  timeframe: { schema: z.string().optional(), help: 'One timeframe.', example: '1h' },
+  'model-version': { schema: z.string().optional(), help: 'One model. Default: all.', example: 'barrier-3' },
+} as const
+
+export const trackRecordCommand = defineCommand({
+  name: 'track-record',
+  summary: 'Writes what became of all recorded verdicts, one JSON object a line.',
+  notes: [
+    'The rows are those of `GET /api/track-record`. A running service keeps them; a closed store does not.',
+  ],
+  operands: [],
+  flags: { ...PARAMETERS, ...SOURCE_FLAGS },
+  examples: ['signal track-record', 'signal track-record --group-by series --coin BTC'],
+  async run(input) {
+    const names = Object.keys(PARAMETERS) as (keyof typeof PARAMETERS)[]
+    const parameters = Object.fromEntries(
+      names.flatMap((name) => {
+        const text = input.texts[name]
+        return text === undefined ? [] : [[name.replaceAll('-', '_'), text]]
+      }),
+    )
+    const source = await openVerdictSource(input)
+    try {
+      await writeToStream(input.stdout, lines(source.trackRecord(parameters, input.signal)))
+    } finally {
+      await source.close()
+    }
+    return undefined
+  },
+})
+
+async function* lines(rows: AsyncIterable<TrackRecordRow>): AsyncGenerator<string, void, void> {
+  for await (const row of rows) yield `${JSON.stringify(row)}\n`
+}

@@ -1,0 +1,302 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { CALLS, type Call } from '../../../contracts/verdict.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { type CallTally, countCall, NO_CALLS } from '../../../projections/index.ts'
+import {
+  createWhatIf,
+  loadModel,
+  type OtherSaying,
+  type VerdictModel,
+  wasSilenced,
+} from '../../engine/index.ts'
+import type { CommandInput } from '../kit/command.ts'
+import type { SOURCE_FLAGS } from '../kit/common-flags.ts'
+import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import { createProgressLine, type ProgressLine } from '../kit/progress-line.ts'
+import type { BarOutcome, VerdictRequest, VerdictSource } from '../kit/verdict-source.ts'
+import { writeToStream } from '../kit/write-output.ts'
+import { fittedOn } from './fitted-on.ts'
+
+export const TABLE = 'table'
+
+/** Rows that wait for the end to be scored: some 100 MB. */
+const MOST_ROWS = 2_000_000
+
+type WhatIfInput = Pick<CommandInput<typeof SOURCE_FLAGS>, 'stdout' | 'stderr' | 'now'> & {
+  readonly flags: CommandInput<typeof SOURCE_FLAGS>['flags'] & {
+    readonly format?: string | undefined
+    readonly follow: boolean
+    readonly call?: unknown
+  }
+}
+
+/**
+ * Writes what another model would have said beside recorded verdicts, and what became of both.
+ *
+ * @throws ServiceError `config_invalid` for a file that is no model of this release, flags that leave out bars, and a
+ *   period without verdicts or with too many; what the source refuses with
+ */
+export async function writeWhatIf(
+  file: string,
+  request: VerdictRequest,
+  input: WhatIfInput,
+): Promise<undefined> {
+  const { flags, stdout, stderr, now } = input
+  const refused = flags.follow ? '--follow' : flags.call === undefined ? undefined : '--call'
+  if (refused !== undefined)
+    throw invalid(
+      `--what-if and ${refused} exclude one another: a call follows from every bar of a period that is over`,
+    )
+  if (flags.format === 'csv') throw invalid(`--what-if is written as ${TABLE} or ndjson, not as csv`)
+  const model = loadModel(file)
+  const source = await openVerdictSource(input)
+  try {
+    const progress = createProgressLine(stderr, now)
+    const lines = flags.format === 'ndjson' ? NDJSON_LINES : TABLE_LINES
+    await writeToStream(stdout, compare(model, source, request, { progress, lines }))
+  } finally {
+    await source.close()
+  }
+  return undefined
+}
+
+const invalid = (message: string): ServiceError => new ServiceError('config_invalid', { message })
+
+interface Lines {
+  readonly row: (row: VerdictRow, other: OtherSaying) => string
+  readonly summary: (summary: WhatIfSummary, fitted: string) => string
+}
+
+/** Rows as they come, then what they amount to. */
+export async function* compare(
+  model: VerdictModel,
+  source: Pick<VerdictSource, 'replay' | 'outcomes' | 'description'>,
+  request: VerdictRequest,
+  { progress, lines }: { readonly progress: ProgressLine; readonly lines: Lines },
+): AsyncGenerator<string, void, void> {
+  const whatIf = createWhatIf(model)
+  const tally = createTally()
+  for await (const row of source.replay(request)) {
+    const other = whatIf(row)
+    tally.take(row, other)
+    progress.show(`${grouped(tally.rows())} verdicts`)
+    yield lines.row(row, other)
+  }
+  request.signal.throwIfAborted()
+  if (tally.rows() === 0)
+    throw invalid(
+      `${source.description} shows no verdict of this period and these series. Widen --from, --to, --exchange, --coin or --timeframe`,
+    )
+  let scored = 0
+  for (const { series, from, score } of tally.ended()) {
+    for await (const outcome of source.outcomes(series, from, request.signal)) {
+      score(outcome)
+      progress.show(`${grouped((scored += 1))} outcomes`)
+    }
+  }
+  request.signal.throwIfAborted()
+  const fitted = fittedOn(model, tally.series(), tally.period())
+  progress.end(`${grouped(tally.rows())} verdicts from ${source.description} beside ${model.version}`)
+  yield lines.summary(
+    { other_model: model.version, fitted: fitted.relation, ...tally.summary() },
+    fitted.text,
+  )
+}
+
+/** How one of both did, on the bars at which both made known calls. */
+interface SideSummary extends JsonObject {
+  readonly buy: number
+  readonly sell: number
+  readonly hold: number
+  /** Calls whose race reached a barrier, and of these those that won. */
+  readonly decided: number
+  readonly won: number
+  /** Calls with a known exit, and which share of them ended in favour of what was called. */
+  readonly exits: number
+  readonly in_favour: number | null
+  /** Mean squared error of the forecast over the races of both; 0.25 is a coin. */
+  readonly brier: number | null
+}
+
+export interface WhatIfSummary extends JsonObject {
+  readonly other_model: string
+  readonly fitted: string
+  readonly rows: number
+  /** Rows at which both calls are known; agreements, and the calls of either, are counted among them. */
+  readonly compared: number
+  readonly agreements: number
+  /** Rows whose other call depends on bars before the period, or on missing ones. */
+  readonly untold: number
+  /** Rows without a feature that the other model weighs, by feature. */
+  readonly lacking: Readonly<Record<string, number>>
+  /** Rows whose recorded call is HOLD because calls were withdrawn. */
+  readonly withdrawn: number
+  /** Rows recorded behind the end of their window: they are not scored. */
+  readonly late: number
+  /** Races that one barrier won, at bars where both forecasts are known. */
+  readonly races: number
+  readonly recorded: SideSummary
+  readonly other: SideSummary
+}
+
+/** Of a row that waits for its outcome: close, both probabilities, both calls. */
+const WAITING = 5
+const UNTOLD = -1
+
+interface Side {
+  readonly said: Record<Call, number>
+  calls: CallTally
+  squares: number
+}
+
+function createTally() {
+  const waiting = new Map<string, { readonly series: Series; readonly cells: number[] }>()
+  const recorded: Side = { said: { BUY: 0, SELL: 0, HOLD: 0 }, calls: NO_CALLS, squares: 0 }
+  const other: Side = { said: { BUY: 0, SELL: 0, HOLD: 0 }, calls: NO_CALLS, squares: 0 }
+  const lacking = new Map<string, number>()
+  const count = { rows: 0, compared: 0, agreements: 0, untold: 0, withdrawn: 0, late: 0, races: 0 }
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+
+  function take(row: VerdictRow, said: OtherSaying): void {
+    count.rows += 1
+    if (count.rows > MOST_ROWS)
+      throw invalid(
+        `There are more than ${grouped(MOST_ROWS)} verdicts. Narrow --from, --to, --coin or --timeframe`,
+      )
+    const barClose = Date.parse(row.bar_close)
+    from = Math.min(from, barClose)
+    to = Math.max(to, barClose)
+    const { exchange, coin, timeframe } = row
+    const name = seriesName(row)
+    const cells: number[] = waiting.get(name)?.cells ?? []
+    if (cells.length === 0) waiting.set(name, { series: { exchange, coin, timeframe }, cells })
+    if (wasSilenced(row)) count.withdrawn += 1
+    if (row.recorded_late) count.late += 1
+    if (said.kind === 'lacking') {
+      for (const feature of said.features) lacking.set(feature, (lacking.get(feature) ?? 0) + 1)
+      return
+    }
+    if (said.call === null) count.untold += 1
+    else {
+      count.compared += 1
+      if (said.call === row.call) count.agreements += 1
+      recorded.said[row.call] += 1
+      other.said[said.call] += 1
+    }
+    if (row.recorded_late) return
+    const calls = [CALLS.indexOf(row.call), said.call === null ? UNTOLD : CALLS.indexOf(said.call)]
+    cells.push(barClose, row.probability, said.probability, ...calls)
+  }
+
+  function score(side: Side, outcome: BarOutcome, probability: number, call: Call | undefined): void {
+    if (outcome.race === 'up' || outcome.race === 'down')
+      side.squares += (probability - (outcome.race === 'up' ? 1 : 0)) ** 2
+    if (call !== undefined && call !== 'HOLD') side.calls = countCall(side.calls, { ...outcome, call })
+  }
+
+  /** Takes the outcomes of a series, newest first; those of other bars are passed over. */
+  function scorer(cells: readonly number[]): (outcome: BarOutcome) => void {
+    let at = cells.length - WAITING
+    return (outcome) => {
+      while (at >= 0 && (cells[at] ?? 0) > outcome.barClose) at -= WAITING
+      if (at < 0 || cells[at] !== outcome.barClose) return
+      const [said = 0, otherSaid = 0, call = UNTOLD, otherCall = UNTOLD] = cells.slice(at + 1, at + WAITING)
+      if (outcome.race === 'up' || outcome.race === 'down') count.races += 1
+      score(recorded, outcome, said, otherCall === UNTOLD ? undefined : CALLS[call])
+      score(other, outcome, otherSaid, CALLS[otherCall])
+    }
+  }
+
+  const summaryOf = ({ said, calls, squares }: Side): SideSummary => ({
+    buy: said.BUY,
+    sell: said.SELL,
+    hold: said.HOLD,
+    decided: calls.reached,
+    won: calls.wins,
+    exits: calls.trades,
+    in_favour: calls.trades === 0 ? null : calls.inFavour / calls.trades,
+    brier: count.races === 0 ? null : squares / count.races,
+  })
+
+  return {
+    take,
+    rows: () => count.rows,
+    series: (): Series[] => [...waiting.values()].map(({ series }) => series),
+    period: () => ({ from, to }),
+    *ended() {
+      for (const { series, cells } of waiting.values()) {
+        const [first] = cells
+        if (first !== undefined) yield { series, from: first, score: scorer(cells) }
+      }
+    },
+    summary: () => ({
+      ...count,
+      lacking: Object.fromEntries(lacking),
+      recorded: summaryOf(recorded),
+      other: summaryOf(other),
+    }),
+  }
+}
+
+const grouped = (value: number): string => value.toLocaleString('en')
+
+export const NDJSON_LINES: Lines = {
+  row({ verdict_id, exchange, coin, timeframe, bar_close, call, probability, model_version }, said) {
+    const recorded = { model_version, call, probability }
+    const other =
+      said.kind === 'said'
+        ? { call: said.call, probability: said.probability }
+        : { call: null, probability: null, lacking: said.features }
+    return `${JSON.stringify({ verdict_id, exchange, coin, timeframe, bar_close, recorded, other })}\n`
+  },
+  summary: (summary) => `${JSON.stringify({ summary })}\n`,
+}
+
+const said = (call: Call | null, probability: number): string =>
+  `${(call ?? '?').padEnd(4)} ${probability.toFixed(4)}`
+
+export const TABLE_LINES: Lines = {
+  row(row, other) {
+    const name = `${row.exchange} ${row.coin} ${row.timeframe}`.padEnd(20)
+    const beside =
+      other.kind === 'said'
+        ? `${said(other.call, other.probability)}${other.call === null || other.call === row.call ? '' : '  differs'}`
+        : `lacks ${other.features.join(', ')}`
+    return `${row.bar_close}  ${name}  ${said(row.call, row.probability)}  ${beside}\n`
+  },
+  summary(summary, fitted) {
+    const { rows, compared, agreements, untold, lacking, withdrawn, late, races } = summary
+    const line = (name: string, of: (side: SideSummary) => string): string =>
+      `${name.padEnd(28)}${of(summary.recorded).padStart(14)}${of(summary.other).padStart(14)}`
+    const share = (value: number | null): string =>
+      value === null ? 'unknown' : `${(100 * value).toFixed(1)} %`
+    const left = [
+      [untold, 'whose other call depends on bars that are not there'],
+      ...Object.entries(lacking).map(
+        ([feature, count]) => [count, `without ${feature}, which it weighs`] as const,
+      ),
+      [withdrawn, 'whose recorded call was withdrawn'],
+      [late, 'recorded late, and not scored'],
+    ] as const
+    const lines = [
+      '',
+      `${grouped(rows)} verdicts beside ${summary.other_model}: ${grouped(compared)} compared, ${grouped(agreements)} agree.`,
+      ...left.filter(([count]) => count > 0).map(([count, what]) => `${grouped(count)} ${what}.`),
+      fitted,
+      'Information, not advice.',
+      '',
+      `${''.padEnd(28)}${'recorded'.padStart(14)}${'other'.padStart(14)}`,
+      line('BUY', ({ buy }) => grouped(buy)),
+      line('SELL', ({ sell }) => grouped(sell)),
+      line('HOLD', ({ hold }) => grouped(hold)),
+      line('calls decided', ({ decided }) => grouped(decided)),
+      line('  won', ({ won }) => grouped(won)),
+      line('calls with an exit', ({ exits }) => grouped(exits)),
+      line('  in favour', ({ in_favour }) => share(in_favour)),
+      line(`Brier, ${grouped(races)} races`, ({ brier }) => brier?.toFixed(5) ?? 'unknown'),
+    ]
+    return `${lines.join('\n')}\n`
+  },
+}

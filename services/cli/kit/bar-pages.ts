@@ -1,0 +1,46 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+
+/** Bars of one series: nine years of minutes. */
+const MOST_BARS = 5_000_000
+/** A page that is not the last goes on at least so far. */
+const FEWEST_BARS_A_PAGE = 100
+
+interface BarPage {
+  readonly bars: readonly Candle[] | undefined
+  /** Where the next page begins; null at the end. */
+  readonly next: number | null
+}
+
+/**
+ * The pages of bars that open in [from, to): in their order, and with an end, whoever answers them.
+ *
+ * @param ask for bars from an instant on
+ * @throws ServiceError `proof_invalid`; what asking throws
+ */
+export async function* barPages<Page extends BarPage>(
+  timeframe: Timeframe,
+  { from, to }: { readonly from: number; readonly to: number },
+  ask: (from: number) => Promise<Page>,
+): AsyncGenerator<Page, void, void> {
+  const barMs = timeframeMs(timeframe)
+  if ((to - from) / barMs > MOST_BARS) throw faulty(`more than ${MOST_BARS} of them are asked for`)
+  for (let next: number | null = from; next !== null; ) {
+    const begin: number = next
+    const page = await ask(begin)
+    let earliest = begin
+    for (const { openTime } of page.bars ?? []) {
+      if (openTime < earliest || openTime >= to) throw faulty(`one opens at ${openTime}, out of its order`)
+      earliest = openTime + barMs
+    }
+    yield page
+    next = page.next
+    if (next === null) return
+    if (next < Math.max(earliest, begin + FEWEST_BARS_A_PAGE * barMs) || next >= to)
+      throw faulty(`the page from ${begin} is followed by one from ${next}`)
+  }
+}
+
+const faulty = (why: string): ServiceError =>
+  new ServiceError('proof_invalid', { message: `These bars cannot be relied on: ${why}.` })

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { replayFilterParameters } from '../../analyst/index.ts'
+import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
+import { SETTINGS, type SettingName } from '../../runtime/config/settings.ts'
+
+/** A setting as a flag of a command. */
+export const settingFlag = <Name extends SettingName>(
+  setting: Name,
+): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => {
+  const definition: FlagDefinition<(typeof SETTINGS)[Name]['schema']> = SETTINGS[setting]
+  const { schema, help, example, isSecret, isSwitch } = definition
+  return { schema, help, example, setting, ...(isSecret && { isSecret }), ...(isSwitch && { isSwitch }) }
+}
+
+export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({
+  schema: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
+  help,
+  example: '',
+  isSwitch: true,
+})
+
+/** Where verdicts are read from. */
+export const SOURCE_FLAGS = {
+  server: {
+    schema: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+    help: 'Address of the service to ask. Without it, the service or the store of --data-dir.',
+    example: 'http://127.0.0.1:8402',
+  },
+  'operator-token': settingFlag('OPERATOR_TOKEN'),
+  'data-dir': settingFlag('DATA_DIR'),
+  market: settingFlag('MARKET'),
+  'eventstore-url': settingFlag('EVENTSTORE_URL'),
+} as const
+
+/** Which verdicts are wanted. */
+export const FILTER_FLAGS = {
+  exchange: {
+    schema: replayFilterParameters.exchange,
+    alias: 'exchanges',
+    help: 'Exchange codes, separated by commas. Default: all.',
+    example: 'BINANCE,HL',
+  },
+  coin: {
+    schema: replayFilterParameters.coin,
+    alias: 'coins',
+    help: 'Coin symbols, separated by commas. Default: all.',
+    example: 'BTC,ETH',
+  },
+  timeframe: {
+    schema: replayFilterParameters.timeframe,
+    alias: 'timeframes',
+    help: 'Timeframes, separated by commas. Default: all.',
+    example: '1h,4h',
+  },
+  call: {
+    schema: replayFilterParameters.call,
+    help: 'Calls, separated by commas: BUY, SELL, HOLD. Default: all.',
+    example: 'BUY,SELL',
+  },
+  from: {
+    schema: replayFilterParameters.from,
+    help: 'Bars that close at this instant or later; ISO 8601. Default: the beginning.',
+    example: '2025-01-01',
+  },
+  to: {
+    schema: replayFilterParameters.to,
+    help: 'Bars that close before this instant. Default: the end.',
+    example: '2025-07-01T12:00:00Z',
+  },
+  after: {
+    schema: replayFilterParameters.after,
+    help: 'The cursor of a row: what comes behind it.',
+    example: '1234',
+  },
+} as const

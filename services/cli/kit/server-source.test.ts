@@ -1,0 +1,274 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Writable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
+import { AT_START } from '../../analyst/index.ts'
+import { askForState, createServerSource } from './server-source.ts'
+
+let server: Server
+let url: string
+let asked: string[]
+let headers: IncomingMessage['headers'][]
+/** What the server answers, request by request; the last one goes on. */
+let answers: ((response: ServerResponse, query: URLSearchParams) => void)[]
+let remarks: string
+
+beforeEach(async () => {
+  asked = []
+  headers = []
+  remarks = ''
+  server = createServer((request, response) => {
+    const target = new URL(request.url ?? '', 'http://x')
+    asked.push(`${target.pathname}${target.search}`)
+    headers.push(request.headers)
+    const answer = answers.length > 1 ? answers.shift() : answers[0]
+    answer?.(response, target.searchParams)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterEach(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const stderr = new Writable({
+  write(chunk, _encoding, done) {
+    remarks += String(chunk)
+    done()
+  },
+})
+const source = (change: { pageRows?: number; token?: string } = {}) =>
+  createServerSource({ description: 'the service', url, stderr, reconnectMs: 1, ...change })
+
+const signal = new AbortController().signal
+const request = (limit: number, parameters: Record<string, string> = {}) => ({
+  filter: {},
+  after: AT_START,
+  limit,
+  parameters,
+  signal,
+})
+const line = (cursor: number): string => `${JSON.stringify({ cursor: String(cursor) })}\n`
+
+async function cursors(rows: AsyncIterable<VerdictRow>): Promise<string[]> {
+  const all: string[] = []
+  for await (const { cursor } of rows) all.push(cursor)
+  return all
+}
+
+describe('a replay', () => {
+  test('is asked with the words of the flags and the token, page by page up to the limit', async () => {
+    answers = [
+      (response, query) => {
+        const first = Number(query.get('after') ?? 0) + 1
+        const count = Math.min(Number(query.get('limit')), 8 - first)
+        response.end(Array.from({ length: count }, (_, index) => line(first + index)).join(''))
+      },
+    ]
+    const all = source({ pageRows: 3, token: 'secret' }).replay(request(1_000, { coin: 'BTC,ETH' }))
+    expect(await cursors(all)).toEqual(['1', '2', '3', '4', '5', '6', '7'])
+    expect(asked).toEqual([
+      '/api/verdicts?coin=BTC%2CETH&limit=3',
+      '/api/verdicts?coin=BTC%2CETH&after=3&limit=3',
+      '/api/verdicts?coin=BTC%2CETH&after=6&limit=3',
+    ])
+    expect(headers.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer secret'))
+    expect(await cursors(source({ pageRows: 3 }).replay(request(4)))).toEqual(['1', '2', '3', '4'])
+  })
+
+  test('that is cut says behind which row to go on', async () => {
+    answers = [
+      (response) => {
+        response.write(`${line(1)}${line(2)}{"cursor":`)
+        setImmediate(() => response.destroy())
+      },
+    ]
+    await expect(cursors(source().replay(request(10)))).rejects.toMatchObject({
+      code: 'server_unreachable',
+      message: expect.stringContaining('The last whole row has the cursor 2') as string,
+    })
+  })
+
+  test('that is refused is told in the words of the service', async () => {
+    answers = [
+      (response) => {
+        response.writeHead(401).end(JSON.stringify({ code: 'unauthorized', message: 'Not that token.' }))
+      },
+    ]
+    await expect(cursors(source().replay(request(1)))).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: 'Not that token.',
+    })
+  })
+
+  test.each([
+    [502, '<html>Bad gateway</html>'],
+    [200, '<html>Welcome</html>'],
+    [404, '{"error":"no such page"}'],
+  ])('of something else that answers %i %s is seen through', async (status, text) => {
+    answers = [(response) => void response.writeHead(status).end(text)]
+    await expect(cursors(source().replay(request(1)))).rejects.toMatchObject({ code: 'server_unreachable' })
+    await expect(askForState({ url })).rejects.toMatchObject({ code: 'server_unreachable' })
+  })
+})
+
+describe('a service that is busy', () => {
+  const busy = (status: number, retryAfter?: string) => (response: ServerResponse) =>
+    void response
+      .writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+      .end('{"code":"rate_limited","message":"Slower."}')
+
+  test('is asked again when it says, and that is told', async () => {
+    answers = [busy(429, '0'), busy(503, '0'), (response) => void response.end(line(1))]
+    expect(await cursors(source().replay(request(1)))).toEqual(['1'])
+    expect(asked).toHaveLength(3)
+    expect(remarks).toBe(
+      'the service answers 429; asking again in 0.25 s\nthe service answers 503; asking again in 0.5 s\n',
+    )
+  })
+
+  test('and asks to be left alone for long is told in its own words', async () => {
+    answers = [busy(429, '86400')]
+    await expect(cursors(source().replay(request(1)))).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a service that has no end', () => {
+  const record = (next: string) => (response: ServerResponse) =>
+    void response.end(JSON.stringify({ notice: 'x', as_of: '1', rows: [], speech: [], next }))
+  const all = async (rows: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of rows);
+  }
+
+  test('in its pages', async () => {
+    answers = [record('a'), record('b'), record('a')]
+    await expect(all(source().trackRecord({}, signal))).rejects.toThrow('names a page twice')
+    answers = [record('../x')]
+    await expect(all(source().trackRecord({}, signal))).rejects.toMatchObject({ code: 'server_unreachable' })
+  })
+
+  test('in a search that goes nowhere', async () => {
+    answers = [(response) => void response.writeHead(200, { 'x-next-cursor': '7' }).end()]
+    expect(await cursors(source().replay(request(9)))).toEqual([])
+    expect(asked).toHaveLength(2)
+  })
+
+  test('in a line', async () => {
+    answers = [
+      (response) => {
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536)));
+          response.once('drain', more)
+        }
+        more()
+      },
+    ]
+    await expect(cursors(source().replay(request(9)))).rejects.toThrow(/a line has more than/)
+  })
+})
+
+test('outcomes of a series are read page by page, back to the bar that is asked for', async () => {
+  const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', newest_regime: null, withheld: 0 }
+  const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
+  const won = { race: 'up', result: 'won', entry_price: 100, exit_price: 101, decided_at: null }
+  const row = (hour: number, outcome: object | null) => {
+    const { cursor: _, ...whole } = verdictRow(
+      aVerdict({
+        barClose: hour * 3_600_000,
+      }),
+      '',
+      '2025-01-01T00:00:00Z',
+    )
+    return { ...whole, is_open: outcome === null, outcome }
+  }
+  const page = (rows: object[], next: string | null) => (response: ServerResponse) =>
+    void response.end(JSON.stringify({ ...about, series, rows, next }))
+  answers = [page([row(9, null), row(8, won)], '7.6'), page([row(7, won), row(6, won)], '5.4')]
+  const found: number[] = []
+  for await (const { barClose, race, exitPrice } of source().outcomes(series, 7 * 3_600_000, signal)) {
+    expect([race, exitPrice]).toEqual(['up', 101])
+    found.push(barClose / 3_600_000)
+  }
+  expect(found).toEqual([8, 7])
+  expect(asked).toEqual([
+    `/api/series/SIM/BTC/1h?limit=${LIMITS.historyRows}`,
+    `/api/series/SIM/BTC/1h?limit=${LIMITS.historyRows}&after=7.6`,
+  ])
+})
+
+describe('following', () => {
+  const stream = (response: ServerResponse): ServerResponse =>
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+  const event = (cursor: number): string => `id: ${cursor}\nevent: verdict\ndata: ${line(cursor)}\n`
+
+  test('goes on behind the last row when the stream ends, is cut, or the service is away', async () => {
+    answers = [
+      (response) => {
+        stream(response).write(`${event(1)}${event(2)}id: 3\ndata: {`)
+        setImmediate(() => response.destroy())
+      },
+      (response) => void stream(response).end(event(3)),
+      (response) => void response.writeHead(503).end(JSON.stringify({ code: 'shutting_down', message: 'x' })),
+      (response) => void stream(response).write(event(4)),
+    ]
+    expect(await cursors(source().follow(request(4, { coin: 'BTC', limit: '4' })))).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+    ])
+    expect(asked).toEqual([
+      '/api/verdicts/stream?coin=BTC',
+      '/api/verdicts/stream?coin=BTC&after=2',
+      '/api/verdicts/stream?coin=BTC&after=3',
+      '/api/verdicts/stream?coin=BTC&after=3',
+    ])
+    expect(remarks.split('\n')).toHaveLength(4)
+  })
+
+  test('does not wait for a service that never was there, nor for one that refuses', async () => {
+    answers = [(response) => void response.writeHead(503).end('{"code":"shutting_down","message":"x"}')]
+    await expect(cursors(source().follow(request(1)))).rejects.toMatchObject({ code: 'shutting_down' })
+    answers = [(response) => void response.end('<html>Welcome</html>')]
+    await expect(cursors(source().follow(request(1)))).rejects.toMatchObject({ code: 'server_unreachable' })
+    answers = [
+      (response) => void stream(response).end(event(1)),
+      (response) => void response.writeHead(401).end('{"code":"unauthorized","message":"x"}'),
+    ]
+    await expect(cursors(source().follow(request(9)))).rejects.toMatchObject({ code: 'unauthorized' })
+  })
+
+  test('goes on where the line has gone dead', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      answers = [
+        (response) => void stream(response).write(event(1)),
+        (response) => void stream(response).write(event(2)),
+      ]
+      const seen: string[] = []
+      for await (const { cursor } of source().follow(request(2))) {
+        seen.push(cursor)
+        vi.advanceTimersByTime(30_000)
+      }
+      expect(seen).toEqual(['1', '2'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('ends quietly when it is stopped', async () => {
+    const stopping = new AbortController()
+    answers = [(response) => void stream(response).write(event(1))]
+    const seen: string[] = []
+    for await (const { cursor } of source().follow({ ...request(9), signal: stopping.signal })) {
+      seen.push(cursor)
+      stopping.abort()
+    }
+    expect(seen).toEqual(['1'])
+  })
+})

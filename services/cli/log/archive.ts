@@ -1,0 +1,151 @@
+import { existsSync, lstatSync, realpathSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { archiveLog, shrinkLog } from '../../log/embedded/archive-log.ts'
+import { archiveFolder } from '../../log/embedded/archived-contents.ts'
+import { checkArchive } from '../../log/embedded/check-archive.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { type CommandInput, defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine } from '../kit/progress-line.ts'
+import { grouped, requireLog } from './backup.ts'
+
+const DAY_MS = 86_400_000
+
+const FLAGS = {
+  'older-than': {
+    schema: z
+      .string()
+      .regex(/^[1-9]\d{0,4}d$/, 'must be a number of days, as in 90d')
+      .transform((text) => Number(text.slice(0, -1)) * DAY_MS)
+      .optional(),
+    help: 'What was recorded so many days ago or longer is moved.',
+    example: '90d',
+  },
+  before: {
+    schema: z.iso
+      .datetime({ offset: true })
+      .transform((text) => new Date(text))
+      .optional(),
+    help: 'What was recorded before this instant is moved; ISO 8601. In place of --older-than.',
+    example: '2026-09-01T00:00:00Z',
+  },
+  check: switchFlag('Moves nothing: reads the whole archive and compares it with the log.'),
+  shrink: switchFlag(
+    'Moves nothing: gives the disk what is free in the file of the log. Only while no service runs on it; takes as much room beside it meanwhile as it will have.',
+  ),
+  'data-dir': SOURCE_FLAGS['data-dir'],
+  market: SOURCE_FLAGS.market,
+  'eventstore-url': { ...settingFlag('EVENTSTORE_URL'), schema: z.string().min(1).optional() },
+  json: switchFlag('Writes what was done to standard output, as JSON.'),
+} as const
+
+export const archiveCommand = defineCommand({
+  name: 'archive',
+  summary:
+    'Moves what verdicts and outcomes of long ago say into compressed files beside the log, while the service runs.',
+  notes: [
+    'The folder may lie on another disk: `archive` in the folder of the market is made a link to it. Nothing is lost to readers: replays, read models, proofs, audits and backups give what they gave before, byte for byte, as long as the folder is there. Without it, what is in it is refused with its name, and all that is new goes on. Each file is durable, read back and compared before the log lets go of it. A run that was interrupted is gone on with by the next.',
+    'The file of the log does not become smaller: what comes is written where the old was, until --shrink. Releases before this one do not open a log of which something was archived. See [archiving.md](archiving.md).',
+  ],
+  operands: ['folder'],
+  flags: FLAGS,
+  examples: [
+    'signal archive /mnt/archive/signal --older-than 90d',
+    'signal archive /mnt/archive/signal --check',
+    'signal archive /mnt/archive/signal --shrink',
+  ],
+  async run(input) {
+    const { operands, flags } = input
+    if (flags['eventstore-url'] !== undefined) throw ofAnotherStore()
+    const directory = join(flags['data-dir'], flags.market)
+    const file = requireLog(directory)
+    const folder = resolve(operands[0] ?? '')
+    const wanted = [flags['older-than'], flags.before, flags.check || undefined, flags.shrink || undefined]
+    if (wanted.filter((one) => one !== undefined).length !== 1)
+      throw new ServiceError('config_invalid', {
+        message: 'say one of --older-than, --before, --check and --shrink',
+      })
+    if (flags.shrink) return shrink(input, file)
+    linkFolder(directory, folder, flags.check)
+    return flags.check ? check(input, file, folder) : move(input, file, folder)
+  },
+})
+
+type Input = CommandInput<typeof FLAGS>
+
+async function move({ flags, stdout, stderr, signal, now }: Input, file: string, folder: string) {
+  const progress = createProgressLine(stderr, now)
+  const result = await archiveLog({
+    file,
+    before: flags.before ?? new Date(now() - (flags['older-than'] ?? 0)),
+    signal,
+    sleep: (milliseconds) => sleep(milliseconds, signal),
+    elapsed: () => performance.now(),
+    onProgress: ({ position, upTo }) => progress.show(`${grouped(position)} of ${grouped(upTo)} events`),
+  })
+  const { events, files, bytes, freeBytes } = result
+  progress.end(
+    `${grouped(events)} events moved to ${grouped(files)} files in ${folder} (${grouped(bytes)} bytes); the file of the log has ${grouped(freeBytes)} bytes for what comes`,
+  )
+  if (flags.json) stdout.write(`${JSON.stringify({ folder, events, files, bytes, free_bytes: freeBytes })}\n`)
+  return undefined
+}
+
+async function check({ flags, stdout, stderr, signal, now }: Input, file: string, folder: string) {
+  const progress = createProgressLine(stderr, now)
+  const onProgress = (position: number): void => progress.show(`whole up to position ${grouped(position)}`)
+  const { files, events, unused } = await checkArchive(file, { signal, onProgress })
+  const rest = unused.length === 0 ? '' : `; not used by the log, and may go: ${unused.join(', ')}`
+  progress.end(`${folder} is whole: ${grouped(events)} events in ${grouped(files)} files${rest}`)
+  if (flags.json) stdout.write(`${JSON.stringify({ folder, events, files, unused })}\n`)
+  return undefined
+}
+
+function shrink({ flags, stdout, stderr, now }: Input, file: string): undefined {
+  const size = (): number => lstatSync(file).size
+  const before = size()
+  shrinkLog(file)
+  createProgressLine(stderr, now).end(`${file} has ${grouped(size())} bytes now, and had ${grouped(before)}`)
+  if (flags.json) stdout.write(`${JSON.stringify({ file, bytes: size(), bytes_before: before })}\n`)
+  return undefined
+}
+
+const ofAnotherStore = (): ServiceError =>
+  new ServiceError('config_invalid', {
+    message:
+      'EVENTSTORE_URL is set, so the log is in EventStoreDB, which keeps events whole: a scavenge that drops what an event says drops the event, and with it ids and revisions. Give its disk more room, or move the log into a folder (signal store copy to-folder) and archive there (docs/archiving.md)',
+  })
+
+/**
+ * Makes the folder, and beside the log a link to it, the first time.
+ *
+ * @throws ServiceError `config_invalid` where the archive of the log is another folder; `store_unavailable` where the link leads nowhere
+ */
+function linkFolder(directory: string, folder: string, isThere: boolean): void {
+  const link = archiveFolder(join(directory, 'events.db'))
+  try {
+    if (lstatSync(link, { throwIfNoEntry: false }) === undefined) {
+      if (isThere)
+        throw new ServiceError('config_invalid', {
+          message: `nothing of the log in ${directory} was archived`,
+        })
+      makePrivateFolder(folder)
+      if (!existsSync(link)) symlinkSync(realpathSync(folder), link, 'junction')
+    }
+    const target = realpathSync(link)
+    if (existsSync(folder) && realpathSync(folder) === target) return
+    throw new ServiceError('config_invalid', {
+      message: `the archive of this log is ${target}, not ${folder}: to move it, move its files, and replace ${link} by a link to the new folder`,
+    })
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    throw new ServiceError('store_unavailable', {
+      message: `the archive of this log cannot be reached: ${reasonOf(error)}`,
+      nextStep: `Mount its disk; ${link} must lead to it, and this user may write there.`,
+      cause: error,
+    })
+  }
+}

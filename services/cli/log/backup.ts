@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { backupKeysOf, keyFingerprintOf, requireKeyOfLog } from '../../composition/adapters/open-platform.ts'
+import { logFile } from '../../log/embedded/embedded-store.ts'
+import { requireEnd } from '../../log/embedded/require-whole-log.ts'
+import { openStoredRows, type StoredRow } from '../../log/embedded/stored-rows.ts'
+import { checkBackup } from '../../log-operations/backup/check-backup.ts'
+import { hashOf, type ReadManifest } from '../../log-operations/backup/manifest.ts'
+import { openPlace } from '../../log-operations/backup/open-place.ts'
+import type { BackupPlace } from '../../log-operations/backup/place.ts'
+import type { Authenticity } from '../../log-operations/backup/signature.ts'
+import { recordedOf, takeBackup } from '../../log-operations/backup/take-backup.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import { type CommandContext, defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine } from '../kit/progress-line.ts'
+
+/** Flags of a command that names the address of a backup. */
+export const PLACE_FLAGS = {
+  's3-credentials': {
+    schema: z.string().min(1).optional(),
+    help: 'File with the credentials for an s3:// address, in profiles (AWS_PROFILE, else default). Default: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else AWS_SHARED_CREDENTIALS_FILE.',
+    example: '/etc/signal/s3-credentials',
+  },
+  json: switchFlag('Writes what was done to standard output, as JSON.'),
+} as const
+
+/** @throws ServiceError `config_invalid` */
+export const placeAt = (
+  address: string,
+  { environment, now, signal }: CommandContext,
+  credentialsFile: string | undefined,
+  isAlone = false,
+): BackupPlace =>
+  openPlace(address, {
+    environment,
+    credentialsFile,
+    isAlone,
+    holder: `${hostname()} ${process.pid} ${randomUUID()}`,
+    now,
+    sleep: (milliseconds) => sleep(milliseconds, signal),
+    fetch,
+  })
+
+export const grouped = (count: number): string => count.toLocaleString('en')
+
+/** Flags for the keys that sign backups, and for taking a backup that they do not vouch for. */
+export const KEY_FLAGS = {
+  'sealing-key': settingFlag('SEALING_KEY'),
+  'wrapping-keys': settingFlag('WRAPPING_KEYS'),
+  unverified: switchFlag(
+    'Takes a backup that has no signature, as former releases made them, or whose key is not here. Anybody who could write to its place may have changed it.',
+  ),
+} as const
+
+/** @throws ServiceError `config_invalid` for keys that cannot be read */
+export const keysAt = (
+  directory: string,
+  flags: {
+    readonly 'sealing-key'?: string | undefined
+    readonly 'wrapping-keys'?: string | undefined
+    readonly market: Settings['MARKET']
+  },
+) => {
+  const settings = {
+    SEALING_KEY: flags['sealing-key'],
+    WRAPPING_KEYS: flags['wrapping-keys'],
+    MARKET: flags.market,
+  }
+  requireKeyOfLog(settings, directory)
+  return { keys: backupKeysOf(settings, directory), fingerprint: keyFingerprintOf(settings, directory) }
+}
+
+/** @throws ServiceError `store_mismatch` where the log was begun under another sealing key than the one at hand */
+export function requireSameKey(first: StoredRow, fingerprint: string | undefined): void {
+  const event = decodeEvent(recordedOf(first))
+  if (event.type !== 'StoreInitialised' || fingerprint === undefined) return
+  if (event.data.secretFingerprint === fingerprint) return
+  throw new ServiceError('store_mismatch', {
+    message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',
+    nextStep: 'Put the key that the log was begun under in its place, and run the command again.',
+  })
+}
+
+const DOUBTS: Readonly<Record<Exclude<Authenticity, 'authentic'>, string>> = {
+  former_key:
+    'was signed with a key that has been replaced: anybody who has that key may have written it. The next backup signs it with the newest one',
+  unsigned:
+    'has no signature: a former release made it, or somebody who can write to its place took the signature away. The next backup compares it with the log and signs it',
+  unchecked: 'was not checked for who wrote it: the sealing key is not here',
+}
+
+/**
+ * Says who may have written a backup where that is not known.
+ *
+ * @throws ServiceError `backup_unverified` unless the operator takes it so
+ */
+export function requireVerified(
+  { authenticity }: Pick<ReadManifest, 'authenticity'>,
+  place: BackupPlace,
+  { flags, stderr }: { readonly flags: { readonly unverified: boolean } } & Pick<CommandContext, 'stderr'>,
+): void {
+  if (authenticity === 'authentic') return
+  const doubt = `${place.description} ${DOUBTS[authenticity]}`
+  if (authenticity !== 'former_key' && !flags.unverified)
+    throw new ServiceError('backup_unverified', { message: doubt })
+  stderr.write(`Warning: ${doubt}.\n`)
+}
+
+/** The answer about a backup, for programs. */
+export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: BackupPlace) => ({
+  place: place.description,
+  log_id: manifest.logId,
+  market: manifest.market,
+  position: manifest.head,
+  at: manifest.segments.at(-1)?.lastAt ?? null,
+  segments: manifest.segments.length,
+  hash: hashOf(manifest),
+  taken_at: manifest.takenAt,
+  authenticity,
+})
+
+export const backupCommand = defineCommand({
+  name: 'backup',
+  summary: 'Copies what a backup does not have yet of the log, while the service runs.',
+  notes: [
+    'The address is a folder, or s3://bucket/prefix of a server that speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first time copies all; later ones add what came since. It holds the log up to the event that was the newest when the command began. Each part is read back and compared. One that was interrupted goes on with the next.',
+    'The keys of what is personal are replaced each time: what was erased is then in no backup any more. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
+  ],
+  operands: ['address'],
+  flags: {
+    check: switchFlag(
+      'Adds nothing: reads the whole backup and compares it with its hashes and its signature.',
+    ),
+    alone: switchFlag(
+      'Vouches that no other backup to this address goes on, for a server of S3 that makes no conditional writes: the command says so where it needs this.',
+    ),
+    'data-dir': SOURCE_FLAGS['data-dir'],
+    market: SOURCE_FLAGS.market,
+    ...KEY_FLAGS,
+    ...PLACE_FLAGS,
+  },
+  examples: [
+    'signal backup /mnt/backup/signal',
+    'signal backup s3://backups/signal --s3-credentials /etc/signal/s3-credentials',
+    'signal backup /mnt/backup/signal --check',
+  ],
+  async run(input) {
+    const { operands, flags, stdout, stderr, signal, now } = input
+    const [address = ''] = operands
+    const place = placeAt(address, input, flags['s3-credentials'], flags.alone)
+    const progress = createProgressLine(stderr, now)
+    const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
+      progress.show(`${grouped(position)} of ${grouped(head)} events`)
+    const directory = join(flags['data-dir'], flags.market)
+    if (flags.check) {
+      const { keys } = keysAt(directory, flags)
+      const read = await checkBackup({ place, keys, signal, onProgress })
+      const summary = summaryOf(read, place)
+      const signed = read.authenticity === 'authentic' ? ', and signed' : ''
+      progress.end(
+        `${place.description} is whole up to position ${grouped(summary.position)}, of ${summary.at}${signed}; hash ${summary.hash}`,
+      )
+      if (flags.json) stdout.write(`${JSON.stringify(summary)}\n`)
+      requireVerified(read, place, input)
+      return undefined
+    }
+    const file = requireLog(directory)
+    const { keys, fingerprint } = keysAt(directory, flags)
+    if (keys === undefined) throw new TypeError('a log without its key was let in')
+    const rows = openStoredRows(file)
+    try {
+      const first = rows.find(STORE_IDENTITY_STREAM, 0)
+      if (first !== undefined) requireSameKey(first, fingerprint)
+      const { manifest, events, bytes, segments } = await takeBackup({
+        rows,
+        place,
+        keys,
+        now,
+        signal,
+        onProgress,
+      })
+      progress.end(
+        `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${place.description} goes up to position ${grouped(manifest.head)}`,
+      )
+      if (flags.json)
+        stdout.write(
+          `${JSON.stringify({ ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events })}\n`,
+        )
+    } finally {
+      rows.close()
+    }
+    return undefined
+  },
+})
+
+/** The log file of a folder. @throws ServiceError `config_invalid` where there is none */
+export function requireLog(directory: string): string {
+  const file = logFile(directory)
+  if (existsSync(file)) {
+    requireEnd(file)
+    return file
+  }
+  throw new ServiceError('config_invalid', {
+    message: `there is no log in ${directory}. Name the folder (--data-dir) and the market (--market); a log in EventStoreDB is backed up by that server's own means, or copied into a folder (signal store copy)`,
+  })
+}

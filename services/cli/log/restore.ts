@@ -1,0 +1,170 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { ERASED_SUBJECTS_FILE, erasedList, rememberErased } from '../../accounts/index.ts'
+import {
+  REVOCATIONS_FILE,
+  rememberRevoked,
+  revocationList,
+} from '../../log-operations/backup/keep-revocations.ts'
+import { type RestorePoint, restoreBackup } from '../../log-operations/backup/restore-backup.ts'
+import { defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS } from '../kit/common-flags.ts'
+import { createProgressLine } from '../kit/progress-line.ts'
+import {
+  grouped,
+  KEY_FLAGS,
+  keysAt,
+  PLACE_FLAGS,
+  placeAt,
+  requireSameKey,
+  requireVerified,
+} from './backup.ts'
+
+export const restoreCommand = defineCommand({
+  name: 'restore',
+  summary: 'Makes the log of a backup anew in an empty folder, up to a position or an instant.',
+  notes: [
+    'Every event is read back and compared with the hash of the log before the file stands where a service would find it. In the folder of the market may stand what you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects, revocations; anything else is refused. A sealing key that is there, or set, is compared with the one that the log was begun under.',
+    'Keys of accounts that were erased since are left out where --erased names their list, and what was revoked since is revoked again where --revoked does: the files erased-subjects and revocations beside the log that was lost. See [backup.md](backup.md).',
+  ],
+  operands: ['address'],
+  flags: {
+    'to-position': {
+      schema: z.coerce.number().int().positive().optional(),
+      help: 'The last event that is restored. Default: all there is.',
+      example: '120000',
+    },
+    'to-instant': {
+      schema: z.iso
+        .datetime({ offset: true })
+        .transform((text) => new Date(text))
+        .optional(),
+      help: 'Restores what was appended then or before; ISO 8601. Default: all there is.',
+      example: '2026-11-22T12:00:00Z',
+    },
+    erased: {
+      schema: z.string().min(1).optional(),
+      help: 'File with accounts that were erased, as erased-subjects lists them. Default: erased-subjects in the folder, where it is there.',
+      example: '/var/lib/signal/erased-subjects',
+    },
+    revoked: {
+      schema: z.string().min(1).optional(),
+      help: 'File with what was revoked, as revocations lists it. Default: revocations in the folder, where it is there.',
+      example: '/var/lib/signal/revocations',
+    },
+    'data-dir': SOURCE_FLAGS['data-dir'],
+    market: SOURCE_FLAGS.market,
+    ...KEY_FLAGS,
+    ...PLACE_FLAGS,
+  },
+  examples: [
+    'signal restore /mnt/backup/signal --data-dir ./restored',
+    'signal restore s3://backups/signal --data-dir ./restored --to-instant 2026-11-22T12:00:00Z',
+  ],
+  async run(input) {
+    const { operands, flags, stdout, stderr, signal, now } = input
+    const [address = ''] = operands
+    const { market } = flags
+    const place = placeAt(address, input, flags['s3-credentials'])
+    const directory = join(flags['data-dir'], market)
+    const upTo = pointOf(flags)
+    const progress = createProgressLine(stderr, now)
+    const erasedSubjects = readList(directory, {
+      flag: 'erased',
+      name: ERASED_SUBJECTS_FILE,
+      named: flags.erased,
+      open: erasedList,
+    })
+    const revokedSince = readList(directory, {
+      flag: 'revoked',
+      name: REVOCATIONS_FILE,
+      named: flags.revoked,
+      open: revocationList,
+    })
+    const { keys, fingerprint } = keysAt(directory, flags)
+    const result = await restoreBackup({
+      place,
+      keys,
+      directory,
+      upTo,
+      erased: new Set(erasedSubjects),
+      accept(read) {
+        const { manifest } = read
+        if (manifest.market === market) return requireVerified(read, place, input)
+        throw new ServiceError('store_mismatch', {
+          message: `the backup is of a ${manifest.market} market: say --market ${manifest.market}`,
+        })
+      },
+      inspect: (first) => requireSameKey(first, fingerprint),
+      remember({ erased, revoked }) {
+        rememberErased(join(directory, ERASED_SUBJECTS_FILE), erased)
+        rememberRevoked(join(directory, REVOCATIONS_FILE), [...revoked, ...revokedSince])
+      },
+      signal,
+      onProgress: ({ position, head, doing }) =>
+        progress.show(`${grouped(position)} of ${grouped(head)} ${doing}`),
+    })
+    progress.end(
+      `${grouped(result.events)} events, up to position ${grouped(result.position)} of ${result.at}, are in ${directory}, verified; hash ${result.hash}`,
+    )
+    const { position, events, at, hash, erased, unread } = result
+    stderr.write(adviceOf(directory, fingerprint !== undefined, unread))
+    if (flags.json) stdout.write(`${JSON.stringify({ directory, position, events, at, hash, erased })}\n`)
+    return undefined
+  },
+})
+
+/** @throws ServiceError `config_invalid` where both are given */
+function pointOf(flags: {
+  readonly 'to-position'?: number | undefined
+  readonly 'to-instant'?: Date | undefined
+}): RestorePoint {
+  const { 'to-position': position, 'to-instant': instant } = flags
+  if (position !== undefined && instant !== undefined)
+    throw new ServiceError('config_invalid', {
+      message: '--to-position and --to-instant name two ends: give one of them',
+    })
+  if (position !== undefined) return { position }
+  return instant && { instant }
+}
+
+/** A list that stands beside the log, or that a flag names. */
+function readList(
+  directory: string,
+  {
+    flag,
+    name,
+    named,
+    open,
+  }: { flag: string; name: string; named: string | undefined; open: typeof erasedList },
+): readonly string[] {
+  const file = named ?? join(directory, name)
+  try {
+    if (named !== undefined) readFileSync(named)
+    return open(file).read()
+  } catch (error) {
+    throw new ServiceError('config_invalid', {
+      message: `--${flag} ${file} cannot be used: ${reasonOf(error)}`,
+      cause: error,
+    })
+  }
+}
+
+function adviceOf(directory: string, hasKey: boolean, unread: readonly string[]): string {
+  const advice = [
+    ...(unread.length === 0
+      ? []
+      : [
+          `Warning: what was revoked in ${unread.join(', ')} holds again, unless ${REVOCATIONS_FILE} names it: these files of the backup cannot be read.`,
+        ]),
+    ...(hasKey ? [] : [`Put the sealing key of the log into ${directory}/sealing.key, or set SEALING_KEY.`]),
+    ...(existsSync(join(directory, 'newest-checkpoint'))
+      ? []
+      : [
+          'Put newest-checkpoint back beside it where you have it: without it, the transparency log is not signed any more (docs/proof.md).',
+        ]),
+  ]
+  return advice.map((line) => `${line}\n`).join('')
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
+import { type CopySource, type CopyTarget, copyLog } from '../../log-operations/copy/copy-log.ts'
+import { openEmbeddedSource, openEmbeddedTarget } from '../../log-operations/copy/embedded-ends.ts'
+import {
+  openEventStoreDbSource,
+  openEventStoreDbTarget,
+  REST_MS,
+} from '../../log-operations/copy/eventstoredb-ends.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { createProgressLine } from '../kit/progress-line.ts'
+import { grouped } from './backup.ts'
+
+const DIRECTIONS = ['to-eventstoredb', 'to-folder'] as const
+
+export const storeCopyCommand = defineCommand({
+  name: 'store copy',
+  summary: 'Copies the log from the embedded store to EventStoreDB, or the other way.',
+  notes: [
+    'The direction is to-eventstoredb (from --data-dir) or to-folder (into --data-dir, which must hold no log). Every event keeps its id, type, data, stream, revision and time; positions are those of the new store, also where an event names one. In the end all is read back and compared. A copy that ended at any moment is gone on with by the same command.',
+    'It may run beside the service. The copy is then not for use yet, and no process begins on it: stop the service and run the same command again, which adds the rest. See [backup.md](backup.md#how-do-i-move-the-log-to-eventstoredb-or-back).',
+  ],
+  operands: ['direction'],
+  flags: {
+    'data-dir': SOURCE_FLAGS['data-dir'],
+    market: SOURCE_FLAGS.market,
+    'eventstore-url': { ...settingFlag('EVENTSTORE_URL'), schema: z.string().min(1).optional() },
+    json: switchFlag('Writes what was done to standard output, as JSON.'),
+  },
+  examples: ["signal store copy to-eventstoredb --eventstore-url 'esdb://localhost:2113?tls=false'"],
+  async run({ operands: [direction = ''], flags, stdout, stderr, signal, now }) {
+    if (!(DIRECTIONS as readonly string[]).includes(direction))
+      throw new ServiceError('config_invalid', {
+        message: `the direction is ${DIRECTIONS.join(' or ')}, not ${JSON.stringify(direction.slice(0, 40))}`,
+      })
+    const connectionString = flags['eventstore-url']
+    if (connectionString === undefined)
+      throw new ServiceError('config_invalid', { message: '--eventstore-url (EVENTSTORE_URL) is missing' })
+    const directory = join(flags['data-dir'], flags.market)
+    const store = openEventStoreDbStore({ connectionString })
+    const progress = createProgressLine(stderr, now)
+    try {
+      const ends =
+        direction === 'to-folder'
+          ? intoFolder(
+              directory,
+              openEventStoreDbSource(store, () => sleep(REST_MS, signal)),
+            )
+          : outOfFolder(directory, openEventStoreDbTarget(store, { newId: randomUUID, now }))
+      try {
+        const result = await copyLog({
+          ...ends,
+          signal,
+          onProgress: ({ events, doing }) => progress.show(`${grouped(events)} events ${doing}`),
+        })
+        progress.end(
+          `${grouped(result.events)} events of ${ends.source.description} are in ${ends.target.description}, ${grouped(result.copied)} of them new; both have the hash ${result.hash}`,
+        )
+        if (!result.isFinished)
+          stderr.write(
+            'The source is written to meanwhile, so the copy is not for use yet. Stop the service and run the same command again.\n',
+          )
+        if (flags.json)
+          stdout.write(
+            `${JSON.stringify({ events: result.events, copied: result.copied, hash: result.hash, finished: result.isFinished })}\n`,
+          )
+      } catch (error) {
+        throw goesOn(error)
+      } finally {
+        ends.close()
+      }
+    } finally {
+      await store.close()
+    }
+    return undefined
+  },
+})
+
+/** A store that goes away ends a copy, and loses nothing of it. */
+function goesOn(error: unknown): unknown {
+  if (!isServiceError(error, 'append_unknown') && !isServiceError(error, 'store_unavailable')) return error
+  const nextStep = 'Run the same command again when the store answers: it goes on where this one stopped.'
+  return new ServiceError('store_unavailable', { message: error.message, nextStep, cause: error })
+}
+
+interface Ends {
+  readonly source: CopySource
+  readonly target: CopyTarget
+  close(): void
+}
+
+function intoFolder(directory: string, source: CopySource): Ends {
+  const target = openEmbeddedTarget(directory)
+  return { source, target, close: () => target.close() }
+}
+
+function outOfFolder(directory: string, target: CopyTarget): Ends {
+  const source = openEmbeddedSource(directory)
+  return { source, target, close: () => source.close() }
+}

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../../../testing/servers/server-port.ts'
+import { type OwnService, startOwnService } from '../../composition/own-service.fixture.ts'
+import { runSignal } from '../kit/run-signal.fixture.ts'
+
+let health: string
+let service: OwnService
+beforeAll(async () => {
+  const port = await freePort()
+  health = `http://127.0.0.1:${port}`
+  service = await startOwnService({ HEALTH_PORT: String(port), COINS: 'BTC', TIMEFRAMES: '1h' })
+  await vi.waitUntil(
+    async () => (await (await fetch(`${health}/readyz`)).text()).includes('"status":"ready"'),
+    { timeout: 30_000 },
+  )
+}, 60_000)
+afterAll(() => service?.stop())
+
+async function doctor(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
+  const { code, said } = await runSignal('doctor', ...args)
+  return { code, out: said }
+}
+
+test('a service says which process it is to its operator alone, and the doctor judges by it', async () => {
+  const { code, out } = await doctor('--processes', health)
+  expect(out).toMatch(
+    /^ok {5}\S+ +\d+\.\d+\.\d+, api, engine, projector, dispatcher, settler: ready; log format 3, the newest/m,
+  )
+  for (const part of ['one log', 'roles', 'versions', 'log format', 'clocks'])
+    expect(out).toMatch(new RegExp(`^ok {5}${part} `, 'm'))
+  expect(code).toBe(0)
+  const own = await doctor('--data-dir', service.folder)
+  expect(own.out).toMatch(/^ok {5}store +a service runs on it: ready; log format 3, the newest/m)
+  const toAll = (await (await fetch(`${service.url}/readyz`)).json()) as object
+  expect(Object.keys(toAll)).toEqual(['status'])
+  const callers = await doctor('--processes', service.url ?? '')
+  expect(callers.out).toContain('says to nobody but its operator which process it is')
+})

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ERRORS } from '../../../contracts/errors.ts'
+import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
+import { factSecretOf, identityOf } from '../../composition/adapters/open-platform.ts'
+import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
+import { claimStore } from '../../log/store-identity.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { readSettings } from '../../runtime/config/read-settings.ts'
+import { beginSignal } from '../kit/run-signal.fixture.ts'
+
+let directory: string
+let server: Server
+let state: { readonly status: string; readonly components: readonly object[]; readonly process?: object }
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'doctor-'))
+  server = createServer((_request, response) => {
+    response.writeHead(state.status === 'unready' ? 503 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(state))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterEach(() => {
+  server.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+async function examine(...flags: readonly string[]) {
+  const { port } = server.address() as AddressInfo
+  const where = ['--data-dir', join(directory, 'data'), '--server', `http://127.0.0.1:${port}`]
+  const { written, done } = beginSignal(['doctor', ...where, ...flags], { now: () => 0 })
+  return { code: await done, out: written.out }
+}
+
+const market = { name: 'market', state: 'degraded', detail: 'simulated: warming up, no bar yet' }
+
+test('a service that is degraded is not said to be ok, and is no fault either', async () => {
+  state = { status: 'degraded', components: [{ name: 'store', state: 'ok', detail: '' }, market] }
+  const { code, out } = await examine()
+  expect(out).toMatch(/^weak {3}server +degraded; market: simulated: warming up, no bar yet$/m)
+  expect(code).toBe(0)
+  const findings = JSON.parse((await examine('--json')).out) as unknown
+  expect(findings).toContainEqual(expect.objectContaining({ part: 'server', ok: true, degraded: true }))
+})
+
+test('one that is ready is ok, one that is not is a fault', async () => {
+  state = { status: 'ready', components: [] }
+  expect((await examine()).out).toMatch(/^ok {5}server +ready$/m)
+  state = { status: 'unready', components: [{ name: 'store', state: 'failed', detail: 'disk is full' }] }
+  const { code, out } = await examine()
+  expect(out).toMatch(/^fault {2}server +store failed: disk is full$/m)
+  expect(code).not.toBe(0)
+})
+
+describe('a cluster', () => {
+  const NOON = Date.UTC(2026, 10, 21, 12)
+  const facts = (change: object = {}) => ({
+    version: '0.2.0',
+    roles: ['api', 'engine', 'projector', 'dispatcher', 'settler'],
+    log: { id: 'log-1', format: 2, newest_format: 2 },
+    runs_on: { 'Node.js': '24.15.0', SQLite: '3.51.3' },
+    at: new Date(NOON).toISOString(),
+    ...change,
+  })
+  let others: Server[]
+  beforeEach(() => {
+    others = []
+    state = { status: 'ready', components: [], process: facts() }
+  })
+  afterEach(() => {
+    for (const other of others) other.close()
+  })
+
+  /** Looks at a cluster of processes that say this of themselves. */
+  async function lookAt(...said: readonly object[]) {
+    for (const one of said) {
+      const other = createServer((_request, response) =>
+        response.end(JSON.stringify({ status: 'ready', components: [], ...one })),
+      )
+      others.push(other.listen(0, '127.0.0.1'))
+      await once(other, 'listening')
+    }
+    const urls = others.map((other) => `http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+    const { written, done } = beginSignal(['doctor', '--processes', urls.join()], { now: () => NOON })
+    return { code: await done, out: written.out }
+  }
+
+  test('whose processes are well and agree is well', async () => {
+    const { code, out } = await lookAt(
+      { process: facts({ roles: ['api', 'projector'] }) },
+      { process: facts({ roles: ['engine', 'dispatcher', 'settler', 'api'] }) },
+    )
+    expect(out).toMatch(/^ok {5}127\.0\.0\.1:\d+ +0\.2\.0, api, projector: ready; log format 2, the newest/m)
+    expect(out).toMatch(/^ok {5}one log +all share log-1$/m)
+    expect(out).toMatch(/^ok {5}roles +api 2, engine 1, projector 1, dispatcher 1, settler 1$/m)
+    expect(out).toMatch(/^ok {5}versions +0\.2\.0$/m)
+    expect(out).toMatch(/^ok {5}clocks /m)
+    expect(code).toBe(0)
+  })
+
+  test.each<[string, readonly object[], RegExp, number]>([
+    [
+      'a role that nobody has',
+      [facts({ roles: ['api'] })],
+      /^fault {2}roles +nobody has the role engine, projector/m,
+      ERRORS.config_invalid.exitCode,
+    ],
+    [
+      'two logs',
+      [facts(), facts({ log: { id: 'log-2', format: 2, newest_format: 2 } })],
+      /^fault {2}one log +they write to 2 logs/m,
+      ERRORS.store_mismatch.exitCode,
+    ],
+    [
+      'two releases',
+      [facts(), facts({ version: '0.3.0' })],
+      /^weak {3}versions +an upgrade is under way: 0\.2\.0 \(/m,
+      0,
+    ],
+    [
+      'a log that can be raised',
+      [facts({ log: { id: 'log-1', format: 1, newest_format: 2 } })],
+      /^weak {3}log format +1; .*signal log-format raise/m,
+      0,
+    ],
+    [
+      'a process that is older than the log',
+      [facts({ log: { id: 'log-1', format: 3, newest_format: 3 } }), facts()],
+      /^fault {2}log format +the log is written in format 3/m,
+      ERRORS.event_unreadable.exitCode ?? 1,
+    ],
+    [
+      'a clock ahead',
+      [facts({ at: new Date(NOON + 9_000).toISOString() })],
+      /^weak {3}clocks +\S+ is 9\.0 s ahead/m,
+      0,
+    ],
+    [
+      'a clock that is late',
+      [facts({ at: new Date(NOON - 9_000).toISOString() })],
+      /^weak {3}clocks +\S+ is 8\.0 s late/m,
+      0,
+    ],
+  ])('says %s', async (_what, processes, line, exitCode) => {
+    const { code, out } = await lookAt(...processes.map((process) => ({ process })))
+    expect(out).toMatch(line)
+    expect(code).toBe(exitCode)
+  })
+
+  test('says which process is away, what is late in the others, and judges those that are there', async () => {
+    const { out: alone } = await lookAt(
+      {
+        process: facts(),
+        status: 'degraded',
+        components: [{ ...market, name: 'bus', detail: 'NATS is away' }],
+      },
+      {},
+    )
+    expect(alone).toMatch(/^weak {3}127\.0\.0\.1:\d+ +.*degraded; bus: NATS is away/m)
+    expect(alone).toMatch(/^fault {2}127\.0\.0\.1:\d+ +.*says to nobody but its operator/m)
+    expect(alone).toMatch(/^ok {5}roles /m)
+  })
+})
+
+describe('over EventStoreDB', () => {
+  const KEY = Buffer.alloc(32, 7).toString('base64')
+  const asKey = (key: string, url: string) => ['--eventstore-url', url, '--sealing-key', key]
+  let double: WireDouble
+  beforeEach(async () => {
+    state = { status: 'ready', components: [] }
+    double = await startWireDouble()
+  })
+  afterEach(() => double.stop())
+  const look = (key = KEY) => examine(...asKey(key, double.connectionString))
+
+  async function claim(): Promise<void> {
+    const store = openEventStoreDbStore({ connectionString: double.connectionString })
+    const settings = readSettings(asKey(KEY, double.connectionString), {})
+    const identity = identityOf(settings, factSecretOf(settings, directory))
+    const signal = new AbortController().signal
+    await claimStore({ store, policy: LOOKS_AGAIN, now: Date.now, sleep, signal }, identity, randomUUID)
+    await store.close()
+  }
+
+  test('says whose the log is, and leaves nothing behind', async () => {
+    expect((await look()).out).toMatch(/^ok {5}EventStoreDB +empty, read and appended to/m)
+    await claim()
+    const before = [...double.log.events]
+    const { code, out } = await look()
+    expect(out).toMatch(
+      /^(?:ok {5}|weak {3})EventStoreDB +of this market and key, newest position \S+, read and appended to; log format \d/m,
+    )
+    expect(code).toBe(0)
+    expect(double.log.events).toEqual(before)
+  })
+
+  test('tells a log of another key, and a user who may not append', async () => {
+    await claim()
+    const other = await look(Buffer.alloc(32, 8).toString('base64'))
+    expect(other.out).toMatch(
+      /^fault {2}EventStoreDB +this event store cannot be used: .*another sealing key/m,
+    )
+    expect(other.code).toBe(ERRORS.store_mismatch.exitCode)
+    double.faults.failNextAppend('denied')
+    const denied = await look()
+    expect(denied.out).toMatch(/^fault {2}EventStoreDB .*has no right to this$/m)
+    expect(denied.code).toBe(ERRORS.store_denied.exitCode)
+  })
+})

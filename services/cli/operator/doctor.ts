@@ -1,0 +1,346 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import {
+  ERRORS,
+  type ErrorDefinition,
+  isServiceError,
+  reasonOf,
+  ServiceError,
+} from '../../../contracts/errors.ts'
+import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
+import { START } from '../../../contracts/position.ts'
+import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { factSecretOf, identityOf, requireKeyOfLog } from '../../composition/adapters/open-platform.ts'
+import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
+import type { ProcessFacts } from '../../http/readiness.ts'
+import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
+import { readLogFormat } from '../../log/log-format.ts'
+import { checkStore } from '../../log/store-identity.ts'
+import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
+import { readSettings } from '../../runtime/config/read-settings.ts'
+import { SETTINGS, type SettingName, type Settings } from '../../runtime/config/settings.ts'
+import { type CommandInput, defineCommand } from '../kit/command.ts'
+import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { askForState, type ServerAddress, type ServiceState } from '../kit/server-source.ts'
+import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
+import { listingChecks } from './check-listing.ts'
+
+/** What one look at a part found. */
+interface Finding {
+  readonly part: string
+  readonly ok: boolean
+  /** It works, and something about it is late or away. */
+  readonly isDegraded?: boolean
+  readonly detail: string
+  /** What to do, and the exit code; of a fault. */
+  readonly error?: ServiceError
+}
+
+/** The settings that decide where the service keeps things and what it needs to reach. */
+const SETTING_FLAGS = Object.fromEntries(
+  (Object.keys(SETTINGS) as SettingName[])
+    .filter((name) => name !== 'EXIT_AT_END')
+    .map((name): [string, FlagDefinition] => [SETTINGS[name].flag, settingFlag(name)]),
+)
+
+const FLAGS = {
+  server: SOURCE_FLAGS.server,
+  listing: switchFlag(
+    'Looks at the service of --server as indexers do instead: whether it answers as what announces it says.',
+  ),
+  processes: {
+    schema: z
+      .string()
+      .transform((text) => text.split(',').map((url) => url.trim().replace(/\/+$/, '')))
+      .pipe(
+        z
+          .array(z.url({ protocol: /^https?$/ }))
+          .min(1)
+          .max(100),
+      )
+      .optional(),
+    help: 'Looks at all processes of a cluster instead: their health ports (HEALTH_PORT), separated by commas.',
+    example: 'http://10.0.0.7:9402,http://10.0.0.8:9402',
+  },
+  json: switchFlag('Writes the findings as JSON.'),
+} as const
+
+export const doctorCommand = defineCommand({
+  name: 'doctor',
+  summary: 'Looks at everything the service stands on, with the same settings, and says what is wrong.',
+  notes: [
+    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured (of EventStoreDB: whose log it holds, and whether its user may read and append), and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
+    'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
+    'With `--processes` it asks each process how it is, with its bus, cache, read models and how far behind they are, and holds them against one another: one log, every role there, one release, a format of the log that all of them read, clocks that agree.',
+  ],
+  operands: [],
+  flags: { ...FLAGS, ...SETTING_FLAGS },
+  examples: [
+    'signal doctor',
+    'signal doctor --listing --server https://signals.example.com',
+    'signal doctor --processes http://10.0.0.7:9402,http://10.0.0.8:9402',
+    'signal doctor --market recorded --data ./binance-usdm --json',
+  ],
+  async run(input) {
+    const { listing, processes, server } = input.flags
+    const findings = listing
+      ? await examineListing(server)
+      : processes === undefined
+        ? await examine(input)
+        : await examineCluster(processes, input.now)
+    const { stdout } = input
+    if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
+    else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
+    const fault = findings.find(({ ok }) => !ok)
+    const definition: ErrorDefinition = ERRORS[fault?.error?.code ?? 'internal_error']
+    return fault === undefined ? 0 : (definition.exitCode ?? 1)
+  },
+})
+
+/** One check after the other: they are few, and the service limits how often an address may ask. */
+async function examineListing(server: string | undefined): Promise<Finding[]> {
+  if (server === undefined) {
+    throw new ServiceError('config_invalid', {
+      message: '--listing needs --server, the address that indexers use',
+    })
+  }
+  const findings: Finding[] = []
+  for (const { part, describe } of listingChecks(server)) findings.push(await look(part, describe))
+  return findings
+}
+
+/** Each process by itself, then all of those that answered against one another. */
+async function examineCluster(urls: readonly string[], now: () => number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const processes: AskedProcess[] = []
+  for (const url of urls) {
+    const finding = await look(new URL(url).host, async () => {
+      const askedAt = now()
+      const state = await askForState({ url })
+      if (state.process === undefined) {
+        throw new ServiceError('server_unreachable', {
+          message: `${url} says to nobody but its operator which process it is`,
+          nextStep: 'Name its health port (HEALTH_PORT); a release before this one does not say it at all.',
+        })
+      }
+      processes.push({ url, facts: state.process, askedAt, answeredAt: now() })
+      const { isDegraded, detail } = describeState(state)
+      return { isDegraded, detail: `${state.process.version}, ${state.process.roles.join(', ')}: ${detail}` }
+    })
+    findings.push(finding)
+  }
+  if (processes.length === 0) return findings
+  for (const { part, describe } of clusterChecks(processes))
+    findings.push(await look(part, async () => describe()))
+  return findings
+}
+
+const markOf = ({ ok, isDegraded }: Finding): string =>
+  !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '
+
+const linesOf = (finding: Finding): string[] => [
+  `${markOf(finding)}  ${finding.part.padEnd(12)}  ${finding.detail}`,
+  ...(finding.error === undefined ? [] : [`${' '.repeat(21)}${finding.error.nextStep}`]),
+]
+
+const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
+  part,
+  ok,
+  degraded: isDegraded,
+  detail,
+  ...(error && { code: error.code, next_step: error.nextStep }),
+})
+
+async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
+  const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
+  const given = Object.entries<string | undefined>(texts).flatMap(([flag, text]) => {
+    const definition = Object.hasOwn(SETTING_FLAGS, flag) ? SETTING_FLAGS[flag] : undefined
+    if (definition === undefined || text === undefined) return []
+    if (definition.isSwitch === true) return text === 'true' ? [`--${flag}`] : []
+    return [`--${flag}=${text}`]
+  })
+  let settings: Settings | undefined
+  const ofSettings = await look('settings', async () => {
+    settings = readSettings(given, environment)
+    return `${settings.MARKET} market, roles ${settings.ROLES.join(', ')}`
+  })
+  findings.push(ofSettings)
+  if (settings === undefined) return findings
+  const { EVENTSTORE_URL, NATS_URL, REDIS_URL, DATA_DIR } = settings
+  const directory = join(DATA_DIR, settings.MARKET)
+  findings.push(await look('data folder', async () => describeFolder(directory)))
+  const known = settings
+  findings.push(await look('store', () => describeStore(known, directory)))
+  if (EVENTSTORE_URL !== undefined)
+    findings.push(await look('EventStoreDB', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
+  if (NATS_URL !== undefined)
+    findings.push(await look('NATS', () => describePort(NATS_URL, 4222, 'bus_unavailable')))
+  if (REDIS_URL !== undefined)
+    findings.push(await look('Redis', () => describePort(REDIS_URL, 6379, 'cache_unavailable')))
+  const { server } = flags
+  if (server !== undefined) findings.push(await look('server', () => describeService({ url: server })))
+  return findings
+}
+
+/** What is there, in words; of a service, how it is. */
+type Description = string | { readonly isDegraded: boolean; readonly detail: string }
+
+async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {
+  try {
+    const found = await describe()
+    return { part, ok: true, ...(typeof found === 'string' ? { detail: found } : found) }
+  } catch (error) {
+    const known =
+      error instanceof ServiceError
+        ? error
+        : new ServiceError('internal_error', { message: reasonOf(error), cause: error })
+    return { part, ok: false, detail: known.message, error: known }
+  }
+}
+
+/** Below this, the log may not grow for long. */
+const LITTLE_SPACE_BYTES = 100_000_000
+
+function describeFolder(directory: string): string {
+  let existing = resolve(directory)
+  while (!existsSync(existing)) existing = resolve(existing, '..')
+  try {
+    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw new ServiceError('config_invalid', {
+      message: `DATA_DIR (--data-dir): ${existing} cannot be written: ${reasonOf(cause)}`,
+      cause,
+    })
+  }
+  const { bavail, bsize } = statfsSync(existing)
+  const free = `${Math.floor((bavail * bsize) / 1_000_000).toLocaleString('en')} MB free`
+  if (bavail * bsize < LITTLE_SPACE_BYTES) {
+    throw new ServiceError('store_full', { message: `the disk of ${directory} has ${free}` })
+  }
+  return existing === resolve(directory)
+    ? `${directory}, ${free}`
+    : `${directory} is made on the first start, ${free}`
+}
+
+async function describeStore(settings: Settings, directory: string): Promise<Description> {
+  const socketPath = await findOwnerSocket(directory)
+  if (socketPath !== undefined) {
+    const { isDegraded, detail } = await describeService({ url: 'http://localhost', socketPath })
+    return { isDegraded, detail: `a service runs on it: ${detail}` }
+  }
+  if (!existsSync(join(directory, 'events.db'))) {
+    return settings.EVENTSTORE_URL === undefined
+      ? 'none yet; begun on the first start'
+      : 'EventStoreDB keeps the log'
+  }
+  requireKeyOfLog(settings, directory)
+  const store = await openEmbeddedStore({ directory, now: Date.now })
+  try {
+    const head = await store.head()
+    if (head === START) return 'empty'
+    const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
+    if (logId === undefined) throw saysNothing()
+    const detail = `of this market and key, newest position ${head}, not open elsewhere`
+    const { archive } = await store.health()
+    if (archive?.problem !== undefined)
+      return { isDegraded: true, detail: `${detail}; archive: ${archive.problem}` }
+    return archive?.files ? `${detail}; ${archive.files} files of the archive are there` : detail
+  } finally {
+    await store.close()
+  }
+}
+
+/** Whose the log is, and whether the user of the connection may do what the service does; nothing is left behind. */
+async function describeEventStoreDb(
+  settings: Settings,
+  directory: string,
+  connectionString: string,
+): Promise<Description> {
+  const store = openEventStoreDbStore({ connectionString })
+  try {
+    const head = await store.head()
+    const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
+    await requireAppendRight(store)
+    if (logId !== undefined) {
+      const { format } = await readLogFormat(store)
+      const found = describeFormats([
+        { version: '', log: { id: logId, format, newest_format: NEWEST_LOG_FORMAT } },
+      ])
+      const { isDegraded, detail } = typeof found === 'string' ? { isDegraded: false, detail: found } : found
+      return {
+        isDegraded,
+        detail: `of this market and key, newest position ${head}, read and appended to; log format ${detail}`,
+      }
+    }
+    if (head !== START) throw saysNothing()
+    return 'empty, read and appended to; begun on the first start'
+  } finally {
+    await store.close()
+  }
+}
+
+const saysNothing = (): ServiceError =>
+  new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
+
+/** A revision that no stream comes to: an append behind it is refused, once the server has let it in. */
+const NEVER_REACHED = 2_000_000_000
+
+/** @throws ServiceError `store_denied`, and what else keeps the server from looking at an append */
+async function requireAppendRight(store: EventStore): Promise<void> {
+  const id = randomUUID()
+  const meta = { correlationId: id, actor: 'doctor' }
+  const event = { id, type: 'NeverAppended', schema: 1, data: {}, meta }
+  try {
+    await store.append(STORE_IDENTITY_STREAM, [event], { expected: NEVER_REACHED })
+  } catch (error) {
+    if (!isServiceError(error, 'revision_conflict')) throw error
+  }
+}
+
+const describeService = async (address: ServerAddress) => describeState(await askForState(address))
+
+/** How a service says it is. @throws ServiceError for one that is not ready */
+function describeState({ status, components, process }: ServiceState) {
+  const problem = components.filter(({ state }) => state !== 'ok')
+  if (status !== 'unready') {
+    const sentences = problem.map(({ name, detail }) => `${name}: ${detail}`)
+    const format = process === undefined ? [] : [formatOf(process)]
+    return { isDegraded: status !== 'ready', detail: [status, ...sentences, ...format].join('; ') }
+  }
+  throw new ServiceError('store_unavailable', {
+    message: problem.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
+  })
+}
+
+const formatOf = (facts: ProcessFacts): string => {
+  const found = describeFormats([facts])
+  return `log format ${typeof found === 'string' ? found : found.detail}`
+}
+
+const CONNECT_MS = 3_000
+
+/** Whether somebody listens; that it is the right server, and the right password, the start shows. */
+async function describePort(
+  url: string,
+  defaultPort: number,
+  code: 'bus_unavailable' | 'cache_unavailable',
+): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const address = `${hostname}:${port === '' ? defaultPort : port}`
+  const socket = connect({ host: hostname, port: port === '' ? defaultPort : Number(port) })
+  socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
+  try {
+    await once(socket, 'connect')
+    return `${address} accepts connections`
+  } catch (error) {
+    throw new ServiceError(code, { message: `${address}: ${reasonOf(error)}`, cause: error })
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { keysAnswerSchema, signInAnswerSchema } from '../../../contracts/account-answers.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { tierSchema } from '../../../contracts/plans.ts'
+import type { Command } from '../kit/command.ts'
+import { switchFlag } from '../kit/common-flags.ts'
+import { operatorCommand, shown } from '../kit/operator-command.ts'
+import { requireId } from '../kit/operator-requests.ts'
+
+const accountFlag = {
+  schema: z.uuid().toLowerCase().optional(),
+  help: 'Id of an account.',
+  example: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+}
+
+const createCommand = operatorCommand({
+  name: 'keys create',
+  summary: 'Makes an API key and writes it to standard output, where it is seen once.',
+  notes: [
+    'Without --account an account is opened: for the address of --email, whose owner can sign in to it, or without one. With --tier a plan of 30 days begins; `free` begins none.',
+  ],
+  flags: {
+    tier: { schema: tierSchema.optional(), help: 'Plan to begin: starter or pro.', example: 'starter' },
+    email: {
+      schema: z.string().max(LIMITS.emailCharacters).optional(),
+      help: 'Address of the account.',
+      example: 'ada@example.com',
+    },
+    account: accountFlag,
+    label: {
+      schema: z.string().max(LIMITS.keyLabelCharacters).default('operator'),
+      help: 'What to call the key. Default: operator.',
+      example: 'my bot',
+    },
+    json: switchFlag('Writes the key with its ids as JSON.'),
+  },
+  examples: ['signal keys create --tier starter', 'signal keys create --tier pro --email ada@example.com'],
+  async act({ requests, flags: { tier, email, account, label, json }, stderr }) {
+    const body = {
+      label,
+      ...(tier && { tier }),
+      ...(email && { email }),
+      ...(account && { account_id: account }),
+    }
+    const made = await requests.post('/operator/keys', body, signInAnswerSchema)
+    if (!json) stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
+    return shown(json, made, ({ key }) => `${key}\n`)
+  },
+})
+
+const listCommand = operatorCommand({
+  name: 'keys list',
+  summary: 'Writes the keys of an account that apply, one JSON object a line, without the keys themselves.',
+  flags: { account: { ...accountFlag, schema: z.uuid().toLowerCase() } },
+  examples: ['signal keys list --account 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
+  async *act({ requests, flags }) {
+    const query = { account_id: flags.account }
+    yield* (await requests.get('/operator/keys', query, keysAnswerSchema)).keys
+  },
+})
+
+const revokeCommand = operatorCommand({
+  name: 'keys revoke',
+  summary: 'Revokes a key: it does not apply any more.',
+  notes: ['The id is that of `signal keys list`, not the key.'],
+  operand: { name: 'key_id', read: requireId },
+  examples: ['signal keys revoke 019abcde-7c00-7001-8000-00000000000a'],
+  async act({ requests, operand: id, stderr }) {
+    await requests.delete(`/operator/keys/${id}`)
+    stderr.write(`key ${id} is revoked\n`)
+    return undefined
+  },
+})
+
+export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]

@@ -1,0 +1,126 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
+import { createServer } from '../../composition/server.ts'
+import { NO_PAYMENTS } from '../../http/testing/no-payments.ts'
+import { serverOptions } from '../../http/testing/server-options.fixture.ts'
+import { runSignal } from '../kit/run-signal.fixture.ts'
+
+const TOKEN = 'operator-token-for-tests'
+const PAYER = `0x${'ab'.repeat(20)}`
+const TRANSACTION = `0x${'cd'.repeat(32)}`
+const idOf = (n: number): string => `019abcde-7c00-7001-8000-${n.toString(16).padStart(12, '0')}`
+
+const paymentOf = (n: number): Payment => ({
+  ...JUST_CLAIMED,
+  paymentId: idOf(n),
+  stream: 'payment-x',
+  state: 'confirmed',
+  rail: 'direct',
+  product: 'get_trade_call',
+  payer: PAYER,
+  value: '20000',
+  accountId: null,
+  isServedFirst: true,
+  validBeforeS: 1_800_000_000,
+  claimedAtMs: Date.UTC(2026, 10, 21),
+  changedAtMs: Date.UTC(2026, 10, 21),
+  attempts: 1,
+  transaction: TRANSACTION,
+  blockNumber: 7,
+})
+
+let app: FastifyInstance
+let server: string
+let asked: unknown[][]
+
+beforeEach(async () => {
+  asked = []
+  const paymentAdmin = {
+    listOwn: () => [],
+    async list({ after, ...query }: { after?: string | undefined; limit: number }) {
+      asked.push(['list', after, query])
+      const first = after === undefined ? 0 : LIMITS.paymentRows
+      const rows = after === undefined ? LIMITS.paymentRows : 3
+      return Array.from({ length: rows }, (_, n) => paymentOf(first + n))
+    },
+    async show(id: string) {
+      if (id === idOf(0)) return paymentOf(0)
+      throw new ServiceError('payment_unknown')
+    },
+    async refund(...given: unknown[]) {
+      asked.push(['refund', ...given.slice(0, 2)])
+      return { ...paymentOf(0), refunded: '20000', state: 'refunded' as const }
+    },
+    block: async (...given: unknown[]) => void asked.push(['block', ...given.slice(0, 2)]),
+    unblock: async (...given: unknown[]) => void asked.push(['unblock', ...given.slice(0, 2)]),
+  }
+  app = await createServer(
+    serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  server = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+})
+afterEach(() => app.close())
+
+const run = (...args: readonly string[]) => runSignal(...args, '--server', server, '--operator-token', TOKEN)
+
+test('payments list writes all pages, a payment a line', async () => {
+  const { code, out } = await run('payments', 'list', '--state', 'confirmed', '--payer', PAYER)
+  const ids = out
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: string }).id)
+  expect([code, ids]).toEqual([0, Array.from({ length: LIMITS.paymentRows + 3 }, (_, n) => idOf(n))])
+  const query = { state: 'confirmed', payer: PAYER, limit: LIMITS.paymentRows }
+  expect(asked).toEqual([
+    ['list', undefined, query],
+    ['list', idOf(LIMITS.paymentRows - 1), query],
+  ])
+})
+
+test('payments show writes lines for people, or JSON', async () => {
+  const { code, out } = await run('payments', 'show', idOf(0))
+  expect(code).toBe(0)
+  expect(out).toContain('state     confirmed\n')
+  expect(out).toContain('amount    0.02 USDC, 0.00 sent back\n')
+  expect(out).toContain(TRANSACTION)
+  const asJson = await run('payments', 'show', idOf(0), '--json')
+  expect(JSON.parse(asJson.out)).toMatchObject({ id: idOf(0), amount_usdc: '0.02' })
+  const unknown = await run('payments', 'show', idOf(1))
+  expect([unknown.code === 0, unknown.err]).toEqual([false, expect.stringContaining('payment_unknown')])
+})
+
+test('payments refund records what was sent back', async () => {
+  const flags = ['--transaction', TRANSACTION, '--usdc', '0.02', '--reason', 'an outage']
+  const { code, out } = await run('payments', 'refund', idOf(0), ...flags)
+  expect([code, out]).toEqual([0, expect.stringContaining('0.02 sent back')])
+  expect(asked).toEqual([
+    ['refund', idOf(0), { transaction: TRANSACTION, value: 20_000n, reason: 'an outage' }],
+  ])
+})
+
+test('payments block and unblock name the address, in lower case, and the reason', async () => {
+  const spelled = `0x${'AB'.repeat(20)}`
+  expect((await run('payments', 'block', spelled, '--reason', 'abuse')).code).toBe(0)
+  expect((await run('payments', 'unblock', spelled, '--reason', 'paid')).code).toBe(0)
+  expect(asked).toEqual([
+    ['block', PAYER, 'abuse'],
+    ['unblock', PAYER, 'paid'],
+  ])
+})
+
+test.each([
+  [['payments', 'block', '0x12', '--reason', 'x'], 'payer is "0x12"'],
+  [['payments', 'block', PAYER], '--reason'],
+  [['payments', 'show', '42'], 'payment_id is "42"'],
+  [['payments', 'refund', idOf(0), '--transaction', '0x1', '--usdc', '1', '--reason', 'x'], '--transaction'],
+  [['payments', 'refund', idOf(0), '--transaction', TRANSACTION, '--usdc', 'x', '--reason', 'x'], '--usdc'],
+  [['payments', 'list', '--state', 'paid'], '--state'],
+])('%j is a mistake, and nobody is asked', async (args, words) => {
+  const { code, err } = await run(...args)
+  expect([code, err, asked]).toEqual([2, expect.stringContaining(words), []])
+})

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { addressSchema, bytes32Schema, USDC_TEXT } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import {
+  type PaymentAnswer,
+  payerAnswerSchema,
+  paymentAnswerSchema,
+  paymentsAnswerSchema,
+} from '../../../contracts/payment-answers.ts'
+import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
+import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
+import type { Command } from '../kit/command.ts'
+import { switchFlag } from '../kit/common-flags.ts'
+import { operatorCommand, rowsOf, shown } from '../kit/operator-command.ts'
+import { requireId } from '../kit/operator-requests.ts'
+
+const PAYMENT_ID = '019abcde-7c00-7001-8000-00000000000a'
+const PAYER = '0x1111111111111111111111111111111111111111'
+const TRANSACTION = `0x${'ab'.repeat(32)}`
+
+const listCommand = operatorCommand({
+  name: 'payments list',
+  summary: 'Writes payments, newest first, one JSON object a line.',
+  flags: {
+    state: {
+      schema: z.enum(PAYMENT_STATES).optional(),
+      help: `Only those in this state: ${PAYMENT_STATES.join(', ')}.`,
+      example: 'uncollectable',
+    },
+    payer: { schema: addressSchema.optional(), help: 'Only those of this address.', example: PAYER },
+  },
+  examples: ['signal payments list', 'signal payments list --state uncollectable'],
+  act({ requests, flags: { state, payer } }) {
+    const filter = { ...(state !== undefined && { state }), ...(payer !== undefined && { payer }) }
+    return rowsOf(requests, '/operator/payments', paymentsAnswerSchema, ({ payments }) => payments, filter)
+  },
+})
+
+const operand = { name: 'payment_id', read: requireId }
+const json = switchFlag('Writes the payment as JSON.')
+
+const showCommand = operatorCommand({
+  name: 'payments show',
+  summary: 'Shows a payment: what it was for, who paid, and where it stands.',
+  operand,
+  flags: { json },
+  examples: [`signal payments show ${PAYMENT_ID}`],
+  async act({ requests, flags, operand: id }) {
+    return shown(flags.json, await requests.get(`/operator/payments/${id}`, {}, paymentAnswerSchema), linesOf)
+  },
+})
+
+const reasonFlag = {
+  schema: z.string().trim().min(1).max(200),
+  help: 'Why; it is recorded.',
+  example: 'never paid for 40 calls',
+} satisfies FlagDefinition
+
+const refundCommand = operatorCommand({
+  name: 'payments refund',
+  summary: 'Records that money of a payment was sent back.',
+  notes: [
+    'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Told twice, it is recorded once.',
+  ],
+  operand,
+  flags: {
+    transaction: {
+      schema: bytes32Schema,
+      help: 'Hash of the transaction that sent it back.',
+      example: TRANSACTION,
+    },
+    usdc: {
+      schema: z.string().regex(USDC_TEXT, 'must be an amount with at most six decimals'),
+      help: 'How much was sent back, in USDC.',
+      example: '0.02',
+    },
+    reason: reasonFlag,
+    json,
+  },
+  examples: [`signal payments refund ${PAYMENT_ID} --transaction ${TRANSACTION} --usdc 0.02 --reason outage`],
+  async act({ requests, flags: { transaction, usdc, reason, json: isJson }, operand: id }) {
+    const body = { transaction, usdc, reason }
+    const path = `/operator/payments/${id}/refund`
+    return shown(isJson, await requests.post(path, body, paymentAnswerSchema), linesOf)
+  },
+})
+
+/** Whose payments are taken or not, with what is said once it is so. */
+const trustCommand = (
+  what: 'block' | 'unblock',
+  done: string,
+  told: Pick<Command, 'summary' | 'notes' | 'examples'>,
+): Command =>
+  operatorCommand({
+    ...told,
+    name: `payments ${what}`,
+    operand: { name: 'payer', read: requireAddress },
+    flags: { reason: reasonFlag },
+    async act({ requests, flags: { reason }, operand: address, stderr }) {
+      const path = `/operator/payers/${address}/${what}`
+      const { payer } = await requests.post(path, { reason }, payerAnswerSchema)
+      stderr.write(`payments of ${payer} ${done}\n`)
+      return undefined
+    },
+  }) as Command
+
+const blockCommand = trustCommand('block', 'are not taken any more', {
+  summary: 'Takes no payments of an address until it is unblocked.',
+  notes: ['What was served already is settled as before.'],
+  examples: [`signal payments block ${PAYER} --reason abuse`],
+})
+
+const unblockCommand = trustCommand('unblock', 'are taken again', {
+  summary: 'Takes payments of an address again, and forgets what it owes.',
+  notes: [],
+  examples: [`signal payments unblock ${PAYER} --reason settled-by-mail`],
+})
+
+/** @throws ServiceError `config_invalid` */
+function requireAddress(_name: string, text: string): string {
+  const address = addressSchema.safeParse(text)
+  if (address.success) return address.data
+  throw new ServiceError('config_invalid', {
+    message: `payer is ${JSON.stringify(text)}, which is no address. For example: ${PAYER}`,
+  })
+}
+
+function linesOf(payment: PaymentAnswer): string {
+  const lines = [
+    `payment   ${payment.id}`,
+    `state     ${payment.state}${payment.reason === null ? '' : ` (${payment.reason})`}`,
+    `for       ${payment.product}`,
+    `amount    ${payment.amount_usdc} USDC, ${payment.refunded_usdc} sent back`,
+    `payer     ${payment.payer}, ${payment.rail} rail`,
+    `served    ${payment.is_served_first ? 'before it was settled' : 'once it was settled'}`,
+    `claimed   ${payment.claimed_at}, valid until ${payment.valid_until}`,
+    `changed   ${payment.changed_at}`,
+    ...(payment.transaction === null ? [] : [`sent in   ${payment.transaction}`]),
+    ...(payment.block === null ? [] : [`block     ${payment.block}`]),
+    ...(payment.refund === null
+      ? []
+      : [
+          `returned  ${payment.refund.amount_usdc} USDC as a ${payment.refund.as}, ${payment.refund.state}: ${payment.refund.why ?? payment.refund.cause}`,
+        ]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+export const paymentCommands: readonly Command[] = [
+  listCommand,
+  showCommand,
+  refundCommand,
+  blockCommand,
+  unblockCommand,
+]

@@ -1,0 +1,77 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { OperatorSubscription } from '../../../contracts/webhook-answers.ts'
+import { type OwnerSocket, openOwnerSocket } from '../../composition/adapters/owner-socket.ts'
+import { aWebhookEdge, NOBODYS, type WebhookEdge } from '../../http/testing/webhook-edge.fixture.ts'
+import { runSignal } from '../kit/run-signal.fixture.ts'
+
+let folder: string
+let edge: WebhookEdge
+let socket: OwnerSocket | undefined
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'webhooks-'))
+  mkdirSync(join(folder, 'simulated'))
+  edge = await aWebhookEdge()
+  socket = await openOwnerSocket(edge.app, join(folder, 'simulated'), { warn: () => undefined } as never)
+})
+afterEach(async () => {
+  await socket?.close()
+  await edge.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Runs a command of the command line against the folder of the service. */
+const signal = (...args: readonly string[]) => runSignal('webhooks', ...args, '--data-dir', folder)
+
+test('the operator lists, shows, stops and allows subscriptions, and never sees their addresses', async () => {
+  const ids = [await edge.createId(), await edge.createId()].toSorted()
+  const listed = async (): Promise<OperatorSubscription[]> => {
+    const { out } = await signal('list')
+    return out
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as OperatorSubscription)
+  }
+  await expect.poll(async () => (await listed()).map(({ id }) => id)).toEqual(ids)
+  const [id = ''] = ids
+  const shown = await signal('show', id)
+  expect(shown).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('sends to      https://bot.example.com\n'),
+  })
+  expect(shown.out).toMatch(/state {9}active since/)
+  const stopped = await signal('stop', id, '--reason', 'complaints', '--json')
+  expect(JSON.parse(stopped.out)).toMatchObject({
+    state: 'stopped',
+    reason: 'stopped by the operator: complaints',
+  })
+  expect((await signal('allow', id)).out).toMatch(/state {9}paused since/)
+  for (const { out } of [shown, stopped, await signal('list')]) expect(out).not.toContain('/hook')
+})
+
+test('what is no subscription, or no id, is said to be none', async () => {
+  const unknown = await signal('show', NOBODYS)
+  expect(unknown.code).not.toBe(0)
+  expect(unknown.err).toContain('subscription_unknown')
+  expect((await signal('show', 'mine')).err).toContain('no UUID')
+  expect((await signal('stop', 'https://mine/x')).err).toContain('is not a host')
+})
+
+test('a host that the operator stops takes no new subscription until it is allowed', async () => {
+  const url = 'https://bot.example.com/again'
+  const create = async () => (await edge.create({ url })).status
+  expect((await signal('hosts')).out).toBe('')
+  const stopped = await signal('stop', 'Example.COM', '--reason', 'complaints')
+  expect(stopped).toMatchObject({ code: 0, out: expect.stringContaining('example.com  since ') })
+  expect(JSON.parse((await signal('hosts')).out)).toMatchObject({
+    host: 'example.com',
+    reason: 'complaints',
+  })
+  const refused = await edge.create({ url })
+  expect([refused.status, refused.body.code]).toEqual([400, 'url_refused'])
+  expect((await signal('allow', 'example.com')).out).toBe('no host is stopped\n')
+  expect(await create()).toBe(201)
+})

@@ -1,0 +1,191 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { nearestName } from '../../../contracts/nearest-name.ts'
+import { START } from '../../../contracts/position.ts'
+import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import {
+  type ClockAnchor,
+  createKeptBars,
+  createLiveFeed,
+  createRecordedFeed,
+  createSimulatedFeed,
+  DEFAULT_SIMULATED_COINS,
+  type KeptBars,
+  KNOWN_SIMULATED_COINS,
+  LIVE_EXCHANGES,
+  type MarketFeed,
+  marketTimeAt,
+  planAnchor,
+} from '../../market/index.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+
+/**
+ * The simulated market could make up any coin; a mistyped one is no wish for that.
+ *
+ * @throws ServiceError `config_invalid` that names the coin that was most likely meant.
+ */
+export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: Settings): void {
+  const known = new Set([...KNOWN_SIMULATED_COINS, ...SIMULATED_COINS])
+  const stranger = MARKET === 'simulated' ? COINS.find((coin) => !known.has(coin)) : undefined
+  if (stranger === undefined) return
+  const meant = nearestName(stranger, known)
+  const guess = meant === undefined ? '.' : `; did you mean ${meant}?`
+  throw new ServiceError('config_invalid', {
+    message: `COINS (--coins) names ${stranger}, which the simulated market does not have${guess} It has ${[...known].join(', ')}. To make up a coin of your own, name it in SIMULATED_COINS (--simulated-coins), too`,
+  })
+}
+
+/** The market that the settings choose. */
+export async function openFeed(
+  settings: Settings,
+  platform: Platform,
+  log: Logger,
+  onClose: OnClose,
+): Promise<MarketFeed> {
+  if (settings.MARKET === 'recorded') return openRecordedFeed(settings)
+  if (settings.MARKET === 'live') return openLiveFeed(settings, platform, log, onClose)
+  return openSimulatedFeed(settings, platform, onClose)
+}
+
+function openLiveFeed(
+  { EXCHANGES, VENUE_URLS, BARS_KEEP_DAYS, ROLES }: Settings,
+  { directory }: Platform,
+  log: Logger,
+  onClose: OnClose,
+): MarketFeed {
+  const kept =
+    BARS_KEEP_DAYS === 0
+      ? undefined
+      : createKeptBars({
+          folder: join(directory, 'bars'),
+          keepDays: BARS_KEEP_DAYS,
+          now: Date.now,
+          random: Math.random,
+          report: (message) => log.warn(message),
+        })
+  if (kept !== undefined && ROLES.includes('engine')) keepTidy(kept, onClose)
+  return createLiveFeed({
+    ...(kept && { kept }),
+    exchanges: EXCHANGES ?? LIVE_EXCHANGES,
+    ...(VENUE_URLS && { venueUrls: VENUE_URLS }),
+    now: Date.now,
+    sleep,
+    random: Math.random,
+    report: (notice) => log.warn(notice, 'venue'),
+  })
+}
+
+function keepTidy(kept: KeptBars, onClose: OnClose): void {
+  const ending = new AbortController()
+  const { signal } = ending
+  const tidying = (async () => {
+    while (!signal.aborted) {
+      await kept.tidy()
+      await sleep(HOUR_MS, signal)
+    }
+  })()
+  onClose(async () => {
+    ending.abort()
+    await tidying
+  })
+}
+
+function openRecordedFeed(settings: Settings): MarketFeed {
+  const { EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
+  return createRecordedFeed({
+    folder: settings.MARKET_DATA ?? '',
+    ...(EXCHANGES && { exchanges: EXCHANGES }),
+    // Naming one exchange also says whose the files are, where their folder does not.
+    ...(EXCHANGES?.length === 1 && EXCHANGES[0] && { exchange: EXCHANGES[0] }),
+    ...(COINS && { coins: COINS }),
+    ...(TIMEFRAMES && { timeframes: TIMEFRAMES }),
+    period: {
+      ...(MARKET_FROM !== undefined && { from: MARKET_FROM }),
+      ...(MARKET_TO !== undefined && { to: MARKET_TO }),
+    },
+    ...(MARKET_SPEED !== undefined && { pace: { speed: MARKET_SPEED, now: Date.now, sleep } }),
+  })
+}
+
+async function openSimulatedFeed(
+  settings: Settings,
+  { store, newId }: Platform,
+  onClose: OnClose,
+): Promise<MarketFeed> {
+  // Who computes the market sets its pace; everybody else goes by it.
+  if (settings.ROLES.includes('engine')) await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
+  let { anchor } = await readAnchor(store)
+  const ending = new AbortController()
+  const following = followAnchor(store, ending.signal, (next) => {
+    anchor = next
+  })
+  onClose(async () => {
+    ending.abort()
+    await following
+  })
+  const now = (): number => marketTimeAt(anchor, Date.now())
+  return createSimulatedFeed({
+    seed: settings.MARKET_SEED,
+    coins: settings.COINS ?? [...DEFAULT_SIMULATED_COINS, ...(settings.SIMULATED_COINS ?? [])],
+    now,
+    sleepUntil: async (marketTime, signal) => {
+      while (now() < marketTime && !signal.aborted) {
+        const left = (marketTime - now()) / (anchor?.speed ?? 1)
+        // Woken now and then, because another process may set another pace meanwhile.
+        await sleep(Math.min(LONGEST_SLEEP_MS, Math.max(1, left)), signal)
+      }
+    },
+  })
+}
+
+const LONGEST_SLEEP_MS = 5_000
+
+async function followAnchor(
+  store: EventStore,
+  signal: AbortSignal,
+  onAnchor: (anchor: ClockAnchor) => void,
+): Promise<void> {
+  const filter = { streamPrefixes: [MARKET_CLOCK_STREAM] }
+  for await (const item of store.subscribe({ after: START, filter, signal })) {
+    if (item.kind !== 'event') continue
+    const event = decodeEvent(item.event)
+    if (event.type === 'MarketClockAnchored') onAnchor(event.data)
+  }
+}
+
+/** Market time goes on from where it stood, at whatever speed: the log keeps the anchor. */
+async function anchorClock(store: EventStore, speed: number, newId: () => string): Promise<void> {
+  for (;;) {
+    const { anchor, revision } = await readAnchor(store)
+    const planned = planAnchor(anchor, Date.now(), speed)
+    if (planned === undefined) return
+    const id = newId()
+    const meta = { correlationId: id, actor: 'start' }
+    const event = newEvent(MarketClockAnchored, { id, data: { ...planned }, meta })
+    try {
+      await store.append(MARKET_CLOCK_STREAM, [event], { expected: revision })
+      return
+    } catch (error) {
+      // Another process of the same market was first: its anchor holds for all of them.
+      if (!isServiceError(error, 'revision_conflict')) throw error
+    }
+  }
+}
+
+async function readAnchor(store: EventStore) {
+  for await (const recorded of store.read(MARKET_CLOCK_STREAM, { direction: 'backwards', limit: 1 })) {
+    const event = decodeEvent(recorded)
+    return {
+      anchor: event.type === 'MarketClockAnchored' ? event.data : undefined,
+      revision: recorded.revision,
+    }
+  }
+  return { anchor: undefined, revision: 'no-stream' as const }
+}

@@ -1,0 +1,95 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readSettings } from '../../runtime/config/read-settings.ts'
+import { requireKnownCoins } from './open-feed.ts'
+import { openPlatform } from './open-platform.ts'
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'open-platform-'))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+/** Opens it as a start does, and closes it again; the id of the log. */
+async function start(folder: string, environment: NodeJS.ProcessEnv = {}): Promise<string> {
+  const closers: (() => Promise<void>)[] = []
+  const settings = readSettings(['--data-dir', join(directory, folder)], environment)
+  try {
+    return (await openPlatform(settings, pino({ level: 'silent' }), (close) => closers.unshift(close))).logId
+  } finally {
+    for (const close of closers) await close()
+  }
+}
+
+describe('a restore', () => {
+  test('without the key is refused, says which file is missing where, and writes nothing', async () => {
+    const logId = await start('data')
+    const restored = join(directory, 'restored/simulated')
+    cpSync(join(directory, 'data/simulated/events.db'), join(restored, 'events.db'))
+    const before = readdirSync(restored)
+    const refusal = start('restored')
+    await expect(refusal).rejects.toMatchObject({ code: 'store_mismatch' })
+    await expect(refusal).rejects.toThrow(`missing: copy it to ${join(restored, 'sealing.key')}`)
+    expect(readdirSync(restored)).toEqual(before)
+
+    cpSync(join(directory, 'data/simulated/sealing.key'), join(restored, 'sealing.key'))
+    expect(await start('restored')).toBe(logId)
+  })
+
+  test('under a key that is a setting needs no file', async () => {
+    const environment = { SEALING_KEY: Buffer.alloc(32, 7).toString('base64') }
+    const logId = await start('data', environment)
+    expect(readdirSync(join(directory, 'data/simulated'))).not.toContain('sealing.key')
+    expect(await start('data', environment)).toBe(logId)
+  })
+})
+
+describe('a folder', () => {
+  test('whose log is gone is refused, and nothing is made in it', async () => {
+    await start('data')
+    const folder = join(directory, 'data/simulated')
+    for (const name of ['events.db', 'sealing.key']) rmSync(join(folder, name))
+    const before = readdirSync(folder)
+    await expect(start('data')).rejects.toMatchObject({ code: 'store_mismatch' })
+    expect(readdirSync(folder)).toEqual(before)
+  })
+
+  test('whose log lost its end is gone on with where the setting names that end', async () => {
+    const logId = await start('data')
+    const folder = join(directory, 'data/simulated')
+    const note = readFileSync(join(folder, 'newest-position'), 'utf8')
+    writeFileSync(join(folder, 'newest-position'), note.replace(/ {2}(?=\d)/, '99'))
+    await expect(start('data')).rejects.toMatchObject({ code: 'log_end_lost' })
+    const end = String(Number(note.trim().split(' ')[0]))
+    expect(await start('data', { ACCEPT_LOST_END: end })).toBe(logId)
+    expect(await start('data')).toBe(logId)
+  })
+})
+
+describe('coins of the simulated market', () => {
+  const check = (environment: NodeJS.ProcessEnv) => () => requireKnownCoins(readSettings([], environment))
+
+  test.each([{}, { COINS: 'BTC,ADA' }, { COINS: 'MINE,BTC', SIMULATED_COINS: 'MINE' }])(
+    '%j are its own',
+    (given) => {
+      expect(check(given)).not.toThrow()
+    },
+  )
+
+  test.each([
+    ['BTX', 'did you mean BTC?'],
+    ['NOPE', 'It has BTC, ETH'],
+    ['BTC,NOPE', 'names NOPE'],
+    ['NOPE', 'name it in SIMULATED_COINS'],
+  ])('%s is refused: %s', (coins, words) => {
+    expect(check({ COINS: coins })).toThrow(words)
+    expect(check({ COINS: coins })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  })
+
+  test('are no matter of another market', () => {
+    expect(check({ MARKET: 'live', COINS: 'NOPE' })).not.toThrow()
+  })
+})

@@ -1,0 +1,332 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
+import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
+import { guardLog, type LogGuard } from '../../log/guard-log.ts'
+import { type LogFormat, openLogFormat } from '../../log/log-format.ts'
+import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
+import { keepRevocations, REVOCATIONS_FILE } from '../../log-operations/backup/keep-revocations.ts'
+import type { BackupKeys } from '../../log-operations/backup/signature.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { Bus } from '../../runtime/bus/bus.ts'
+import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
+import { openNatsBus } from '../../runtime/bus/nats-bus.ts'
+import type { Cache } from '../../runtime/cache/cache.ts'
+import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
+import { openRedisCache } from '../../runtime/cache/redis-cache.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import { createFactIds, type FactId } from '../../runtime/ids/fact-id.ts'
+import { createRandomPool } from '../../runtime/ids/random-pool.ts'
+import { uuidV7 } from '../../runtime/ids/uuid.ts'
+import { keyFingerprint } from '../../runtime/secrets/seal.ts'
+import { deriveKey, loadSealingKey } from '../../runtime/secrets/sealing-key.ts'
+import { loadWrappingKeys, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrapping-keys.ts'
+import { exposedIn, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { awaitStore, type StoreWait } from './await-store.ts'
+
+/** Everything the service stands on, opened and ours. */
+export interface Platform {
+  readonly store: EventStore
+  /** In which schemas the log is written. */
+  readonly format: LogFormat
+  /**
+   * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
+   * newer release raised it beyond what this one reads.
+   */
+  readonly storeFailure: Promise<never>
+  readonly following: Readonly<LogFollowing>
+  readonly bus: Bus
+  readonly cache: Cache
+  /** Folder of this kind of market. */
+  readonly directory: string
+  /** Tells this log apart from every other. */
+  readonly logId: string
+  readonly idOf: FactId
+  /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
+  readonly deriveSecret: (purpose: string) => Uint8Array
+  /** Keys that replace the sealing key for a purpose, oldest first; the first is what `deriveSecret` gives. */
+  readonly deriveSecrets: (purpose: string) => {
+    readonly known: readonly Uint8Array[]
+    readonly used: number
+  }
+  readonly newId: () => string
+  /** Names this process, and no other one, also not an earlier one. */
+  readonly processId: string
+  /** Where each part is, for people; without credentials. */
+  readonly summary: readonly string[]
+}
+
+/** What happened to the subscription of a log that others keep, and was found in it, since the start. */
+export interface LogFollowing {
+  /** Times that the server found this process too slow; it goes on at once. */
+  cutOff: number
+  /** Times that it broke for another reason. */
+  broken: number
+  /** Events that something else wrote. */
+  foreign: number
+}
+
+/** Adds what is to be closed, in the order it was opened. */
+export type OnClose = (close: () => Promise<void>) => void
+
+/**
+ * Opens store, bus and cache as the settings say.
+ *
+ * @throws ServiceError `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`,
+ * `cache_unavailable`, `config_invalid`
+ */
+export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
+  const directory = join(settings.DATA_DIR, settings.MARKET)
+  createFolder(directory)
+  if (settings.EVENTSTORE_URL === undefined) requireNoneLost(logFile(directory))
+  requireKeyOfLog(settings, directory)
+  const random = createRandomPool(randomBytes)
+  const newId = (): string => uuidV7(Date.now(), random(10))
+  const factSecret = factSecretOf(settings, directory)
+
+  const following: LogFollowing = { cutOff: 0, broken: 0, foreign: 0 }
+  const suspicion = { raise: (): void => undefined }
+  const opened = await openStore(settings, directory, log, following, suspicion)
+  warnOfExposed(directory, log)
+  onClose(() => opened.close())
+  const identity = identityOf(settings, factSecret)
+  const claim = () => claimStore(startingPath(opened), identity, newId)
+  const logId = await awaitStore(claim, storeWait(settings, log))
+  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
+  if (guard !== undefined) suspicion.raise = () => guard.suspect()
+  const format = await openFormat(settings, guard?.store ?? opened, log, { newId, onClose })
+  const store = await openRevocations(format.store, directory, log, onClose)
+
+  const bus = await openBus(settings, logId, log)
+  onClose(() => bus.close())
+  const cache = await openCache(settings, logId, log)
+  onClose(() => cache.close())
+
+  return {
+    store,
+    format,
+    storeFailure: Promise.race([format.failure, ...(guard === undefined ? [] : [guard.failure])]),
+    following,
+    bus,
+    cache,
+    directory,
+    logId,
+    newId,
+    processId: newId(),
+    idOf: createFactIds(factSecret),
+    deriveSecret: (purpose) => secretFor(settings, directory, purpose),
+    deriveSecrets: (purpose) => secretsFor(settings, directory, purpose),
+    summary: [
+      settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
+      settings.NATS_URL === undefined ? 'in-process bus' : 'NATS',
+      settings.REDIS_URL === undefined ? 'memory cache' : 'Redis cache',
+    ],
+  }
+}
+
+/**
+ * A log without its key is one that was restored in part: a new key could not open it.
+ *
+ * @throws ServiceError `store_mismatch`, before anything is written
+ */
+export function requireKeyOfLog(settings: KeySettings, directory: string): void {
+  if (hasSealingKey(settings, directory) || !existsSync(join(directory, 'events.db'))) return
+  throw new ServiceError('store_mismatch', {
+    message: `${directory} holds a log, and the key file that it was begun under is missing: copy it to ${join(directory, 'sealing.key')} from where you keep it, or set SEALING_KEY to what it holds`,
+  })
+}
+
+/** The secret behind the ids of facts; its sealing key is made in the folder where there is none yet. */
+export const factSecretOf = (
+  settings: Pick<Settings, 'SEALING_KEY' | 'MARKET'>,
+  directory: string,
+): Uint8Array => secretFor(settings, directory, 'fact-ids')
+
+/** Keys of different purposes and markets tell nothing of one another. */
+function secretFor(
+  { SEALING_KEY, MARKET }: Pick<Settings, 'SEALING_KEY' | 'MARKET'>,
+  directory: string,
+  purpose: string,
+): Uint8Array {
+  const sealingKey = loadSealingKey({ given: SEALING_KEY, directory, random: randomBytes })
+  return deriveKey(sealingKey, `${purpose} of a ${MARKET} market`)
+}
+
+/** Keys that sign backups; undefined where the sealing key is not at hand. It makes none. */
+export const backupKeysOf = (settings: KeySettings, directory: string): BackupKeys | undefined =>
+  hasSealingKey(settings, directory) ? secretsFor(settings, directory, 'backups') : undefined
+
+const hasSealingKey = ({ SEALING_KEY }: KeySettings, directory: string): boolean =>
+  SEALING_KEY !== undefined || existsSync(join(directory, 'sealing.key'))
+
+type KeySettings = Pick<Settings, 'SEALING_KEY' | 'MARKET'> & Partial<Pick<Settings, 'WRAPPING_KEYS'>>
+
+/** Keys for a purpose: from the sealing key, and from the keys that replaced it. */
+function secretsFor(settings: KeySettings, directory: string, purpose: string) {
+  const file = join(directory, WRAPPING_KEYS_FILE)
+  const { keys, used } = loadWrappingKeys({ given: settings.WRAPPING_KEYS, file })
+  const later = keys.map((key) => deriveKey(key, `${purpose} of a ${settings.MARKET} market`))
+  return { known: [secretFor(settings, directory, purpose), ...later], used }
+}
+
+/** The fingerprint that a log says it was begun under; undefined where the sealing key is not at hand. */
+export const keyFingerprintOf = (settings: KeySettings, directory: string): string | undefined =>
+  hasSealingKey(settings, directory) ? keyFingerprint(factSecretOf(settings, directory)) : undefined
+
+/** The identity that a store must have, to be used with these settings. */
+export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({
+  market: MARKET,
+  seed: MARKET === 'simulated' ? MARKET_SEED : null,
+  secretFingerprint: keyFingerprint(factSecret),
+})
+
+function createFolder(directory: string): void {
+  try {
+    makePrivateFolder(directory)
+  } catch (error) {
+    const reason = reasonOf(error)
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+    throw new ServiceError(isFull ? 'store_full' : 'config_invalid', {
+      message: `DATA_DIR (--data-dir) cannot hold ${directory}: ${reason}`,
+      cause: error,
+    })
+  }
+}
+
+/** A file that could not be tightened belongs to another user: the operator is the one who can. */
+function warnOfExposed(directory: string, log: Logger): void {
+  const exposed = exposedIn(directory)
+  if (exposed.length === 0) return
+  const advice =
+    'other users of this machine can read the store; give its files to the user of this process, or run `chmod -R go= `'
+  log.warn({ exposed: exposed.slice(0, MOST_NAMED), count: exposed.length }, `${advice}${directory}`)
+}
+
+/** Files that a warning names. */
+const MOST_NAMED = 8
+
+async function openStore(
+  settings: Settings,
+  directory: string,
+  log: Logger,
+  following: LogFollowing,
+  suspicion: { raise(): void },
+): Promise<EventStore> {
+  if (settings.EVENTSTORE_URL === undefined) {
+    const position = settings.ACCEPT_LOST_END
+    const acceptLostEnd =
+      position === undefined ? undefined : { position, id: uuidV7(Date.now(), randomBytes(10)) }
+    return openEmbeddedStore({ directory, now: Date.now, acceptLostEnd })
+  }
+  return openEventStoreDbStore({
+    connectionString: settings.EVENTSTORE_URL,
+    onSubscriptionBreak(error, resumeInMs) {
+      following[resumeInMs === 0 ? 'cutOff' : 'broken'] += 1
+      if (resumeInMs === 0) return
+      suspicion.raise()
+      log.warn({ err: error, resumeInMs }, 'subscription interrupted')
+    },
+    onForeignEvent(place) {
+      following.foreign += 1
+      if (following.foreign === 1) {
+        log.warn(
+          place,
+          'the log holds an event that something else wrote; such events are left out and counted',
+        )
+      }
+    },
+  })
+}
+
+/** How the first event gets into a log. A signal to stop ends the process while nothing is opened. */
+const startingPath = (store: EventStore): AppendPath => ({
+  store,
+  policy: LOOKS_AGAIN,
+  now: Date.now,
+  sleep,
+  signal: new AbortController().signal,
+})
+
+/** A log of its own is read by nobody else; that which others share is written so that all of them can read it. */
+async function openFormat(
+  { EVENTSTORE_URL }: Settings,
+  store: EventStore,
+  log: Logger,
+  { newId, onClose }: { readonly newId: () => string; readonly onClose: OnClose },
+): Promise<LogFormat> {
+  const format = await openLogFormat(startingPath(store), store, newId)
+  if (EVENTSTORE_URL === undefined) {
+    await format.raise({ correlationId: newId(), actor: 'start' })
+    return format
+  }
+  if (format.current() < NEWEST_LOG_FORMAT)
+    log.warn(
+      { format: format.current(), newest: NEWEST_LOG_FORMAT },
+      'the log is written so that processes of an older release can read it: once none is left, run signal log-format raise',
+    )
+  const ending = new AbortController()
+  onClose(async () => ending.abort())
+  void format.follow(ending.signal)
+  return format
+}
+
+/** A log that was restored is given again what was revoked since, before anybody is let in by it. */
+function openRevocations(
+  store: EventStore,
+  directory: string,
+  log: Logger,
+  onClose: OnClose,
+): Promise<EventStore> {
+  const ending = new AbortController()
+  onClose(async () => ending.abort())
+  return keepRevocations({
+    ...startingPath(store),
+    store,
+    file: join(directory, REVOCATIONS_FILE),
+    signal: ending.signal,
+    report: (message, details) => log.warn(details, message),
+  })
+}
+
+function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
+  const ending = new AbortController()
+  onClose(async () => ending.abort())
+  return guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: ending.signal })
+}
+
+/** How a start waits for its store. */
+export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => ({
+  waitMs: STORE_WAIT * 1_000,
+  elapsed: () => performance.now(),
+  // A signal to stop ends the process while nothing is opened.
+  sleep: (milliseconds) => sleep(milliseconds, new AbortController().signal),
+  say: (reason, waitedMs) =>
+    log.warn(
+      { reason, waitedMs: Math.round(waitedMs), waitsForMs: STORE_WAIT * 1_000 },
+      'waiting for the event store',
+    ),
+})
+
+async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
+  const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
+  if (settings.NATS_URL === undefined) return createInProcessBus({ report })
+  return openNatsBus({ url: settings.NATS_URL, logId, now: Date.now, random: Math.random, report })
+}
+
+async function openCache(settings: Settings, logId: string, log: Logger): Promise<Cache> {
+  if (settings.REDIS_URL === undefined) return createMemoryCache({ now: Date.now })
+  return openRedisCache({
+    url: settings.REDIS_URL,
+    logId,
+    report: (fault: Error): void => log.warn({ err: fault }, 'cache'),
+    random: Math.random,
+  })
+}

@@ -1,0 +1,30 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { openReplayWorker, type ReplaySource, replaysOnThisThread } from '../../analyst/index.ts'
+import { logFile } from '../../log/embedded/embedded-store.ts'
+import { createFairScheduler, type FairScheduler } from '../../runtime/async/fair-scheduler.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+
+/**
+ * Replays of the log: on a thread of their own where the log is a file of this machine, else in turns with what else
+ * this thread does, since the connection to the server is its own.
+ */
+export function openReplays(
+  { EVENTSTORE_URL }: Pick<Settings, 'EVENTSTORE_URL'>,
+  { store, directory }: Pick<Platform, 'store' | 'directory'>,
+  onClose: OnClose,
+): ReplaySource {
+  if (EVENTSTORE_URL !== undefined) return replaysOnThisThread(store, sharedScheduler())
+  const worker = openReplayWorker({ file: logFile(directory) })
+  onClose(() => worker.close())
+  return worker.replay
+}
+
+/** Between two turns calls have the thread for as long as the turn took, so that they have half of it at least. */
+const sharedScheduler = (): FairScheduler =>
+  createFairScheduler({
+    turnMs: LIMITS.sharedTurnMs,
+    rest: (ranMs) => wait(Math.ceil(ranMs)),
+    now: () => performance.now(),
+  })

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { Logger } from 'pino'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { createOwnerServer } from '../../http/operator.ts'
+
+/** The owner's door to a running service. */
+export interface OwnerSocket {
+  /** Absolute path of the socket. */
+  readonly path: string
+  /** Takes no more, lets what is in flight end, and removes the socket. */
+  close(): Promise<void>
+}
+
+const SOCKET_NAME = 'owner.sock'
+/** Says where the socket is when it could not be beside it. */
+const ELSEWHERE_NAME = 'owner.sock.path'
+/** Bytes of a socket's path that every Unix takes: macOS has room for 104 with the zero at the end. */
+const LONGEST_PATH_BYTES = 103
+/** Share of a shutdown's time that answers in flight may take. */
+const FINISHING_SHARE = 0.8
+/** A socket on this machine answers at once, or somebody is stuck. */
+const CONNECT_MS = 2_000
+
+type App = Parameters<typeof createOwnerServer>[0]
+
+/**
+ * Opens the socket in a data folder through which only the owner of the folder reaches the service. Everything
+ * that arrives there is the operator's. The service goes on without it where there are no Unix sockets, where
+ * another process answers there, and where it cannot be made; the latter two are logged.
+ *
+ * @param directory the folder of the market.
+ */
+export async function openOwnerSocket(
+  app: App,
+  directory: string,
+  log: Pick<Logger, 'warn'>,
+): Promise<OwnerSocket | undefined> {
+  if (process.platform === 'win32') return undefined
+  try {
+    const inFolder = resolve(directory, SOCKET_NAME)
+    if (await isAnswered(socketPathIn(directory))) {
+      log.warn({ directory }, 'another process answers at the owner’s socket; this one goes without')
+      return undefined
+    }
+    removeStale(inFolder)
+    const isShort = Buffer.byteLength(inFolder) <= LONGEST_PATH_BYTES
+    const path = isShort ? inFolder : join(mkdtempSync(join(tmpdir(), 'signal-')), SOCKET_NAME)
+    rmSync(join(directory, ELSEWHERE_NAME), { force: true })
+    await app.ready()
+    const server = createOwnerServer(app)
+    await listenForOwner(server, path)
+    if (!isShort) writeFileSync(join(directory, ELSEWHERE_NAME), `${path}\n`, { mode: 0o600 })
+    return { path, close: () => closeOwnerSocket(server, path, isShort ? undefined : directory) }
+  } catch (error) {
+    log.warn({ err: error, directory }, 'the owner’s socket cannot be opened; the command line needs a token')
+    return undefined
+  }
+}
+
+/**
+ * The socket of the service that runs on a data folder; undefined where none answers.
+ *
+ * @param directory the folder of the market.
+ * @throws ServiceError `server_unreachable` where one is there that this user cannot open.
+ */
+export async function findOwnerSocket(directory: string): Promise<string | undefined> {
+  const path = socketPathIn(directory)
+  return (await isAnswered(path)) ? path : undefined
+}
+
+function socketPathIn(directory: string): string {
+  const elsewhere = join(directory, ELSEWHERE_NAME)
+  return existsSync(elsewhere) ? readFileSync(elsewhere, 'utf8').trim() : resolve(directory, SOCKET_NAME)
+}
+
+/** What a killed process left; a file that is no socket is somebody's, and listening fails on it. */
+function removeStale(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found?.isSocket() === true) rmSync(path)
+}
+
+/** Nobody else may connect from the first moment: the mode of a socket is that of its making. */
+async function listenForOwner(server: Server, path: string): Promise<void> {
+  const listening = once(server, 'listening')
+  const umask = process.umask(0o177)
+  try {
+    server.listen(path)
+  } finally {
+    process.umask(umask)
+  }
+  await listening
+}
+
+async function isAnswered(path: string): Promise<boolean> {
+  if (Buffer.byteLength(path) > LONGEST_PATH_BYTES) return false
+  const socket = connect(path)
+  socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    if (isAbsence(error)) return false
+    throw new ServiceError('server_unreachable', {
+      message: `the owner’s socket ${path} cannot be opened: ${reasonOf(error)}. Only the user who started the service can; others name its address (--server), with a token to see everything`,
+      cause: error,
+    })
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** No file, nobody behind it, or a file that is no socket. */
+const isAbsence = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  ['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ENOTDIR'].includes(String(error.code))
+
+async function closeOwnerSocket(
+  server: Server,
+  path: string,
+  elsewhereIn: string | undefined,
+): Promise<void> {
+  const cutting = setTimeout(() => server.closeAllConnections(), LIMITS.shutdownMs * FINISHING_SHARE)
+  const closed = once(server, 'close')
+  // Node removes the socket itself as it stops listening.
+  server.close()
+  server.closeIdleConnections()
+  await closed
+  clearTimeout(cutting)
+  if (elsewhereIn === undefined) return
+  rmSync(join(elsewhereIn, ELSEWHERE_NAME), { force: true })
+  rmSync(dirname(path), { recursive: true, force: true })
+}

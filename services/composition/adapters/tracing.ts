@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Settings } from '../../runtime/config/settings.ts'
+import { createRandomPool } from '../../runtime/ids/random-pool.ts'
+import { createTracing, otlpExporter, type Tracing } from '../../runtime/tracing/tracing.ts'
+import type { OnClose } from './open-platform.ts'
+
+/** Traces to the collector that the settings name; undefined where they name none. */
+export function openTracing(
+  settings: Settings,
+  process: { readonly version: string; readonly processId: string },
+  log: Logger,
+  onClose: OnClose,
+): Tracing | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = settings
+  if (endpoint === undefined) return undefined
+  const report = (fault: Error): void => log.warn({ err: fault }, 'the collector of traces takes nothing')
+  const tracing = createTracing({
+    exporter: otlpExporter({ endpoint, headers, report }),
+    ratio: settings.OTEL_TRACES_SAMPLER_ARG,
+    serviceName: 'signal-service',
+    ...process,
+    random: Math.random,
+    randomBytes: createRandomPool(randomBytes),
+  })
+  // What a collector does not take in time is lost, and no reason to end badly.
+  onClose(() => tracing.close().catch(report))
+  return tracing
+}

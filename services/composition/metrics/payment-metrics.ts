@@ -1,0 +1,109 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { PaymentTotals, RefundHealth, SettlerHealth } from '../../payments/index.ts'
+
+/** Read at each scrape; each undefined where this process has no read model of it, or not that role. */
+export interface PaymentSources {
+  readonly payments: () => PaymentTotals | undefined
+  readonly settler: () => SettlerHealth | undefined
+  readonly refunds: () => RefundHealth | undefined
+}
+
+/** A gauge: its name, its help, the label that tells its values apart, and its values by that label. */
+type GaugeRow<Source> = readonly [
+  name: string,
+  help: string,
+  label: string,
+  read: (source: Source) => Readonly<Record<string, number>>,
+]
+
+/** Gauges of one source, which is read at each scrape. While it is undefined they say what they said last. */
+export function gaugesOf<Source>(
+  registry: Registry,
+  source: () => Source | undefined,
+  rows: readonly GaugeRow<Source>[],
+): void {
+  for (const [name, help, label, read] of rows)
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect() {
+        const found = source()
+        if (found === undefined) return
+        for (const [key, value] of Object.entries(read(found))) this.set({ [label]: key }, value)
+      },
+    })
+}
+
+const usdc = (value: bigint): number => Number(value) / 1e6
+
+/** Money that is claimed and not there, what brings it in, and what is given back by itself. */
+export function gaugePayments(registry: Registry, { payments, settler, refunds }: PaymentSources): void {
+  gaugesOf(registry, payments, [
+    [
+      'payments_usdc',
+      'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
+      'state',
+      ({ unsettled, debt }) => ({ unsettled: usdc(unsettled), debt: usdc(debt) }),
+    ],
+  ])
+  gaugesOf(registry, settler, [
+    [
+      'payments_open',
+      'Payments that are not at their end; unknown, where it cannot be told at the moment whether they are settled',
+      'state',
+      ({ open, unknown }) => ({ open, unknown }),
+    ],
+    [
+      'payments_oldest_unsettled_seconds',
+      'Age of the oldest payment that was served and is not settled',
+      'settler',
+      ({ oldestOpenMs }) => ({ here: oldestOpenMs / 1_000 }),
+    ],
+    [
+      'settler_gas_ether',
+      'What the wallet that settles has left for gas',
+      'settler',
+      ({ gasBalance }) => (gasBalance === undefined ? {} : { here: Number(gasBalance) / 1e18 }),
+    ],
+  ])
+  new Gauge({
+    name: 'payments_oldest_payable_seconds',
+    help: 'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
+    registers: [registry],
+    collect() {
+      const health = settler()
+      if (health === undefined) return
+      const { payableSince } = health
+      this.set(payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000)
+    },
+  })
+  gaugesOf(registry, refunds, [
+    [
+      'refunds_usdc',
+      'USDC that was given back by itself so far: as a transfer, or as a credit',
+      'form',
+      ({ transferred, credited }) => ({ transfer: usdc(transferred), credit: usdc(credited) }),
+    ],
+    [
+      'refunds_day_usdc',
+      'USDC that refunds have transferred in this UTC day, and may at most',
+      'what',
+      ({ allottedToday, dailyCap }) => ({ transferred: usdc(allottedToday), cap: usdc(dailyCap) }),
+    ],
+    [
+      'refund_wallet_usdc',
+      'What the wallet has that refunds are paid from; nothing where there is none',
+      'wallet',
+      ({ balance, address }): Record<string, number> =>
+        balance === undefined || address === undefined ? {} : { [address]: usdc(balance) },
+    ],
+    [
+      'refunds_oldest_begun_seconds',
+      'Age of the oldest refund that was begun and is not done; 0 where there is none',
+      'settler',
+      ({ oldestBegunMs }) => ({ here: oldestBegunMs / 1_000 }),
+    ],
+  ])
+}

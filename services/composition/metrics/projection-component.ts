@@ -1,0 +1,36 @@
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { accounts, chats, debits, payments, subscriptions } from '../../../projections/index.ts'
+import type { Component } from '../../http/readiness.ts'
+import type { ProjectionHealth } from '../../log/projector/projector.ts'
+
+/** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
+const ASKED_LIVE: ReadonlySet<string> = new Set(
+  [accounts, subscriptions, debits, chats, payments].map(({ name }) => name),
+)
+
+/**
+ * A read model that was never whole in this process would make it refuse what it serves, or answer with less than there
+ * is. One that is late later on is made up for by itself. One that is ahead of the store tells of another log.
+ *
+ * @param asked.hasCallers whether anybody but the operator asks this process
+ * @param asked.head newest position of the store, where it could be read, later than `health` was
+ */
+export function projectionComponent(
+  health: ProjectionHealth,
+  { hasCallers, head }: { readonly hasCallers: boolean; readonly head?: Position | undefined },
+): Component {
+  const { name, version, position, state, detail, comparison, hasBeenLive, hasFormer } = health
+  const isMissed = hasCallers && !hasBeenLive && (!hasFormer || ASKED_LIVE.has(name))
+  const isAhead = head !== undefined && comparePositions(position, head) > 0
+  const hasFailed = isMissed || isAhead || state === 'stopped' || state === 'withheld'
+  const place = `${state} at position ${position}`
+  return {
+    name: `projection ${name}`,
+    isRequired: true,
+    state: hasFailed ? 'failed' : state === 'live' ? 'ok' : 'degraded',
+    detail: isAhead
+      ? `${place}, where the store ends at ${head}: it was folded from another log`
+      : (detail ?? (isMissed ? `${place}; callers are served once it has caught up with the log` : place)),
+    more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
+  }
+}

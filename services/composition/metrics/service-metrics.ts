@@ -1,0 +1,264 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Outcome } from '../../../contracts/outcome.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import type { StoreHealth } from '../../log/event-store.ts'
+import type { ProjectionHealth } from '../../log/projector/projector.ts'
+import type { AppendDone } from '../../log/trace-appends.ts'
+import { VENUE_FAULTS, type VenueHealth } from '../../market/index.ts'
+import type { DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
+import type { LogFollowing } from '../adapters/open-platform.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
+import { gaugePayments, gaugesOf, type PaymentSources } from './payment-metrics.ts'
+
+/** What the service counts about itself, beside the process and the HTTP edge. */
+export interface ServiceMetrics {
+  readonly registry: Registry
+  verdictsRecorded(verdicts: readonly Verdict[]): void
+  outcomesLabelled(outcomes: readonly Outcome[]): void
+  appendTrouble(code: string): void
+  readonly appended: AppendDone
+  marketDataRefused(exchange: string, fault: string): void
+  seriesClosed(exchange: string, code: string): void
+  signInMail(outcome: 'sent' | 'held'): void
+  readonly webhooks: DispatchMetrics
+}
+
+const counterIn =
+  (registry: Registry) =>
+  <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+
+/**
+ * @param sources read at each scrape.
+ */
+export function createServiceMetrics(
+  sources: PaymentSources & {
+    readonly market: string
+    readonly projections: () => readonly ProjectionHealth[]
+    readonly following: LogFollowing
+    readonly archive: () => Promise<StoreHealth['archive']>
+    /** Age of the newest bar in market time, milliseconds; undefined before the first. */
+    readonly dataAgeMs: () => number | undefined
+    readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
+    /** How the monitored series are doing, by venue; empty without the engine role. */
+    readonly monitored: () => readonly MonitoredCounts[]
+    readonly dispatcher: () => DispatcherHealth | undefined
+  },
+): ServiceMetrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`)
+  const registers = [registry]
+  const counter = counterIn(registry)
+  const recorded = counter(
+    'verdicts_recorded_total',
+    'Verdicts appended by this process',
+    'exchange',
+    'timeframe',
+    'call',
+  )
+  const labelled = counter(
+    'outcomes_labelled_total',
+    'Outcomes of verdicts appended by this process, by how the race ended',
+    'exchange',
+    'timeframe',
+    'race',
+  )
+  const problem = counter(
+    'append_failures_total',
+    'Times that verdicts began to wait for the event store, by error code',
+    'code',
+  )
+  const appends = new Histogram({
+    // Names and buckets of OpenTelemetry's semantic conventions.
+    name: 'db_client_operation_duration_seconds',
+    help: 'Time until an append is durable, by why it failed',
+    labelNames: ['db_operation_name', 'error_type'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
+    registers,
+  })
+  const refused = counter(
+    'market_data_refused_total',
+    'Bars and fundings that cannot be, by venue and what is wrong with them; nothing is computed from them',
+    'exchange',
+    'fault',
+  )
+  const closed = counter(
+    'series_closed_total',
+    'Times that a monitored series was closed because of a fault of its own, by error code',
+    'exchange',
+    'code',
+  )
+  gaugesOf(registry, () => sources.following, [
+    [
+      'log_subscription_breaks',
+      'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
+      'cause',
+      ({ cutOff, broken }) => ({ slow: cutOff, broken }),
+    ],
+  ])
+  new Gauge({
+    name: 'log_foreign_events',
+    help: 'Events in EventStoreDB that something else wrote, which are left out',
+    registers,
+    collect() {
+      this.set(sources.following.foreign)
+    },
+  })
+  new Gauge({
+    name: 'archive_files_missing',
+    help: 'Files of the archive that are not there; what they hold is refused until they are back',
+    registers,
+    async collect() {
+      this.set((await sources.archive())?.missing ?? 0)
+    },
+  })
+  const signInMails = counter(
+    'sign_in_mails_total',
+    'Sign-in mails that were sent, and that were held back by a limit',
+    'outcome',
+  )
+  new Gauge({
+    name: 'projection_live',
+    help: '1 where a projection has caught up with the log and follows it, else 0',
+    labelNames: ['projection', 'version'] as const,
+    registers,
+    collect() {
+      for (const { name, version, state } of sources.projections()) {
+        this.set({ projection: name, version: String(version) }, state === 'live' ? 1 : 0)
+      }
+    },
+  })
+  new Counter({
+    name: 'projection_retries_total',
+    help: 'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
+    labelNames: ['projection', 'version'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, version, retries } of sources.projections())
+        this.inc({ projection: name, version: String(version) }, retries)
+    },
+  })
+  gaugesOf(registry, sources.dataAgeMs, [
+    // A label, so that there is no value before the first bar.
+    [
+      'market_data_age_seconds',
+      'Age of the newest bar, in market time',
+      'market',
+      (ageMs) => ({ [sources.market]: ageMs / 1_000 }),
+    ],
+  ])
+  new Counter({
+    name: 'venue_faults_total',
+    help: 'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
+    labelNames: ['exchange', 'fault'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { exchange, faults } of sources.venues())
+        for (const fault of VENUE_FAULTS) this.inc({ exchange, fault }, faults[fault])
+    },
+  })
+  new Gauge({
+    name: 'monitored_series',
+    help: 'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
+    labelNames: ['exchange', 'state'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { exchange, fresh, stale, closed: ended, loading } of sources.monitored())
+        for (const [state, count] of Object.entries({ fresh, stale, closed: ended, loading }))
+          this.set({ exchange, state }, count)
+    },
+  })
+  gaugePayments(registry, sources)
+  return {
+    registry,
+    webhooks: countWebhooks(registry, sources.dispatcher),
+    signInMail: (outcome) => signInMails.inc({ outcome }),
+    outcomesLabelled(outcomes) {
+      for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
+    },
+    verdictsRecorded(verdicts) {
+      for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
+    },
+    appendTrouble: (code) => problem.inc({ code }),
+    appended: ({ durationS, error = '' }) =>
+      appends.observe({ db_operation_name: 'append', error_type: error }, durationS),
+    marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),
+    seriesClosed: (exchange, code) => closed.inc({ exchange, code }),
+  }
+}
+
+function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | undefined): DispatchMetrics {
+  const registers = [registry]
+  const counter = counterIn(registry)
+  const attempts = counter('webhook_attempts_total', 'Attempts to deliver, by what came of them', 'result')
+  const sending = new Histogram({
+    // Names of OpenTelemetry's semantic conventions for messaging.
+    name: 'messaging_client_operation_duration_seconds',
+    help: 'Time that attempts to deliver take, by what came of them where they failed',
+    labelNames: ['messaging_system', 'messaging_operation_name', 'error_type'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
+  const latency = new Histogram({
+    name: 'webhook_delivery_seconds',
+    help: 'From the recording of a signal until a first attempt was accepted',
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+    registers,
+  })
+  const endpoints = counter(
+    'webhook_endpoint_changes_total',
+    'Endpoints that became degraded, recovered or were disabled',
+    'change',
+  )
+  // Nothing is sent where nobody dispatches: that is said as zeros.
+  gaugesOf(registry, () => dispatcher() ?? { shards: [], longBehind: 0, unattended: 0 }, [
+    [
+      'webhook_subscriptions',
+      'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute; unattended, those of its shards that it does not work on',
+      'state',
+      ({ shards, longBehind, unattended }) => {
+        const sum = (count: 'subscriptions' | 'behind' | 'degraded' | 'disabled'): number =>
+          shards.reduce((total, shard) => total + shard[count], 0)
+        return {
+          all: sum('subscriptions'),
+          behind: sum('behind'),
+          long_behind: longBehind,
+          unattended,
+          degraded: sum('degraded'),
+          disabled: sum('disabled'),
+        }
+      },
+    ],
+  ])
+  gaugesOf(registry, dispatcher, [
+    [
+      'webhook_pass_behind_seconds',
+      'For how long the dispatcher has been behind the end of the log; 0 where it is not',
+      'dispatcher',
+      ({ behindMs }) => ({ here: behindMs / 1_000 }),
+    ],
+  ])
+  const strays = counter(
+    'webhook_endpoints_reattached_total',
+    'Active endpoints that were found attached to nothing, and read for again',
+  )
+  return {
+    stray: () => strays.inc(),
+    attempt({ result, durationMs, firstAfterMs }) {
+      attempts.inc({ result })
+      if (result !== 'skipped') {
+        const error = result === 'delivered' ? '' : result
+        const labels = { messaging_system: 'webhook', messaging_operation_name: 'send', error_type: error }
+        sending.observe(labels, durationMs / 1_000)
+      }
+      if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)
+    },
+    endpoint: (change) => endpoints.inc({ change }),
+  }
+}

@@ -1,0 +1,99 @@
+import { seriesName } from '../../../contracts/series.ts'
+import { keepSpeech, labelUnfollowed } from '../../engine/index.ts'
+import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+
+const GO_ON_AFTER_MS = 30_000
+const ROLES_EVERY_MS = 2_000
+
+const nothing = (): Promise<void> => Promise.resolve()
+
+/** Says of each model whether it speaks. */
+export async function announceModels({ speech }: EngineRoleOptions, parts: EngineParts): Promise<void> {
+  const speaks = speech.champion(parts.clock()).version
+  for (const { model, file } of speech.models)
+    await parts.announcer.announceModel(file, model.version === speaks ? 'serving' : 'challenger')
+}
+
+/** Begins what an engine process does beside following the market; each settles when the signal ends it. */
+export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts): Promise<unknown>[] {
+  const { log, signal, speech, watchList } = options
+  const { sleep, hasPresent, leases, universes } = parts
+
+  /** What works beside the market is nothing that it should end for. */
+  async function goOn(what: string, work: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await work()
+      } catch (error) {
+        log.error({ err: error, againInMs: GO_ON_AFTER_MS }, `${what} broke off, and begins again`)
+        await sleep(GO_ON_AFTER_MS, signal)
+      }
+    }
+  }
+
+  const work = [goOn('labelling verdicts not followed any more', () => labelOthers(options, parts))]
+  if (hasPresent) {
+    work.push(goOn('ranking coins', () => universes.run(watchList.exchanges, signal)))
+    // A market that is replayed at full speed is over before anybody could obey.
+    work.push(goOn('watching how the model does', () => watchSpeech(options, parts)))
+  }
+  if (speech.models.length > 1) work.push(goOn('announcing who speaks', () => renewRoles(options, parts)))
+  // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
+  if (leases !== undefined) work.push(leases.run({ gained: nothing, lost: nothing }, signal))
+  return work
+}
+
+/** The operator may have another model speak at any time; who announces it in vain finds it said. */
+async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promise<void> {
+  const { speech, signal } = options
+  const championNow = (): string => speech.champion(parts.clock()).version
+  let spoke = championNow()
+  while (!signal.aborted) {
+    await parts.sleep(ROLES_EVERY_MS, signal)
+    const speaks = championNow()
+    if (signal.aborted || speaks === spoke) continue
+    await announceModels(options, parts)
+    spoke = speaks
+  }
+}
+
+/** A recorded market has no later: what is replayed again is labelled then. */
+async function labelOthers(
+  { newestVerdicts, feed, watchList, platform, signal, log }: EngineRoleOptions,
+  { newOutcomes, outcomes, board, clock, sleep }: EngineParts,
+): Promise<void> {
+  if (newestVerdicts === undefined || feed.kind === 'recorded') return
+  await labelUnfollowed({
+    store: platform.store,
+    outcomes: newOutcomes(),
+    newestVerdicts,
+    isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
+    isGone: (series) => feed.isGone(series),
+    followed: outcomes,
+    batches: (request) => feed.batches(request),
+    clock,
+    sleep,
+    signal,
+    onFailure: (series, error) =>
+      log.warn(
+        { err: error, series: seriesName(series) },
+        'verdicts not followed any more wait for outcomes',
+      ),
+  })
+}
+
+const watchSpeech = (
+  { platform: { store, idOf }, speech, signal, log }: EngineRoleOptions,
+  { leases, sleep }: EngineParts,
+): Promise<void> =>
+  keepSpeech({
+    store,
+    idOf,
+    rows: () => speech.rows(),
+    // Of those that share the log, the one that records the first exchange.
+    mayDecide: () => leases === undefined || leases.held().some(({ shard }) => shard === 0),
+    now: () => performance.now(),
+    sleep,
+    signal,
+    onFailure: (error) => log.warn({ err: error }, 'a change of speech waits for the event store'),
+  })

@@ -1,0 +1,165 @@
+import type { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Call } from '../../../contracts/verdict.ts'
+import {
+  type Board,
+  createFollower,
+  createToolHandler,
+  type EngineRun,
+  type LocalToolHandler,
+  scanFundingArb,
+} from '../../engine/index.ts'
+import { countMonitored, type MonitoredCounts } from '../metrics/monitored-series.ts'
+import { announceModels, workBesideMarket } from './beside-market.ts'
+import { type EngineParts, type EngineRoleOptions, openEngineParts, REAL_TIME } from './engine-parts.ts'
+import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
+import { staleAfterMs } from './watch-list.ts'
+
+/** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
+export interface EngineRole {
+  /**
+   * Begins to follow what is monitored. Settles when the market ends. What fails of a market without an end begins
+   * again after a pause; a recorded one rejects with it.
+   */
+  start(): Promise<EngineRun>
+  /** Resolves when everything has ended, however it did; the signal brings it about. */
+  ended(): Promise<void>
+  readonly toolHandler: LocalToolHandler
+  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
+  lastBarClose(): number | undefined
+  /** Close of the newest bar of a series that is followed, Unix milliseconds. */
+  newestBar(series: Series): number | undefined
+  /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
+  shortestBarMs(): number
+  calls(): Readonly<Record<Call, number>>
+  /** How the monitored series are doing, by venue. */
+  monitored(): readonly MonitoredCounts[]
+  /** Exchanges of which nothing is followed yet, because they have not said what they have. */
+  pending(): readonly Exchange[]
+  /** What keeps verdicts or outcomes from being recorded at the moment. */
+  problem(): string | undefined
+  /** What keeps the ranking of an exchange from being renewed at the moment. */
+  rankingProblem(exchange: Exchange): string | undefined
+}
+
+const exchangesOf = (series: readonly Series[]): Exchange[] => [
+  ...new Set(series.map(({ exchange }) => exchange)),
+]
+
+/** @example const engine = createEngineRole({ … }); await engine.start() */
+export function createEngineRole(options: EngineRoleOptions): EngineRole {
+  const { settings, feed, watchList, signal } = options
+  const parts = openEngineParts(options)
+  const { board, announcer, recorder, outcomes, universes, clock } = parts
+  const runs = createEngineRuns(options, parts, () => announceModels(options, parts))
+  const toolHandler = openToolHandler(options, parts, runs)
+  const follower = openFollower(options, parts, runs, toolHandler)
+  let started: Promise<unknown> = Promise.resolve()
+  return {
+    start() {
+      const running = watchList.follow(async (series, until) => {
+        await announcer.announceMonitored(exchangesOf(series), watchList.series())
+        return follower.follow(series, until)
+      }, signal)
+      started = Promise.allSettled([running, ...workBesideMarket(options, parts)])
+      return running
+    },
+    async ended() {
+      await started
+      await toolHandler.ended()
+    },
+    toolHandler,
+    lastBarClose: runs.lastBarClose,
+    newestBar: (series) => board.get(series)?.barClose,
+    shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
+    calls: runs.calls,
+    monitored: () =>
+      countMonitored(watchList.series(), {
+        isClosed: (series) => follower.isClosed(series),
+        entryOf: (series) => board.get(series),
+        hasPresent: feed.kind !== 'recorded',
+        clock,
+        staleAfterMs: staleAfterMs(settings),
+      }),
+    problem: () => recorder.problem() ?? outcomes.problem(),
+    rankingProblem: (exchange) => universes.problem(exchange),
+    pending: () => watchList.pending(),
+  }
+}
+
+/** Answers tools from what is monitored, and follows other series while callers ask for them. */
+function openToolHandler(
+  { settings, feed, watchList, speech, log, signal, publicUrl, time = REAL_TIME }: EngineRoleOptions,
+  { board, universes, funding, clock, sleep, hasPresent }: EngineParts,
+  { follow }: EngineRuns,
+): LocalToolHandler {
+  async function followOnDemand(series: Series, until: AbortSignal): Promise<void> {
+    let fault: ServiceError | undefined
+    await follow([series], AbortSignal.any([until, signal]), board, (_, error) => {
+      fault = error
+    })
+    if (fault !== undefined) throw fault
+  }
+
+  return createToolHandler({
+    board,
+    get model() {
+      return speech.champion(clock())
+    },
+    withdrawn: (timeframe) => speech.withdrawn(timeframe, clock()),
+    monitored: watchList,
+    listings: () => feed.listings(),
+    ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
+    universes,
+    follow: hasPresent ? followOnDemand : undefined,
+    scanFunding: (request, now) => scanFundingArb(funding, request, now),
+    clock,
+    staleAfterMs: staleAfterMs(settings),
+    publicUrl,
+    now: () => time.now(),
+    sleep,
+    signal,
+    onFailure: (series, error) =>
+      log.warn({ err: error, series: seriesName(series) }, 'a series on demand could not be followed'),
+  })
+}
+
+/** Follows what is monitored: a series with a fault of its own is closed, and the others go on. */
+function openFollower(
+  { feed, log, time = REAL_TIME, ...options }: EngineRoleOptions,
+  { board, sleep }: EngineParts,
+  { follow }: EngineRuns,
+  toolHandler: Pick<LocalToolHandler, 'release'>,
+) {
+  /** A market that has ended is still asked what it said last. */
+  const lasting = (until: AbortSignal): Board => ({
+    ...board,
+    remove: (series) => {
+      if (until.aborted) board.remove(series)
+    },
+  })
+  return createFollower({
+    async run(series, until, onClosed) {
+      // What callers had followed until now is followed here: never twice at a time.
+      await toolHandler.release(series)
+      return follow(series, until, lasting(until), onClosed)
+    },
+    triesAgain: feed.kind !== 'recorded',
+    onClosed(series, error, againInMs) {
+      log.error(
+        { err: error, series: seriesName(series), againInMs },
+        'a series was closed; the others go on',
+      )
+      options.onClosed(series, error)
+    },
+    onFailed: (series, error, againInMs) =>
+      log.error(
+        { err: error, series: series.length, exchanges: exchangesOf(series), againInMs },
+        'following series broke off, and begins again',
+      ),
+    now: () => (time === REAL_TIME ? performance.now() : time.now()),
+    sleep,
+  })
+}

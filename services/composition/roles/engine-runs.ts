@@ -1,0 +1,77 @@
+import type { ServiceError } from '../../../contracts/errors.ts'
+import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
+import { marketName, type Series } from '../../../contracts/series.ts'
+import type { Call } from '../../../contracts/verdict.ts'
+import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
+import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+
+/** Runs over series of the market, and what they have come to. */
+export interface EngineRuns {
+  readonly follow: (
+    series: readonly Series[],
+    until: AbortSignal,
+    board: Board,
+    onClosed: (series: Series, error: ServiceError) => void,
+  ) => Promise<EngineRun>
+  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
+  readonly lastBarClose: () => number | undefined
+  readonly calls: () => Readonly<Record<Call, number>>
+}
+
+/** @param announceModels done before anything is recorded of a model */
+export function createEngineRuns(
+  { feed, log, ...options }: EngineRoleOptions,
+  parts: EngineParts,
+  announceModels: () => Promise<void>,
+): EngineRuns {
+  const { engine, recorder, challengers, outcomes, funding, clock } = parts
+  const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
+  const toldRefusals = new Set<string>()
+  let lastBarClose: number | undefined
+  /** History that warms up is old by nature, and says nothing of how late the market is. */
+  let isWarm = false
+
+  async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
+    const historyFrom = await outcomes.historyFrom(series, clock())
+    const from = historyFrom === undefined ? {} : { historyFrom }
+    for await (const batch of feed.batches({ series, signal: until, keeps: true, ...from })) {
+      isWarm ||= batch.phase === 'live'
+      if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)
+      yield batch
+    }
+  }
+
+  const reporting: Pick<Parameters<typeof runEngine>[0], 'onFunding' | 'onRefused' | 'onRecorded'> = {
+    onFunding(updates: readonly FundingUpdate[]) {
+      for (const update of updates) funding.take(update)
+    },
+    onRefused(market, fault, reason) {
+      options.onRefused(market, fault)
+      const kind = `${marketName(market)} ${fault}`
+      if (toldRefusals.has(kind)) return
+      toldRefusals.add(kind)
+      log.warn({ fault, reason }, 'market data refused; more of its kind is only counted')
+    },
+    onRecorded(verdicts) {
+      for (const verdict of verdicts) calls[verdict.call] += 1
+      options.onRecorded(verdicts)
+    },
+  }
+
+  return {
+    async follow(series, until, board, onClosed) {
+      const ending = new AbortController()
+      await announceModels()
+      try {
+        const batches = batchesOf(series, AbortSignal.any([until, ending.signal]))
+        const recording = { engine, recorder, challengers, outcomes, board }
+        return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
+      } finally {
+        // A run that is left without series leaves its bars, too.
+        ending.abort()
+      }
+    },
+    lastBarClose: () => (isWarm ? lastBarClose : undefined),
+    calls: () => calls,
+  }
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  type ChatIndex,
+  createChatIndex,
+  createChatLedger,
+  createOpenAiModel,
+  openKnowledge,
+} from '../../knowledge/index.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { createKnowledgeService, type KnowledgeService } from '../../tool-calls/index.ts'
+import type { OnClose } from '../adapters/open-platform.ts'
+import type { ServerOptions } from '../server.ts'
+import type { KnownCallerDeps } from './caller-deps.ts'
+import { keepsNoReadModels } from './read-models.ts'
+
+const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
+
+/** The documentation of this process, to be searched and asked, over HTTP and MCP. */
+export interface OpenedKnowledge {
+  readonly server: NonNullable<ServerOptions['knowledge']>
+  readonly service: KnowledgeService
+}
+
+export async function openDocumentation(deps: KnownCallerDeps, onClose: OnClose): Promise<OpenedKnowledge> {
+  const { settings, platform, projector, accounts, publicUrl, log } = deps
+  const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
+  const ending = new AbortController()
+  const knowledge = await openKnowledge({
+    folder: DOCS,
+    publicUrl,
+    model:
+      baseUrl === undefined || model === undefined
+        ? undefined
+        : createOpenAiModel({ baseUrl, model, apiKey }),
+    now: Date.now,
+    report: (event, details) => log.warn(details, event),
+  })
+  onClose(async () => {
+    ending.abort()
+    knowledge.close()
+  })
+  const { store, idOf, newId } = platform
+  const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
+  const { signal } = ending
+  const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
+  const service = createKnowledgeService({
+    identify: accounts.identify,
+    knowledge,
+    ledger,
+    publicUrl,
+    now: Date.now,
+  })
+  return { server: { service, knowledge, examples: readExamples() }, service }
+}
+
+/** The programs beside the pages, which are few and small. */
+function readExamples(): ReadonlyMap<string, string> {
+  const folder = join(DOCS, 'examples')
+  const names = readdirSync(folder).filter((name) => /\.(?:py|ts)$/.test(name))
+  const all = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  // What the programs in Python stand on is one file: beside them, they run as they are.
+  return all.set('signal_client.py', readFileSync(join(DOCS, '../clients/python/signal_client.py'), 'utf8'))
+}
+
+const NO_CHATS: ChatIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

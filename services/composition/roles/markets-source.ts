@@ -1,0 +1,73 @@
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import { latestVerdicts } from '../../../projections/index.ts'
+import type { MarketsSource } from '../../http/routes/markets.ts'
+import type { Projector } from '../../log/projector/projector.ts'
+import type { MarketFeed } from '../../market/index.ts'
+import type { EngineRole } from './engine-role.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
+import type { WatchList } from './watch-list.ts'
+
+export interface MarketsSourceDeps {
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  /** Filled in when the engine starts. */
+  readonly running: { readonly engine?: EngineRole }
+  /** Undefined without the engine role. */
+  readonly watchList: WatchList | undefined
+}
+
+/**
+ * What is known of markets here: the feed lists them, the board and the watch list of the engine say how fresh they
+ * are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
+ * model.
+ */
+export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
+  const { feed, projector, running, watchList } = deps
+  const recordedBar = (series: Series) =>
+    projector?.reader(latestVerdicts).get(seriesName(series))?.verdict.barClose
+
+  const recordedSeries = (): Iterable<Series> => (projector === undefined ? [] : newestVerdicts(projector))
+
+  return {
+    async markets() {
+      const listed = await feed.listings()
+      return withSeries(listed, watchList?.series() ?? recordedSeries())
+    },
+    newestBar: (series) => running.engine?.newestBar(series) ?? recordedBar(series),
+    isRecorded(exchange, coin) {
+      const reader = projector?.reader(latestVerdicts)
+      if (reader?.health().state !== 'live') return undefined
+      const prefix = coin === undefined ? `${exchange}.` : `${exchange}.${coin}.`
+      return reader.range({ prefix, limit: 1 }).length > 0
+    },
+    isMonitored: (series) => watchList?.has(series),
+    clock: () => feed.clock(),
+  }
+}
+
+/** What is listed, with the series that are followed although no listing names them. */
+export function withSeries(
+  listed: Awaited<ReturnType<MarketsSource['markets']>>,
+  followed: Iterable<Series>,
+): Awaited<ReturnType<MarketsSource['markets']>> {
+  const markets = new Map(
+    listed
+      .filter(({ timeframes }) => timeframes.length > 0)
+      .map(({ exchange, coin, timeframes }) => [
+        `${exchange}.${coin}`,
+        { exchange, coin, timeframes: new Set<Timeframe>(timeframes) },
+      ]),
+  )
+  for (const { exchange, coin, timeframe } of followed) {
+    const name = `${exchange}.${coin}`
+    const market = markets.get(name) ?? { exchange, coin, timeframes: new Set<Timeframe>() }
+    market.timeframes.add(timeframe)
+    markets.set(name, market)
+  }
+  return [...markets.values()].map(({ exchange, coin, timeframes }) => ({
+    exchange,
+    coin,
+    timeframes: TIMEFRAMES.filter((timeframe) => timeframes.has(timeframe)),
+  }))
+}

@@ -1,0 +1,81 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
+import {
+  type Board,
+  createBoard,
+  recordCoins,
+  recordMonthsReport,
+  regimeShiftHistory,
+  speechRow,
+  trackRecordReport,
+  verifyVerdict,
+} from '../../analyst/index.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { Projector } from '../../log/projector/projector.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { ServerOptions } from '../server.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
+import type { OpenedSpeech } from './speech.ts'
+
+/** Refuses what a process without the projector role is asked for. */
+export function keepsNoReadModels(): never {
+  throw new ServiceError('store_unavailable', {
+    message: 'This process does not keep read models; ask one that has the projector role.',
+    isForCallers: true,
+  })
+}
+
+/** What the HTTP edge answers from the read models of this process. */
+export function readModelAnswers(
+  store: EventStore,
+  projector: Projector | undefined,
+  marketNow: () => number,
+  speech: Pick<OpenedSpeech, 'rows'>,
+): Pick<
+  ServerOptions,
+  'trackRecord' | 'recordCoins' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'
+> {
+  const there = (): Projector => projector ?? keepsNoReadModels()
+  return {
+    trackRecord(query) {
+      const reader = there().reader(trackRecord)
+      const source = {
+        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
+        position: () => reader.health().position,
+      }
+      return trackRecordReport(source, query)
+    },
+    recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
+    recordCoins: (query) => recordCoins(there().reader(trackRecord), query),
+    speech: () => [...speech.rows()].map(speechRow),
+    regimeShifts(query) {
+      const reader = there().reader(regimeShifts)
+      const source = {
+        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
+        position: () => reader.health().position,
+      }
+      return regimeShiftHistory(source, { ...query, now: marketNow() })
+    },
+    async verify(verdictId, signal) {
+      const reader = there().reader(verdictIndex)
+      const index = { get: (id: string) => reader.get(id), position: () => reader.health().position }
+      return await verifyVerdict({ store, index, sleep, signal }, verdictId)
+    },
+  }
+}
+
+/** The board over the read models of this process. */
+export function openBoard(
+  projector: Projector | undefined,
+  context: { readonly market: MarketKind; readonly marketNow: () => number; readonly staleAfterMs: number },
+): Board {
+  if (projector === undefined) return { read: keepsNoReadModels }
+  const past = projector.reader(decided)
+  return createBoard({
+    ...context,
+    newest: () => newestVerdicts(projector),
+    decided: (series) => past.get(series),
+    now: () => performance.now(),
+  })
+}

@@ -1,0 +1,18 @@
+import { loadModel, modelFile } from '../../engine/index.ts'
+import type { OpenedSpeech } from './speech.ts'
+
+/** The released model, of which nothing was ever withdrawn. */
+export const FREE_SPEECH: OpenedSpeech = {
+  models: [{ model: loadModel(), file: modelFile() }],
+  champion: () => loadModel(),
+  orders: {
+    withdrawal: () => undefined,
+    chosen: () => undefined,
+    hasChanges: () => false,
+    load: async () => undefined,
+    follow: async () => undefined,
+  },
+  rows: () => [],
+  withdrawn: () => undefined,
+  note: () => '',
+}

@@ -1,0 +1,134 @@
+import type { Logger } from 'pino'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { ModelFile } from '../../../contracts/proof-events.ts'
+import { SPOKEN_TIMEFRAMES } from '../../../contracts/spoken-timeframes.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+import { SPEECH_PREFIX, type SpeechRow, speech } from '../../../projections/index.ts'
+import {
+  createStandingOrders,
+  loadModel,
+  modelFile,
+  type StandingOrders,
+  type VerdictModel,
+  withdrawalReason,
+} from '../../engine/index.ts'
+import type { Projector } from '../../log/projector/projector.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import type { OnClose, Platform } from '../adapters/open-platform.ts'
+import { startProjections } from '../adapters/start-projections.ts'
+
+export interface LoadedModel {
+  readonly model: VerdictModel
+  readonly file: ModelFile
+}
+
+/** Who speaks where: the models, and what the log says of them. */
+export interface OpenedSpeech {
+  /** The one of this release, then those that the settings name. */
+  readonly models: readonly [LoadedModel, ...LoadedModel[]]
+  /**
+   * The model that speaks of bars that close at an instant: the one that the operator chose, where its very file is
+   * here, else the one of this release.
+   */
+  champion(at: number): VerdictModel
+  readonly orders: StandingOrders
+  /** How the models do at their timeframes; empty where this process has no use for it. */
+  rows(): Iterable<SpeechRow>
+  /** Why calls at a timeframe are withdrawn at an instant of market time; undefined where they are not. */
+  withdrawn(timeframe: Timeframe, at: number): string | undefined
+  /** The timeframes at which they are, in a sentence; empty where nowhere. */
+  note(at: number): string
+}
+
+/** Rows read at a time: eleven a model. */
+const PAGE_ROWS = 500
+
+/** @param projector of the read models of this process; who computes without any keeps the one that it needs */
+export async function openSpeech(
+  settings: Settings,
+  platform: Platform,
+  projector: Projector | undefined,
+  log: Logger,
+  onClose: OnClose,
+): Promise<OpenedSpeech> {
+  const models = loadModels(settings.MODEL_FILES ?? [])
+  const ending = new AbortController()
+  const orders = createStandingOrders({
+    store: platform.store,
+    models: models.map(({ model }) => model.version),
+    sleep,
+    onFailure: (reason) => log.warn({ reason }, 'what is withdrawn and restored cannot be followed just now'),
+  })
+  await orders.load()
+  const following = orders.follow(ending.signal)
+  const isAlone = projector === undefined && settings.ROLES.includes('engine')
+  const own = isAlone ? startProjections(platform, log, [speech]) : projector
+  onClose(async () => {
+    ending.abort()
+    await following
+    if (isAlone) await own?.close()
+  })
+  const toldMissing = new Set<string>()
+  function champion(at: number): VerdictModel {
+    const chosen = orders.chosen(at)
+    const found = models.find(
+      ({ file }) => file.modelVersion === chosen?.modelVersion && file.sha256 === chosen.sha256,
+    )
+    if (found === undefined && chosen !== undefined && !toldMissing.has(chosen.sha256)) {
+      toldMissing.add(chosen.sha256)
+      log.error(
+        { ...chosen, instead: models[0].model.version },
+        'the model that was chosen is not here: name its file in MODEL_FILES, or choose another',
+      )
+    }
+    return (found ?? models[0]).model
+  }
+  const withdrawalAt = (timeframe: Timeframe, at: number) =>
+    orders.withdrawal(champion(at).version, timeframe, at)
+  return {
+    models,
+    champion,
+    orders,
+    rows: () => (own === undefined ? [] : rowsOf(own)),
+    withdrawn(timeframe, at) {
+      const change = withdrawalAt(timeframe, at)
+      return change && withdrawalReason(change)
+    },
+    note(at) {
+      const { timeframes, version } = champion(at)
+      if (!orders.hasChanges() && version === models[0].model.version) return ''
+      const silent = SPOKEN_TIMEFRAMES.filter(
+        (timeframe) => !timeframes[timeframe].skill || withdrawalAt(timeframe, at) !== undefined,
+      )
+      return silent.length === 0
+        ? ''
+        : `For now the answer is HOLD at ${silent.join(', ')}, too, where the model that speaks has not shown skill of late.`
+    },
+  }
+}
+
+function* rowsOf(projector: Projector): Generator<SpeechRow, void, undefined> {
+  const reader = projector.reader(speech)
+  for (let after = ''; ; ) {
+    const page = reader.range({ prefix: SPEECH_PREFIX, limit: PAGE_ROWS, ...(after && { after }) })
+    for (const { row } of page) yield row as SpeechRow
+    if (page.length < PAGE_ROWS) return
+    after = page.at(-1)?.key ?? ''
+  }
+}
+
+/** @throws ServiceError `config_invalid` for a file that is none of this release, or a version that is there twice */
+function loadModels(files: readonly string[]): [LoadedModel, ...LoadedModel[]] {
+  const models: [LoadedModel, ...LoadedModel[]] = [{ model: loadModel(), file: modelFile() }]
+  for (const path of files) {
+    const model = loadModel(path)
+    if (models.some((other) => other.model.version === model.version)) {
+      throw new ServiceError('config_invalid', {
+        message: `MODEL_FILES: the model in ${path} has the version ${model.version}, which another one has; give it a version of its own.`,
+      })
+    }
+    models.push({ model, file: modelFile(path) })
+  }
+  return models
+}

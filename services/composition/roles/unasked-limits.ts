@@ -1,0 +1,48 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { createAttemptLimiter } from '../../accounts/index.ts'
+import type { Cache } from '../../runtime/cache/cache.ts'
+import type { FactId } from '../../runtime/ids/fact-id.ts'
+import type { SubscriptionsOptions } from '../../webhooks/index.ts'
+
+const MINUTE_MS = 60_000
+
+export interface UnaskedLimitsOptions {
+  readonly cache: Pick<Cache, 'increment'>
+  readonly idOf: FactId
+  /** Whether hosts are counted: in trials, where everything is on this machine, there is nobody to be spared. */
+  readonly hasHostLimit: boolean
+}
+
+/**
+ * Counts what goes to endpoints that nobody asked: tests and new subscriptions, by account and by host over all
+ * accounts, whatever becomes of the subscriptions. While nothing can be counted none is taken: neither is pressing, and
+ * the one it would hit has not asked for it.
+ */
+export function createUnaskedLimits({
+  cache,
+  idOf,
+  hasHostLimit,
+}: UnaskedLimitsOptions): SubscriptionsOptions['takeUnasked'] {
+  const limiter = (name: string, whose: string, limit: number, windowMs: number) =>
+    createAttemptLimiter({
+      cache,
+      idOf,
+      name,
+      whose,
+      limit,
+      windowMs,
+      onProblem(error) {
+        throw error
+      },
+    })
+  const byAccount = {
+    test: limiter('webhook-test', 'by your account', LIMITS.webhookTestsPerMinute, MINUTE_MS),
+    creation: limiter('webhook-new', 'by your account', LIMITS.webhookCreationsPerHour, HOUR_MS),
+  }
+  const byHost = limiter('webhook-host', 'at this host', LIMITS.webhookUnaskedPerHost, MINUTE_MS)
+  return async (what, accountId, url) => {
+    await byAccount[what].take(accountId)
+    if (hasHostLimit) await byHost.take(new URL(url).hostname)
+  }
+}

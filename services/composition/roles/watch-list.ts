@@ -1,0 +1,241 @@
+import { assetOf } from '../../../contracts/asset.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Coin, type Series, seriesName } from '../../../contracts/series.ts'
+import { DAY_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { type EngineRun, NOTHING_RUN, together } from '../../engine/index.ts'
+import { LIVE_EXCHANGES, type MarketFeed } from '../../market/index.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+
+/** Follows some series until the market ends, or the signal. */
+export type FollowSeries = (series: readonly Series[], until: AbortSignal) => Promise<EngineRun>
+
+/** Told which coins of a venue, when that is found out and when it changes. */
+type CoinNews = (exchange: Exchange, coins: readonly Coin[]) => void
+
+/** What the operator should know of the choice. */
+export interface WatchListNews {
+  /** Coins of the settings that a venue does not rank. */
+  readonly lacking?: CoinNews
+  /** Coins that are not chosen any more, and are followed on. */
+  readonly left?: CoinNews
+}
+
+/** What is monitored. */
+export interface WatchList {
+  /** The exchanges that were chosen, in the order of the settings. */
+  readonly exchanges: readonly Exchange[]
+  /** The series as far as they are known; those of a venue are known once it has answered. */
+  series(): readonly Series[]
+  has(series: Series): boolean
+  /** Whether it may be among them as soon as its venue has said what it has. */
+  mayHave(series: Series): boolean
+  /** Exchanges that have not said yet what they have, so that nothing of them is followed. */
+  pending(): readonly Exchange[]
+  /** In one line, for people. */
+  describe(): string
+  /**
+   * Follows all of them; resolves when the market ends, which a live one does at the signal.
+   *
+   * @throws only what `follow` does
+   */
+  follow(follow: FollowSeries, signal: AbortSignal): Promise<EngineRun>
+}
+
+/**
+ * What the settings leave of the market.
+ *
+ * @throws ServiceError `market_data_missing` when nothing is left, saying what there is.
+ */
+export async function openWatchList(
+  feed: MarketFeed,
+  settings: Settings,
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+  news: WatchListNews = {},
+): Promise<WatchList> {
+  return settings.MARKET === 'live'
+    ? venueWatchList(feed, settings, sleep, news)
+    : listedWatchList(await chooseSeries(feed, settings))
+}
+
+/** All series in one run, so that bars which close together are computed together. */
+function listedWatchList(series: readonly Series[]): WatchList {
+  const names = new Set(series.map(seriesName))
+  return {
+    exchanges: [...new Set(series.map(({ exchange }) => exchange))],
+    series: () => series,
+    has: (one) => names.has(seriesName(one)),
+    mayHave: () => false,
+    pending: () => [],
+    describe: () => describeSeries(series),
+    follow: (follow, signal) => follow(series, signal),
+  }
+}
+
+/** A venue that does not say what it has is asked again after this time. */
+const ASK_AGAIN_MS = 30_000
+
+/** How often it is looked whether other coins are the largest, or coins of the settings were listed. */
+const CHOOSE_AGAIN_MS = DAY_MS
+
+/**
+ * Every venue in a run of its own: one that is down at the start joins when it answers. Coins that join later are
+ * followed beside the others. Those that are not among the largest any more are followed on, for coins at the edge come
+ * and go; once as many have left as are to be followed, the venue begins anew with the largest, and what the others
+ * still have open gets its outcomes without being followed.
+ */
+function venueWatchList(
+  feed: MarketFeed,
+  settings: Settings,
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+  news: WatchListNews,
+): WatchList {
+  const exchanges = settings.EXCHANGES ?? LIVE_EXCHANGES
+  const { COINS, TOP_COINS, TIMEFRAMES: timeframes = TIMEFRAMES } = settings
+  const assets = COINS && new Set(COINS.map((coin) => assetOf(coin).asset))
+  const names = new Set<string>()
+  const series: Series[] = []
+  const pending = new Set(exchanges)
+  const told = new Map<string, string>()
+
+  async function chooseOf(exchange: Exchange): Promise<Series[]> {
+    const { coins } = await feed.universe(exchange)
+    const all = coins.map(({ coin }) => coin)
+    const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.flatMap((coin) => named(coin, all))
+    if (COINS !== undefined)
+      announce(
+        'lacking',
+        exchange,
+        COINS.filter((coin) => named(coin, all).length === 0),
+      )
+    return [...new Set(chosen)].flatMap((coin) =>
+      timeframes.map((timeframe): Series => ({ exchange, coin, timeframe })),
+    )
+  }
+
+  function announce(what: keyof WatchListNews, exchange: Exchange, coins: readonly Coin[]): void {
+    const key = `${what} ${exchange}`
+    const text = coins.join()
+    if ((told.get(key) ?? '') !== text) news[what]?.(exchange, coins)
+    told.set(key, text)
+  }
+
+  /** The coins of an exchange that are followed and were not chosen this time. */
+  function leftOf(exchange: Exchange, chosen: readonly Series[]): readonly Coin[] {
+    const still = new Set(chosen.map(({ coin }) => coin))
+    const own = series.filter((one) => one.exchange === exchange).map(({ coin }) => coin)
+    return [...new Set(own)].filter((coin) => !still.has(coin))
+  }
+
+  function forget(exchange: Exchange): void {
+    const others = series.filter((one) => one.exchange !== exchange)
+    series.splice(0, series.length, ...others)
+    names.clear()
+    for (const one of others) names.add(seriesName(one))
+  }
+
+  async function followOne(
+    exchange: Exchange,
+    follow: FollowSeries,
+    signal: AbortSignal,
+  ): Promise<EngineRun> {
+    let runs: Promise<EngineRun>[] = []
+    let ending = new AbortController()
+    let before = NOTHING_RUN
+    const sum = async (): Promise<EngineRun> => (await Promise.all(runs)).reduce(together, before)
+    for (;;) {
+      // The ranking tells the operator what fails here, and `/readyz` shows it.
+      const chosen = await chooseOf(exchange).catch(() => [])
+      const left = chosen.length === 0 ? [] : leftOf(exchange, chosen)
+      if (chosen.length > 0) announce('left', exchange, left)
+      // Of `COINS` none leaves for good: it may be suspended.
+      if (COINS === undefined && left.length >= TOP_COINS) {
+        ending.abort()
+        before = await sum()
+        runs = []
+        ending = new AbortController()
+        forget(exchange)
+      }
+      const joining = chosen.filter((one) => !names.has(seriesName(one)))
+      if (joining.length > 0 && !signal.aborted) {
+        for (const one of joining) names.add(seriesName(one))
+        series.push(...joining)
+        pending.delete(exchange)
+        runs.push(follow(joining, AbortSignal.any([signal, ending.signal])))
+      }
+      const isOver = await over(runs, runs.length === 0 ? ASK_AGAIN_MS : CHOOSE_AGAIN_MS, signal)
+      if (isOver || signal.aborted) return sum()
+    }
+  }
+
+  /** Whether all runs have ended within some time. */
+  async function over(
+    runs: readonly Promise<EngineRun>[],
+    milliseconds: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const waiting = new AbortController()
+    const later = sleep(milliseconds, AbortSignal.any([signal, waiting.signal])).then(() => false)
+    const ended = Promise.all(runs).then(() => true)
+    try {
+      return await (runs.length === 0 ? later : Promise.race([later, ended]))
+    } finally {
+      waiting.abort()
+    }
+  }
+
+  return {
+    exchanges,
+    series: () => series,
+    has: (one) => names.has(seriesName(one)),
+    mayHave: ({ exchange, coin, timeframe }) =>
+      pending.has(exchange) && (assets?.has(assetOf(coin).asset) ?? true) && timeframes.includes(timeframe),
+    pending: () => [...pending],
+    describe: () =>
+      `${COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')} of ${exchanges.join(', ')} at ${timeframes.length} timeframes`,
+    async follow(follow, signal) {
+      const runs = await Promise.all(exchanges.map((exchange) => followOne(exchange, follow, signal)))
+      return runs.reduce(together, NOTHING_RUN)
+    },
+  }
+}
+
+/** What a venue calls a coin: by its name, or else by a multiple of it. */
+function named(coin: Coin, all: readonly Coin[]): readonly Coin[] {
+  if (all.includes(coin)) return [coin]
+  const { asset } = assetOf(coin)
+  return all.filter((one) => assetOf(one).asset === asset)
+}
+
+/** The series of a market that knows them from the start. */
+async function chooseSeries(feed: MarketFeed, settings: Settings): Promise<Series[]> {
+  const { EXCHANGES, COINS, TIMEFRAMES: timeframes } = settings
+  const listings = await feed.listings()
+  const series = listings
+    .filter(
+      ({ exchange, coin }) => (EXCHANGES?.includes(exchange) ?? true) && (COINS?.includes(coin) ?? true),
+    )
+    .flatMap((listing) =>
+      listing.timeframes
+        .filter((timeframe) => timeframes?.includes(timeframe) ?? true)
+        .map((timeframe): Series => ({ exchange: listing.exchange, coin: listing.coin, timeframe })),
+    )
+  if (series.length > 0) return series
+  const available = listings.map(({ exchange, coin }) => `${exchange}.${coin}`)
+  throw new ServiceError('market_data_missing', {
+    message: `EXCHANGES, COINS and TIMEFRAMES leave no series to monitor; the market has ${available.join(', ') || 'none'}`,
+  })
+}
+
+function describeSeries(series: readonly Series[]): string {
+  const count = (part: (one: Series) => string): number => new Set(series.map(part)).size
+  const [first] = series
+  if (series.length === 1 && first !== undefined) return seriesName(first)
+  const exchanges = [...new Set(series.map((one) => one.exchange))].join(', ')
+  return `${series.length} series: ${count((one) => one.coin)} coins, ${count((one) => one.timeframe)} timeframes on ${exchanges}`
+}
+
+/** How late a bar may be before its series is stale, in market time: a hurried market lets less time pass. */
+export const staleAfterMs = ({ MARKET_SPEED = 1 }: Settings): number =>
+  LIMITS.staleAfterMs * Math.max(1, MARKET_SPEED)

@@ -1,0 +1,362 @@
+import { randomBytes } from 'node:crypto'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { Histogram, type Registry } from 'prom-client'
+import { ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
+import { useOpenApi } from '../console/openapi/openapi-routes.ts'
+import { errorPage } from '../console/pages/error-page.ts'
+import type { PageFrame } from '../console/pages/layout.ts'
+import { createOwnClient, isOwnRequest } from '../console/pages/own-client.ts'
+import { sendPage } from '../console/pages/send-page.ts'
+import { assetRoutes } from '../console/routes/assets.ts'
+import { boardPages } from '../console/routes/board-pages.ts'
+import { type DocsRoutesOptions, docsRoutes } from '../console/routes/docs.ts'
+import type { OperatorPagesAdmin } from '../console/routes/operator-pages.ts'
+import { pages } from '../console/routes/pages.ts'
+import { type VerifyRoutesOptions, verifyRoutes } from '../console/routes/verify.ts'
+import { createCauseLog } from '../http/cause-log.ts'
+import { createClientAddress, type TrustProxy } from '../http/client-address.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  serverTimeouts,
+  useConnectionLimits,
+} from '../http/connections.ts'
+import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
+import { useJsonBodies } from '../http/json-bodies.ts'
+import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
+import type { RateLimits } from '../http/rate-limits.ts'
+import type { Readiness } from '../http/readiness.ts'
+import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
+import { appRoutes } from '../http/routes/apps.ts'
+import { type BarsRoutesOptions, barsRoutes } from '../http/routes/bars.ts'
+import { type BoardRoutesOptions, boardRoutes } from '../http/routes/board.ts'
+import { type ChatRoutesOptions, chatRoutes } from '../http/routes/chat.ts'
+import { healthRoutes } from '../http/routes/health.ts'
+import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
+import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
+import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from '../http/routes/operator-accounts.ts'
+import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from '../http/routes/operator-log-format.ts'
+import { type OperatorModelRoutesOptions, operatorModelRoutes } from '../http/routes/operator-models.ts'
+import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from '../http/routes/operator-payments.ts'
+import { type OperatorToolRoutesOptions, operatorToolRoutes } from '../http/routes/operator-tools.ts'
+import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from '../http/routes/operator-webhooks.ts'
+import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from '../http/routes/own-payments.ts'
+import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes/regime-shifts.ts'
+import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'
+import { type SearchRoutesOptions, searchRoutes } from '../http/routes/search.ts'
+import { type SeriesRoutesOptions, seriesRoutes } from '../http/routes/series.ts'
+import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes/track-record.ts'
+import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from '../http/routes/transparency-log.ts'
+import { type UsageRoutesOptions, usageRoutes } from '../http/routes/usage.ts'
+import { type VerdictRoutesOptions, verdictRoutes } from '../http/routes/verdicts.ts'
+import {
+  type WebhookDeliveryRoutesOptions,
+  webhookDeliveryRoutes,
+} from '../http/routes/webhook-deliveries.ts'
+import { webhookRoutes } from '../http/routes/webhooks.ts'
+import { type PaidRoutesOptions, paidRoutes } from '../http/routes/x402.ts'
+import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from '../http/routes/x402-payments.ts'
+import { useTracing } from '../http/trace-requests.ts'
+import { useRateLimits } from '../http/use-rate-limits.ts'
+import { createWebhookLooks } from '../http/webhook-looks.ts'
+import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
+import type { ListenOptions } from '../mcp/listen.ts'
+import { type McpServerOptions, mcpServer, TOOL_NAMES } from '../mcp/mcp-server.ts'
+import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
+import { scopeOfTool } from '../mcp/webhook-tools.ts'
+import type { Tracing } from '../runtime/tracing/tracing.ts'
+
+export interface ServerOptions
+  extends VerdictRoutesOptions,
+    TrackRecordRoutesOptions,
+    RegimeShiftRoutesOptions,
+    VerifyRoutesOptions,
+    MarketRoutesOptions,
+    BoardRoutesOptions,
+    SeriesRoutesOptions,
+    UsageRoutesOptions,
+    OperatorToolRoutesOptions,
+    OperatorModelRoutesOptions,
+    OperatorLogFormatOptions,
+    Pick<ListenOptions, 'rankAt'> {
+  /** Files of days; not served where they are left out. */
+  readonly sealed?: SealedRoutesOptions['sealed'] | undefined
+  /** Bars of the market; not served where they are left out. */
+  readonly bars?: BarsRoutesOptions['bars'] | undefined
+  /** The log that proves what was recorded; not served where it is left out. */
+  readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
+  /** The Model Context Protocol; not served where it is left out. */
+  readonly mcp?:
+    | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
+    | undefined
+  /** Sign-in, accounts and keys; not served where they are left out. */
+  readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
+  /** Answers and plans that are paid for by themselves; not served where they are left out. */
+  readonly payments?:
+    | (Omit<PaidRoutesOptions, 'addressOf'> &
+        PaymentRoutesOptions &
+        OperatorPaymentRoutesOptions &
+        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
+    | undefined
+  /** Search, questions and pages of the documentation; not served where they are left out. */
+  readonly knowledge?:
+    | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
+    | undefined
+  /** Subscriptions to webhooks; not served where they are left out. */
+  readonly webhooks?: (Omit<WebhookDeliveryRoutesOptions, 'looks'> & OperatorWebhookRoutesOptions) | undefined
+  readonly log: FastifyBaseLogger
+  readonly metrics: Registry
+  readonly readiness: () => Promise<Readiness>
+  readonly newId: () => string
+  readonly version: string
+  /** The address under which callers reach the service; empty while it is not known. */
+  readonly publicUrl?: () => string
+  /** Whose word about callers' addresses is taken; nobody's where it is left out. */
+  readonly trustProxy?: TrustProxy | undefined
+  /** When this process began to make its offers, Unix milliseconds. */
+  readonly since?: number
+  /** What the MCP registry reads to see that the domain is the publisher's. */
+  readonly registryProof?: string | undefined
+  /** Nothing is traced where it is left out. */
+  readonly tracing?: Tracing | undefined
+  /** Nothing is limited where they are left out. */
+  readonly rateLimits?: RateLimits | undefined
+  /** How many connections there may be and how long they may take, where it is not as everywhere. */
+  readonly connectionLimits?: Partial<ConnectionLimits> | undefined
+}
+
+/** Constant on every answer. */
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** What says something about one request and its caller: nothing for an answer that caches keep for others. */
+const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
+
+/** The HTTP edge: it translates, and decides nothing. */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits }
+  const { http: httpTimeouts, ...timeouts } = serverTimeouts(limits)
+  const app = fastify({
+    ...timeouts,
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: options.newId,
+    bodyLimit: LIMITS.requestBodyBytes,
+    routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
+    // Refused below, in the words of the registry: Node's own refusal has no body.
+    http: { ...httpTimeouts, maxHeaderSize: LIMITS.requestHeaderBytes, requireHostHeader: false },
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
+    clientErrorHandler: refuseMalformed,
+    forceCloseConnections: 'idle',
+  })
+  const frame = (): PageFrame => ({
+    market: options.market,
+    version: options.version,
+    publicUrl: options.publicUrl?.() ?? '',
+  })
+  const closing = new AbortController()
+  const ownProof = randomBytes(32).toString('base64url')
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  const logCause = createCauseLog(options.log, () => performance.now())
+  useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
+  useJsonBodies(app)
+  useMetrics(app, options.metrics)
+  if (options.tracing !== undefined) useTracing(app, options.tracing)
+
+  // The hooks of every request call back: cheap answers feel the price of a promise for each.
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    if (closing.signal.aborted) throw new ServiceError('shutting_down')
+    if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      throw new ServiceError('invalid_request', { message: 'The request has no Host header.' })
+    }
+    if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
+      throw new ServiceError('token_elsewhere')
+    }
+    if (bringsSession(request.headers.authorization) && !isOwnRequest(request, ownProof)) {
+      throw new ServiceError('session_elsewhere')
+    }
+    done()
+  })
+  useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing.signal.aborted) reply.header('connection', 'close')
+    if (String(reply.getHeader('cache-control')).startsWith('public')) {
+      for (const name of CALLERS_HEADERS) reply.removeHeader(name)
+    }
+    done()
+  })
+  app.server.on('checkExpectation', refuseExpectation)
+  const clientAddress = createClientAddress(options.trustProxy)
+  const addressOf = ({ headers, socket }: FastifyRequest): string =>
+    clientAddress({
+      remoteAddress: socket.remoteAddress,
+      // Node joins several of them.
+      forwardedFor: headers['x-forwarded-for'] as string | undefined,
+    })
+  if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
+
+  const document = await useOpenApi(app, { publicUrl: () => '', ...options, frame })
+  const describe = () => ({
+    service: 'signal-service',
+    version: options.version,
+    market: options.market,
+    notice: 'Information, not advice.',
+    endpoints: endpointsOf(document()),
+  })
+  await app.register(assetRoutes)
+  await app.register(boardRoutes, options)
+  await app.register(seriesRoutes, options)
+  await app.register(boardPages, {
+    ...options,
+    addressOf,
+    frame,
+    describe,
+    hasSignIn: options.accounts !== undefined,
+  })
+  await app.register(healthRoutes, options)
+  await app.register(marketRoutes, options)
+  await app.register(verdictRoutes, { ...options, addressOf, givesWayMs: limits.givesWayMs })
+  await app.register(trackRecordRoutes, options)
+  await app.register(regimeShiftRoutes, options)
+  await app.register(verifyRoutes, { ...options, frame })
+  if (options.sealed !== undefined) await app.register(sealedRoutes, { sealed: options.sealed })
+  if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars, addressOf })
+  if (options.transparencyLog !== undefined)
+    await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
+  await app.register(usageRoutes, options)
+  await app.register(operatorToolRoutes, options)
+  await app.register(operatorModelRoutes, options)
+  await app.register(operatorLogFormatRoutes, options)
+  if (options.accounts !== undefined) {
+    await app.register(accountRoutes, { ...options.accounts, addressOf })
+    await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
+    await app.register(appRoutes, options.accounts)
+    await app.register(oauthRoutes, { ...options.accounts, ...options.accounts.accounts, addressOf })
+  }
+  if (options.payments !== undefined) {
+    await app.register(paidRoutes, { ...options.payments, addressOf })
+    await app.register(paymentRoutes, options.payments)
+    await app.register(operatorPaymentRoutes, { ...options, ...options.payments })
+    if (options.accounts !== undefined) {
+      const { identify } = options.accounts.accounts
+      await app.register(ownPaymentRoutes, { ...options.payments, identify })
+    }
+  }
+  if (options.knowledge !== undefined) {
+    await app.register(searchRoutes, options.knowledge)
+    await app.register(chatRoutes, options.knowledge)
+    await app.register(docsRoutes, {
+      ...options.knowledge,
+      frame,
+      ...(options.publicUrl && { publicUrl: options.publicUrl }),
+    })
+  }
+  const webhooks = options.webhooks && { ...options.webhooks, looks: createWebhookLooks() }
+  if (webhooks !== undefined) {
+    await app.register(webhookRoutes, webhooks)
+    await app.register(webhookDeliveryRoutes, webhooks)
+    await app.register(operatorWebhookRoutes, { ...options, ...webhooks })
+  }
+  await app.register(pages, {
+    addressOf,
+    client: createOwnClient(app, addressOf, ownProof),
+    frame,
+    now: Date.now,
+    operatorToken: options.operatorToken,
+    readiness: options.readiness,
+    paymentAdmin: options.payments?.paymentAdmin,
+    subscriptions: options.webhooks?.subscriptions,
+    oauth: options.accounts && { ...options.accounts, addressOf },
+    hasWebhooks: options.webhooks !== undefined,
+  })
+  await app.register(discoveryRoutes, {
+    version: options.version,
+    publicUrl: options.publicUrl ?? (() => ''),
+    since: options.since ?? 0,
+    paid: options.payments?.paid,
+    pages: options.knowledge?.knowledge.pages,
+    hasMcp: options.mcp !== undefined,
+    registryProof: options.registryProof,
+  })
+  if (options.mcp !== undefined) {
+    const { accounts } = options.accounts ?? {}
+    const bearer = accounts && {
+      identify: accounts.identify,
+      scopeOf: scopeOfTool,
+      metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
+    }
+    const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
+    const { follow, marketNow, rankAt } = options
+    const listen = { follow, marketNow, identify, rankAt }
+    const telemetry = createMcpTelemetry({
+      registry: options.metrics,
+      tools: TOOL_NAMES,
+      tracing: options.tracing,
+      monotonic: () => performance.now(),
+    })
+    const { payments } = options
+    await app.register(mcpServer, {
+      ...options.mcp,
+      bearer,
+      payment: payments && ((id) => paymentAnswerOf(payments, id)),
+      listen,
+      webhooks,
+      addressOf,
+      logCause,
+      telemetry,
+    })
+  }
+  return app
+}
+
+/** Every operation in a line: its method and path, what it does, and the parameters it takes. */
+function endpointsOf({ paths }: OpenApiDocument): Readonly<Record<string, string>> {
+  const lines = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { summary, parameters }]) => {
+      const names = parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name)
+      const takes = names.length === 0 ? '' : `: ${names.join(', ')}`
+      return [`${method.toUpperCase()} ${path}`, `${summary}${takes}`] as const
+    }),
+  )
+  return Object.fromEntries(lines)
+}
+
+function useMetrics(app: FastifyInstance, registry: Registry): void {
+  const duration = new Histogram({
+    // Names and buckets of OpenTelemetry's semantic conventions, which are stable for HTTP.
+    name: 'http_server_request_duration_seconds',
+    help: 'Time from the request to the end of its answer',
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    registers: [registry],
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? '(none)'
+    duration.observe(
+      {
+        http_request_method: request.method,
+        http_route: route,
+        http_response_status_code: String(reply.statusCode),
+      },
+      reply.elapsedTime / 1_000,
+    )
+    done()
+  })
+}

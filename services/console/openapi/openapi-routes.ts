@@ -1,0 +1,60 @@
+import swagger from '@fastify/swagger'
+import type { FastifyInstance } from 'fastify'
+import { jsonSchemaTransform } from 'fastify-type-provider-zod'
+import { isHidden, type OpenApiDocument, openApiDocument } from '../../http/openapi/openapi-document.ts'
+import { OPERATIONS } from '../../http/openapi/operations.ts'
+import { type PageFrame, page } from '../pages/layout.ts'
+import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { openApiPage } from './openapi-page.ts'
+
+export interface OpenApiOptions {
+  readonly version: string
+  readonly publicUrl: () => string
+  readonly frame: () => PageFrame
+}
+
+/**
+ * `GET /openapi.json`: what is served, as OpenAPI 3.1, and `GET /openapi`: the same as a page. To be used before the
+ * routes that are to be described.
+ *
+ * @returns the document; it is complete once the app is ready.
+ * @example curl http://127.0.0.1:8402/openapi.json
+ */
+export async function useOpenApi(
+  app: FastifyInstance,
+  { version, publicUrl, frame }: OpenApiOptions,
+): Promise<() => OpenApiDocument> {
+  await app.register(swagger, {
+    openapi: { openapi: '3.1.0', info: { title: '', version } },
+    exposeHeadRoutes: false,
+    transform: (given) =>
+      isHidden(given.route) ? { schema: { hide: true }, url: given.url } : jsonSchemaTransform(given),
+  })
+  let made: { readonly url: string; readonly document: OpenApiDocument } | undefined
+  // The address is known once the server listens, and does not change after that.
+  const document = (): OpenApiDocument => {
+    const url = publicUrl()
+    if (made?.url !== url) {
+      const raw = app.swagger() as Parameters<typeof openApiDocument>[0]
+      made = { url, document: openApiDocument(raw, { version, publicUrl: url, operations: OPERATIONS }) }
+    }
+    return made.document
+  }
+  let shown: { readonly of: OpenApiDocument; readonly text: string } | undefined
+  /** The page is large, and the same for all. */
+  const pageText = (of: OpenApiDocument): string => {
+    if (shown?.of !== of) shown = { of, text: page(frame(), openApiPage(of)) }
+    return shown.text
+  }
+  app.get('/openapi.json', async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=300').send(document()),
+  )
+  app.get('/openapi', async (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=300')
+      .headers(PAGE_HEADERS)
+      .serializer(String)
+      .send(pageText(document())),
+  )
+  return document
+}

@@ -1,0 +1,257 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ServiceProcess, startServiceProcess } from '../../http/testing/start-service-process.ts'
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const MISSING = CHROMIUM === undefined ? ': skipped, Chromium is not installed' : ''
+/** Pictures of all pages are left here for people to look at; never in the project. */
+const SCREENSHOTS = process.env.SCREENSHOTS ?? join(tmpdir(), 'signal-service-pages')
+const TOKEN = 'operator-token-for-tests'
+/** What of the checker's answer is told. */
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string }[]
+  }[]
+}
+
+/** What an endpoint answers, and what must stay text wherever it is shown. */
+const HOSTILE = '</pre><script>document.title = "run"</script><img src=x onerror="document.title = \'run\'">'
+
+/** A browser beside a whole run of tests takes its time. */
+const PATIENCE_MS = 300_000
+
+describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeout: PATIENCE_MS }, () => {
+  let service: ServiceProcess
+  let endpoint: Server
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let key: string
+  const asked = new Set<string>()
+  const complaints: string[] = []
+
+  beforeAll(async () => {
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    endpoint = createServer((request, response) => {
+      request.resume()
+      response.writeHead(500).end(HOSTILE)
+    }).listen(0, '127.0.0.1')
+    ;[service, browser] = await Promise.all([
+      startServiceProcess({
+        COINS: 'BTC,ETH',
+        TIMEFRAMES: '1m,15m,1h',
+        MARKET_SPEED: '60',
+        WEBHOOKS_ALLOW_PRIVATE: 'true',
+        OPERATOR_TOKEN: TOKEN,
+      }),
+      chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] }),
+    ])
+    context = await browser.newContext({ viewport: { width: 1_200, height: 900 } })
+    page = await context.newPage()
+    watch(page)
+    page.setDefaultTimeout(90_000)
+  }, 90_000)
+  afterAll(async () => {
+    await browser?.close()
+    endpoint?.close()
+    await service?.stop()
+    service?.remove()
+  })
+
+  function watch(one: Page): void {
+    one.on('request', (request) => asked.add(new URL(request.url()).origin))
+    // A refused form is an answer with an error status, which browsers tell of as well.
+    one.on('console', (message) => {
+      if (message.type() === 'error' && !message.text().includes('status of 4'))
+        complaints.push(message.text())
+    })
+    one.on('pageerror', (error) => complaints.push(String(error)))
+  }
+
+  /** What is wrong with the page that is shown, in both colour schemes and on a phone. */
+  async function faults(name: string, on: Page = page): Promise<string[]> {
+    const found: string[] = []
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await on.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      if (colorScheme === 'light') await on.evaluate(axe.source)
+      const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {}
+      const result = await on.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`)
+      for (const { id, nodes } of result.violations)
+        found.push(`${name} ${colorScheme} ${id}: ${nodes[0]?.html}`)
+      await on.screenshot({ path: join(SCREENSHOTS, `${name}-${colorScheme}.png`), fullPage: true })
+    }
+    await on.setViewportSize({ width: 390, height: 800 })
+    const width = await on.evaluate<number>('document.documentElement.scrollWidth')
+    if (width > 390) found.push(`${name} is ${width} wide on a phone`)
+    await on.screenshot({ path: join(SCREENSHOTS, `${name}-phone.png`), fullPage: true })
+    await on.setViewportSize({ width: 1_200, height: 900 })
+    await on.emulateMedia({ colorScheme: 'light' })
+    return found
+  }
+
+  const ownEndpoint = (path: string): string =>
+    `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}${path}`
+  const show = (path: string) => page.goto(`${service.url}${path}`)
+  /** Goes on by the keyboard until something is focused. */
+  async function tabTo(selector: string): Promise<void> {
+    for (let steps = 0; steps < 120; steps++) {
+      if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return
+      await page.keyboard.press('Tab')
+    }
+    expect.fail(`${selector} cannot be reached by the keyboard`)
+  }
+
+  test('the board is live, and open pages have no fault', async () => {
+    await show('/')
+    await page.waitForSelector('#live.on')
+    const before = await page.textContent('#summary')
+    while ((await page.textContent('#summary')) === before) await page.waitForTimeout(100)
+    const found = await faults('board')
+    const proof = await page.getAttribute('a[href^="/verify/"]', 'href')
+    for (const [name, path] of [
+      ['series', '/series/SIM/BTC/1m'],
+      ['track-record', '/track-record'],
+      ['sign-in', '/account'],
+      ['not-found', '/nowhere'],
+      ['operator-sign-in', '/operator'],
+      ['verify', proof ?? '/'],
+      ['docs', '/docs/quotas'],
+    ] as const) {
+      await show(path)
+      found.push(...(await faults(name)))
+    }
+    expect(found).toEqual([])
+  })
+
+  test('by keyboard alone somebody signs in, makes a webhook, and sees what its endpoint answered', async () => {
+    await show('/account')
+    await tabTo('#email')
+    await page.keyboard.type('ada@example.com')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#code')
+    let code: string | undefined
+    while (code === undefined) {
+      code = /([A-Z0-9]{5}-[A-Z0-9]{5}) is your sign-in code/.exec(service.log())?.[1]
+      await page.waitForTimeout(50)
+    }
+    await tabTo('#code')
+    await page.keyboard.type('WRONG-CODES')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[role=alert]')
+    const found = await faults('wrong-code')
+    await page.fill('#code', '')
+    await tabTo('#code')
+    await page.keyboard.type(code)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#keys')
+    await tabTo('#label')
+    await page.keyboard.type(HOSTILE.slice(0, 40))
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[role=status]')
+    key = (await page.textContent('[role=status] pre')) ?? ''
+    found.push(...(await faults('account')))
+
+    await show('/webhooks')
+    found.push(...(await faults('webhooks')))
+    await tabTo('a[href="/webhooks/new"]')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#url')
+    await tabTo('#url')
+    await page.keyboard.type(ownEndpoint('/hook'))
+    await page.waitForSelector('#dry-run strong')
+    found.push(...(await faults('webhook-new')))
+    await tabTo('#assets')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[role=status] pre')
+    await tabTo('form[action$="/test"] button')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('[role=alert] pre')
+    expect(await page.textContent('[role=alert] pre')).toContain('<script>')
+    expect(await page.title()).toContain('Webhook')
+    found.push(...(await faults('webhook')))
+    const own = page.url().replace(/\/test$/, '')
+    for (const name of ['missed', 'signature']) {
+      await page.goto(own)
+      await tabTo(`a[href$="/${name}"]`)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`**/${name}`)
+      found.push(...(await faults(`webhook-${name}`)))
+    }
+    expect(found).toEqual([])
+  })
+
+  test('by keyboard alone somebody sends again what failed, and cancels it', async () => {
+    const made = await page.request.post(`${service.url}/api/webhooks`, {
+      headers: { authorization: `Bearer ${key}` },
+      data: { url: ownEndpoint('/again'), events: ['regime_shift'], timeframes: ['1m'], start: '1' },
+    })
+    const { id } = (await made.json()) as { id: string }
+    const own = `/webhooks/${id}`
+    do await show(own)
+    while ((await page.locator('a[aria-label^="open delivery"]').count()) === 0)
+    const found = await faults('webhook-that-fails')
+    await tabTo('a[aria-label^="open delivery"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/deliveries/**')
+    // What nobody took yet is shown once its window has closed, which is minutes of market time away.
+    while ((await page.textContent('main'))?.includes('delivery_withheld')) await page.reload()
+    expect(await page.textContent('ol.timeline pre')).toContain('<script>')
+    found.push(...(await faults('delivery')))
+
+    await show(own)
+    await tabTo('#from')
+    await page.fill('#from', '2020-01-01T00:00')
+    await page.keyboard.press('Enter')
+    // What is still tried comes by itself, and the form says so; everything can be asked for all the same.
+    await page.waitForSelector('[role=alert]')
+    expect(await page.inputValue('#from')).toContain('2020-01-01T00:00')
+    await page.selectOption('#only', 'all')
+    await tabTo('form[action*="/replay"] button')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('form[action$="/cancel-replay"]')
+    expect(await page.locator('progress').count()).toBe(1)
+    found.push(...(await faults('webhook-replay')))
+    await tabTo('form[action$="/cancel-replay"] button')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('form[action$="/cancel-replay"]', { state: 'detached' })
+    expect(await page.getByRole('table', { name: 'The latest' }).textContent()).toContain('cancelled')
+    expect(found).toEqual([])
+  })
+
+  test('the operator sees how it is doing', async () => {
+    await show('/operator')
+    await page.fill('#token', TOKEN)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('h2')
+    expect(await faults('operator')).toEqual([])
+  })
+
+  test('without scripts all of it is there', async () => {
+    const plain = await browser.newContext({
+      javaScriptEnabled: false,
+      storageState: await context.storageState(),
+    })
+    const still = await plain.newPage()
+    watch(still)
+    await still.goto(service.url)
+    expect(await still.locator('table.grid td a').count()).toBe(6)
+    await still.goto(`${service.url}/webhooks/new`)
+    await still.fill('#url', 'https://bot.example.com/hook')
+    await still.click('text=What would it have sent?')
+    expect(await still.textContent('#dry-run')).toContain('In the last day')
+    expect(await still.inputValue('#url')).toBe('https://bot.example.com/hook')
+    await plain.close()
+  })
+
+  test('nothing was asked of anybody else, and no browser complained', () => {
+    expect([...asked]).toEqual([new URL(service.url).origin])
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,301 @@
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
+import type { OperatorSubscription } from '../../../contracts/webhook-answers.ts'
+import type { Component, Readiness } from '../../http/readiness.ts'
+import { type FormState, input, refusalNote } from './forms.ts'
+import { type Html, html } from './html.ts'
+import type { Page } from './layout.ts'
+import { nextStepOf } from './operator-steps.ts'
+import { facts, note, PAYMENT_TONES, type Tone, table, tag, tiles, time, whole } from './parts.ts'
+
+/** Asks for the operator's token. @param hasToken whether one is set at all */
+export function operatorSignInPage(state: FormState, hasToken: boolean): Page {
+  return {
+    title: 'Operator',
+    isPrivate: true,
+    body: html`<h1>Operator</h1>
+${
+  hasToken
+    ? html`<p class="lead">Health, money, endpoints and venues, with <code>OPERATOR_TOKEN</code>.</p>${refusalNote(state.refusal)}
+<form method="post" action="/operator" class="stack">${input(state, 'token', { label: 'Token of the operator', type: 'password', isRequired: true, autocomplete: 'current-password', maxLength: 512 })}<div><button type="submit" class="main">Open</button></div></form>`
+    : html`<p class="lead">No <code>OPERATOR_TOKEN</code> is set, so this page opens by the owner’s socket only.</p><pre tabindex="0" role="region" aria-label="By the owner's socket">curl --unix-socket data/simulated/owner.sock http://localhost/readyz</pre>`
+}
+<p class="dim"><a href="/docs/running">Running the service</a></p>`,
+  }
+}
+
+/** What all payers together have claimed, in USDC. */
+export interface MoneyLook {
+  readonly claims: number
+  /** How many of them are in each state. */
+  readonly by_state: Readonly<Record<string, number>>
+  readonly open: number
+  /** Served, and the money not there: what is lent at this moment. */
+  readonly unsettled_usdc: string
+  /** Served, and the money never comes. */
+  readonly debt_usdc: string
+}
+
+export interface OperatorLook {
+  readonly readiness: Readiness
+  /** Undefined where nothing is sold, or its read model is not here. */
+  readonly money: MoneyLook | undefined
+  readonly payments: readonly Omit<PaymentAnswer, 'next_step'>[] | undefined
+  /** Subscriptions that are degraded, disabled or stopped, among those that were looked at. */
+  readonly reviewed: readonly OperatorSubscription[] | undefined
+  readonly looked: number
+}
+
+const TONES: Readonly<Record<Component['state'], Tone>> = { ok: 'ok', degraded: 'warn', failed: 'failed' }
+const STATUS_TONES: Readonly<Record<Readiness['status'], Tone>> = {
+  ready: 'ok',
+  degraded: 'warn',
+  unready: 'failed',
+}
+const ORDER = ['failed', 'degraded', 'ok']
+const PROJECTION = 'projection '
+const VENUE = 'venue '
+
+/** How the service is doing: first what needs somebody, then money, venues, and how far everything has come. */
+export function operatorPage(look: OperatorLook): Page {
+  const { readiness, money, reviewed, looked } = look
+  const parts = readiness.components.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))
+  const unwell = parts.filter(({ state }) => state !== 'ok')
+  return {
+    title: 'Operator',
+    isPrivate: true,
+    body: html`<h1>Operator</h1>
+${tiles([
+  [
+    'State',
+    tag(readiness.status, STATUS_TONES[readiness.status]),
+    unwell.length === 0 ? 'every part is well' : `${unwell.length} of ${parts.length} parts are not well`,
+  ],
+  [
+    'Payments under way',
+    money === undefined ? '—' : whole(money.open),
+    money === undefined ? 'nothing is sold here' : `${money.unsettled_usdc} USDC served and not settled`,
+  ],
+  ["Settler's gas", ...gasOf(parts)],
+  [
+    'Endpoints to review',
+    reviewed === undefined ? '—' : whole(reviewed.length),
+    `of ${whole(looked)} looked at`,
+  ],
+])}
+<h2 id="to-do">What needs you</h2>
+${
+  unwell.length === 0
+    ? note(html`<p>Nothing: every part is well.</p>`)
+    : table(
+        'Worst first',
+        ['Part', 'State', 'What it says', 'What to do'],
+        unwell.map((part) => [...partRow(part), html`<span class="wide">${nextStepOf(part)}</span>`]),
+      )
+}
+${moneyPart(look)}
+${venuesPart(parts)}
+${lagPart(parts)}
+${endpointsPart(look)}
+<h2 id="parts">All parts</h2>
+${table(
+  'Worst first',
+  ['Part', 'State', 'What it says'],
+  parts.filter(({ name }) => !name.startsWith(PROJECTION) && !name.startsWith(VENUE)).map(partRow),
+)}
+<details><summary>Everything that the parts tell of themselves</summary>${parts.map(morePart)}</details>
+<p class="dim noprint">Graphs: Grafana, where it runs (<a href="/docs/running#is-it-well">how</a>, usually port 3000). As data: <code>/readyz</code>, <code>/operator/payments</code>, <code>/operator/webhooks</code>, <code>/metrics</code>. From a terminal: <code>npm run signal doctor</code>.</p>`,
+  }
+}
+
+const WEI_PER_GWEI = 1_000_000_000n
+
+/** The gas wallet's balance, as it was when it was last asked. */
+function gasOf(parts: readonly Component[]): readonly [Html | string, string] {
+  const settler = parts.find(({ name }) => name === 'settler')
+  if (settler === undefined) return ['—', 'no settler runs in this process']
+  const wei = settler.more?.gas_wei
+  if (typeof wei !== 'string') return ['—', 'not asked yet, or a facilitator settles']
+  const ether = Number(BigInt(wei) / WEI_PER_GWEI) / 1e9
+  return [`${ether.toLocaleString('en', { maximumSignificantDigits: 4 })} ETH`, settler.detail]
+}
+
+function moneyPart({ money, payments, readiness }: OperatorLook): Html {
+  if (payments === undefined) return html``
+  const refunds = readiness.components.find(({ name }) => name === 'refunds')?.more
+  return html`<h2 id="money">Money</h2>
+${
+  money !== undefined &&
+  facts([
+    ['Claims in all', whole(money.claims)],
+    ['Not at their end', whole(money.open)],
+    ['Exposure: served, not settled', `${money.unsettled_usdc} USDC`],
+    ['Debts: served, never paid', `${money.debt_usdc} USDC`],
+    ...(refunds === undefined
+      ? []
+      : ([
+          [
+            'Refund wallet',
+            typeof refunds.wallet === 'string'
+              ? html`${wordOf(refunds.wallet_usdc) ?? '?'} USDC at <code>${refunds.wallet}</code>`
+              : 'none: what was paid in vain becomes a credit',
+          ],
+          [
+            'Given back by itself',
+            `${wordOf(refunds.transferred_usdc) ?? '0'} USDC sent, ${wordOf(refunds.credited_usdc) ?? '0'} USDC of credits; today ${wordOf(refunds.transferred_today_usdc) ?? '0'} of ${wordOf(refunds.daily_cap_usdc) ?? '0'} USDC`,
+          ],
+          ['Refunds that may be due, or are under way', countOf(refunds.open)],
+        ] as const)),
+    [
+      'Claims by state',
+      Object.entries(money.by_state).map(
+        ([state, count], index) => html`${index > 0 && ', '}${whole(count)} ${state}`,
+      ),
+    ],
+  ])
+}
+${
+  payments.length === 0
+    ? html`<p>No payment yet. <a href="/docs/payments-operator">How payments are settled</a></p>`
+    : table(
+        'The newest claims',
+        ['Claimed', 'For', { name: 'USDC', isNumber: true }, 'State', 'Why', 'Payer'],
+        payments.map((one) => [
+          html`<a href="/x402/payments/${one.id}">${time(one.claimed_at, 'second')}</a>`,
+          one.product,
+          one.amount_usdc,
+          tag(one.state, PAYMENT_TONES[one.state]),
+          one.reason?.replaceAll('_', ' ') ?? '',
+          html`<code title="${one.payer}">${one.payer.slice(0, 10)}…</code>`,
+        ]),
+      )
+}`
+}
+
+/** Seconds, minutes or hours, as people say them. */
+const duration = (ms: unknown): string => {
+  if (typeof ms !== 'number') return '—'
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+}
+
+const recordOf = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+const wordOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+const countOf = (value: unknown): string => (typeof value === 'number' ? whole(value) : '—')
+
+/** Venues as they answer, with what is followed there. */
+function venuesPart(parts: readonly Component[]): Html {
+  const market = parts.find(({ name }) => name === 'market')
+  if (market === undefined) return html``
+  const followed = recordOf(market.more?.series)
+  const told = new Map(
+    parts.filter(({ name }) => name.startsWith(VENUE)).map((part) => [part.name.slice(VENUE.length), part]),
+  )
+  const names = [...new Set([...told.keys(), ...Object.keys(followed)])].toSorted()
+  const number = (name: string) => ({ name, isNumber: true })
+  return html`<h2 id="venues">Venues</h2>
+${
+  names.length === 0
+    ? html`<p>No venue has said yet what it has.</p>`
+    : table(
+        `Market data: ${market.detail}`,
+        [
+          'Venue',
+          'State',
+          number('Followed'),
+          number('Fresh'),
+          number('Stale'),
+          number('Closed'),
+          number('Loading'),
+          number('Newest bar'),
+          'What it says',
+        ],
+        names.map((name) => {
+          const { monitored, fresh, stale, closed, loading } = recordOf(followed[name])
+          const venue = told.get(name)
+          const state = venue?.state ?? (Number(stale) + Number(closed) > 0 ? 'degraded' : 'ok')
+          return [
+            name,
+            tag(state, TONES[state]),
+            countOf(monitored),
+            countOf(fresh),
+            countOf(stale),
+            countOf(closed),
+            countOf(loading),
+            duration(venue?.more?.data_age_ms ?? market.more?.data_age_ms),
+            html`<span class="wide">${venue?.detail ?? ''}</span>`,
+          ]
+        }),
+      )
+}`
+}
+
+/** How far everything has come that follows the log. */
+function lagPart(parts: readonly Component[]): Html {
+  const more = (name: string): JsonObject => parts.find((part) => part.name === name)?.more ?? {}
+  const [market, settler, dispatcher] = ['market', 'settler', 'dispatcher'].map(more)
+  return html`<h2 id="lag">Lag and freshness</h2>
+${facts([
+  ['Newest bar closed', `${duration(market?.data_age_ms)} ago, in market time`],
+  ['Dispatcher behind the end of the log', duration(dispatcher?.pass_behind_ms)],
+  [
+    'Subscriptions behind, and for long',
+    `${countOf(dispatcher?.behind)}, ${countOf(dispatcher?.long_behind)}`,
+  ],
+  ['Deliveries that wait for another try', countOf(dispatcher?.open_retries)],
+  ['Oldest payment served and not settled', duration(settler?.oldest_unsettled_ms)],
+])}
+${table(
+  'Read models, and where in the log they stand',
+  ['Read model', 'State', 'Position', 'What it says'],
+  parts
+    .filter(({ name }) => name.startsWith(PROJECTION))
+    .map((part) => [
+      html`${part.name.slice(PROJECTION.length).replaceAll('_', ' ')}${part.isRequired && html` <small>required</small>`}`,
+      tag(wordOf(part.more?.state) ?? part.state, TONES[part.state]),
+      html`<code>${wordOf(part.more?.position)}</code>`,
+      html`<span class="wide">${part.state === 'ok' ? '' : part.detail}</span>`,
+    ]),
+)}`
+}
+
+function endpointsPart({ reviewed }: OperatorLook): Html {
+  if (reviewed === undefined) return html``
+  return html`<h2 id="endpoints">Endpoints that need review</h2>
+${
+  reviewed.length === 0
+    ? html`<p>None: all that were looked at take what they are sent, or were paused by their owners.</p>`
+    : table(
+        'Degraded, given up or stopped; their owners are told, and resume them',
+        ['Origin', 'State', 'Since', 'Why', { name: 'Failures in a row', isNumber: true }, 'Id'],
+        reviewed.map((one) => [
+          one.origin ?? 'erased',
+          tag(one.state, 'warn'),
+          time(one.state_since),
+          one.reason ?? '',
+          one.failures_in_a_row,
+          html`<code>${one.id}</code>`,
+        ]),
+      )
+}
+<p class="dim noprint">Stop or allow one: <code>npm run signal webhooks</code>, <a href="/docs/running#what-do-i-do-when-a-queue-grows-or-webhooks-fall-behind">when a queue grows</a>.</p>`
+}
+
+const partRow = ({ name, state, detail, isRequired }: Component) => [
+  html`${name}${isRequired && html` <small>required</small>`}`,
+  tag(state, TONES[state]),
+  html`<span class="wide">${detail}</span>`,
+]
+
+function morePart({ name, more }: Component): Html {
+  if (more === undefined) return html``
+  const rows = Object.entries(more).map(
+    ([key, value]) =>
+      [
+        key.replaceAll('_', ' '),
+        typeof value === 'object' ? html`<code>${JSON.stringify(value)}</code>` : String(value),
+      ] as const,
+  )
+  return html`<h3>${name}</h3>${facts(rows)}`
+}

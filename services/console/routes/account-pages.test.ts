@@ -1,0 +1,244 @@
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Accounts, AccountView } from '../../accounts/index.ts'
+import { createServer } from '../../composition/server.ts'
+import { NO_READ_MODELS } from '../../http/testing/no-read-models.ts'
+import { serverOptions } from '../../http/testing/server-options.fixture.ts'
+
+const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
+const KEY_ID = '019abcde-7c00-7001-8000-00000000000a'
+const KEY = 'sk_live_abcd1234'
+const SECRET = 'ses_abcd1234'
+const SESSION_ID = '019abcde-7c00-7001-8000-0000000000d1'
+const OTHER_ID = '019abcde-7c00-7001-8000-0000000000d2'
+const HOSTILE = '"><script>alert(1)</script>'
+const QUOTA = { remaining: 3, limit: 200, used: 197, resets_at: '2026-12-01T00:00:00.000Z', daily: null }
+const view = (): AccountView => ({
+  accountId: ACCOUNT,
+  email: 'ada@example.com',
+  tier: 'free',
+  openedAt: 0,
+  plan: undefined,
+  nextPlans: [],
+  keys: [
+    { keyId: KEY_ID, hint: 'sk_live_abcd…', label: 'bot', issuedAt: 0 },
+    { keyId: ACCOUNT, hint: 'sk_live_zzzz…', label: HOSTILE, issuedAt: 0 },
+  ],
+  payer: { id: ACCOUNT, tier: 'free', window: { id: '2026-11', from: 0, to: 1 } },
+})
+
+let app: FastifyInstance
+let done: unknown[][]
+let refuse: ServiceError | undefined
+
+const doing =
+  <Answer>(name: string, answer: Answer) =>
+  async (...given: unknown[]): Promise<Answer> => {
+    done.push([name, ...given])
+    if (refuse !== undefined) throw refuse
+    return answer
+  }
+
+beforeEach(async () => {
+  done = []
+  refuse = undefined
+  const issued = {
+    key: KEY,
+    keyId: KEY_ID,
+    hint: 'sk_live_abcd…',
+    label: 'bot',
+    accountId: ACCOUNT,
+    tier: 'free' as const,
+  }
+  const accounts = {
+    identify: async (authorization: string | undefined) =>
+      authorization === `Session ${SECRET}`
+        ? {
+            outcome: 'OK',
+            accountId: ACCOUNT,
+            keyId: SESSION_ID,
+            sessionSeenAt: 0,
+            tier: 'free',
+            window: { id: '2026-11', from: 0, to: 1 },
+          }
+        : { outcome: authorization === undefined ? 'ABSENT' : 'UNKNOWN' },
+    requestSignIn: doing('requestSignIn', KEY_ID),
+    beginSession: doing('beginSession', { secret: SECRET, sessionId: SESSION_ID, accountId: ACCOUNT }),
+    sessions: async () =>
+      [SESSION_ID, OTHER_ID].map((sessionId) => ({ sessionId, begunAt: 0, seenAt: 0, endsAt: 1 })),
+    endSession: doing('endSession', undefined),
+    endOtherSessions: doing('endOtherSessions', undefined),
+    show: async () => view(),
+    issueKey: doing('issueKey', issued),
+    revokeKey: doing('revokeKey', undefined),
+    erase: doing('erase', undefined),
+  } as unknown as Accounts
+  Object.assign(accounts, { oauth: { apps: async () => [] } })
+  const attempts = { take: async () => undefined }
+  app = await createServer(
+    serverOptions({
+      ...NO_READ_MODELS,
+      usage: async () => ({
+        tier: 'free',
+        window: { id: '2026-11', from: '2026-11-01T00:00:00.000Z', to: '2026-12-01T00:00:00.000Z' },
+        quota: QUOTA,
+        days: [{ day: '2026-11-20', calls: 3, tools: { get_trade_call: 3 } }],
+        debits: [],
+        next: null,
+      }),
+      accounts: {
+        accounts,
+        quotaOf: async () => QUOTA,
+        grantCalls: async () => undefined,
+        signInRequests: attempts,
+        signInTries: attempts,
+        clientDocuments: attempts,
+      },
+    }),
+  )
+})
+afterEach(() => app.close())
+
+const HOST = { host: 'signals.example.com', accept: 'text/html' }
+const cookie = `other=1; __Host-session=${SECRET}`
+const get = (url: string, headers = {}) => app.inject({ url, headers: { ...HOST, ...headers } })
+const post = (url: string, fields: Record<string, string>, headers: InjectOptions['headers'] = {}) =>
+  app.inject({
+    method: 'POST',
+    url,
+    payload: new URLSearchParams(fields).toString(),
+    headers: {
+      ...HOST,
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: 'https://signals.example.com',
+      ...headers,
+    },
+  })
+
+test('a code begins a session that only this host is sent and no script reads', async () => {
+  const asked = await post('/account/sign-in', { email: ' ada@example.com ' })
+  expect(asked.body).toContain(`name="sign_in_id" value="${KEY_ID}"`)
+  expect(done[0]).toEqual([
+    'requestSignIn',
+    { email: 'ada@example.com', client: '127.0.0.1' },
+    expect.anything(),
+  ])
+  const confirmed = await post('/account/confirm', {
+    email: 'ada@example.com',
+    code: 'x',
+    sign_in_id: KEY_ID,
+  })
+  expect(confirmed.statusCode).toBe(303)
+  expect(confirmed.headers['set-cookie']).toBe(
+    `__Host-session=${SECRET}; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax`,
+  )
+  const page = await get('/account', { cookie })
+  expect(page.headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'same-origin' })
+  expect(page.body).toContain('this one')
+  expect(page.body).toContain(`name="id" value="${OTHER_ID}"`)
+  expect(page.body).not.toContain(`name="id" value="${SESSION_ID}"`)
+  expect(page.body).toContain('&quot;&gt;&lt;script&gt;')
+  expect(page.body).not.toContain('<script>')
+})
+
+test('a wrong code is refused at its form, with what was typed kept', async () => {
+  refuse = new ServiceError('sign_in_refused')
+  const refused = await post('/account/confirm', { email: HOSTILE, code: `${HOSTILE}7`, sign_in_id: KEY_ID })
+  expect(refused.statusCode).toBe(401)
+  expect(refused.body).toContain(`value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;7"`)
+  expect(refused.body).toContain('role="alert"')
+  expect(refused.body).not.toContain('<script>')
+  refuse = new ServiceError('rate_limited', { message: 'Too many codes.' })
+  expect((await post('/account/sign-in', { email: 'a@b.c' })).body).toContain('Too many codes.')
+})
+
+test.each([
+  ['that has ended', 'ses_gone'],
+  ['of a former release, which was a key', 'sk_live_gone'],
+])('a session %s leads to a sign-in that says so', async (_name, secret) => {
+  const page = await get('/account', { cookie: `__Host-session=${secret}` })
+  expect(page.body).toContain('Your session has ended')
+  expect(page.headers['set-cookie']).toContain('Max-Age=0')
+})
+
+test.each([
+  ['another site', { origin: 'https://evil.example' }],
+  ['nowhere', { origin: 'null' }],
+  ['what does not say', { origin: undefined }],
+  ['another port', { origin: 'https://signals.example.com:8443' }],
+])('a form of %s does nothing', async (_name, headers) => {
+  for (const path of [
+    '/account/erase',
+    '/account/keys',
+    '/account/keys/revoke',
+    '/account/sessions/end',
+    '/account/sign-out',
+    '/account/sign-in',
+    '/account/confirm',
+  ]) {
+    const given = Object.fromEntries(
+      Object.entries({ cookie, ...headers }).filter(([, value]) => value !== undefined),
+    ) as Record<string, string>
+    const answer = await app.inject({
+      method: 'POST',
+      url: path,
+      payload: 'confirm=ERASE',
+      headers: { ...HOST, 'content-type': 'application/x-www-form-urlencoded', ...given },
+    })
+    expect([path, answer.statusCode]).toEqual([path, 403])
+  }
+  expect(done).toEqual([])
+})
+
+test('keys are made, shown once, and revoked; sessions are ended one by one and all at once, and by signing out', async () => {
+  expect((await post('/account/keys', { label: 'bot' }, { cookie })).body).toContain(KEY)
+  expect((await post('/account/keys/revoke', { id: ACCOUNT }, { cookie })).statusCode).toBe(303)
+  expect((await post('/account/sessions/end', { id: OTHER_ID }, { cookie })).statusCode).toBe(303)
+  expect((await post('/account/sessions/end', {}, { cookie })).statusCode).toBe(303)
+  const out = await post('/account/sign-out', {}, { cookie })
+  expect(out.headers['set-cookie']).toContain('Max-Age=0')
+  expect(done.map(([name, , id]) => [name, id])).toEqual([
+    ['issueKey', 'bot'],
+    ['revokeKey', ACCOUNT],
+    ['endSession', OTHER_ID],
+    ['endOtherSessions', SESSION_ID],
+    ['endSession', SESSION_ID],
+  ])
+})
+
+test('a session means nothing to programs, and a key nothing to pages', async () => {
+  const ask = (authorization: string) =>
+    app.inject({ url: '/api/account', headers: { accept: 'application/json', authorization } })
+  for (const spelling of [`Session ${SECRET}`, `session ${SECRET}`]) {
+    const refused = await ask(spelling)
+    expect([refused.statusCode, refused.json().code]).toEqual([401, 'session_elsewhere'])
+  }
+  expect((await ask(`Bearer ${SECRET}`)).statusCode).toBe(401)
+  const forged = { authorization: `Session ${SECRET}`, 'x-own-request': 'guessed' }
+  expect((await app.inject({ url: '/api/account', headers: forged })).statusCode).toBe(401)
+  expect((await app.inject({ url: '/api/account', headers: { cookie } })).statusCode).toBe(401)
+})
+
+test('signing out with a session that has ended already clears the cookie', async () => {
+  const out = await post('/account/sign-out', {}, { cookie: '__Host-session=ses_gone' })
+  expect([out.statusCode, out.headers['set-cookie']]).toEqual([303, expect.stringContaining('Max-Age=0')])
+})
+
+test('an account is erased only by the word', async () => {
+  const not = await post('/account/erase', { confirm: 'erase' }, { cookie })
+  expect([not.statusCode, done]).toEqual([400, []])
+  expect(not.body).toContain('aria-invalid="true"')
+  const gone = await post('/account/erase', { confirm: 'ERASE' }, { cookie })
+  expect(gone.headers['set-cookie']).toContain('Max-Age=0')
+  expect(done.map(([name]) => name)).toEqual(['erase'])
+})
+
+test('what is not there is a page to people and JSON to programs, and says what to do', async () => {
+  const page = await get('/nowhere/<b>')
+  expect(page.statusCode).toBe(404)
+  expect(page.body).toContain('There is nothing here')
+  expect(page.headers['content-security-policy']).toContain("script-src 'self'")
+  expect((await app.inject('/nowhere')).json()).toMatchObject({ code: 'not_found' })
+  expect((await post('/api/sign-in', { email: 'a@b.c' })).statusCode).toBe(415)
+})

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { createBoard } from '../../analyst/index.ts'
+import { createServer } from '../../composition/server.ts'
+import { NO_READ_MODELS } from '../../http/testing/no-read-models.ts'
+import { serverOptions } from '../../http/testing/server-options.fixture.ts'
+import { ASSETS, SCRIPT } from '../pages/assets.ts'
+
+let verdicts: Verdict[]
+let wall: number
+let app: Awaited<ReturnType<typeof createServer>>
+beforeEach(async () => {
+  verdicts = [aVerdict({ coin: 'ETH', call: 'BUY', confidence: 56, reasoning: '<script>alert(1)</script>' })]
+  wall = 0
+  const board = createBoard({
+    market: 'simulated',
+    newest: () => verdicts,
+    decided: () => undefined,
+    marketNow: () => verdicts[0]?.barClose ?? 0,
+    staleAfterMs: 0,
+    now: () => wall,
+  })
+  app = await createServer(
+    serverOptions({ ...NO_READ_MODELS, board, publicUrl: () => 'https://signals.example.com' }),
+  )
+})
+afterEach(() => app.close())
+
+const asBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+test('browsers get the board, programs the description', async () => {
+  const page = await app.inject({ url: '/', headers: asBrowser })
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(page.headers['content-security-policy']).toBe(
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  )
+  expect(page.headers.vary).toBe('accept')
+  expect(page.body).toContain('href="/series/SIM/ETH/1h"')
+  expect(page.body).toContain('BUY 56')
+  expect(page.body).toContain('curl https://signals.example.com/mcp')
+  expect(page.body).not.toMatch(/<script>|style=|onclick=/)
+  expect((await app.inject('/')).json()).toMatchObject({ service: 'signal-service', endpoints: {} })
+})
+
+test('a form sends what was not chosen as empty; what does not exist is refused in words', async () => {
+  const found = await app.inject({ url: '/?coin=eth&timeframe=&call=BUY', headers: asBrowser })
+  expect(found.body).toContain('<option value="BUY" selected>')
+  expect((await app.inject({ url: '/?call=HOLD', headers: asBrowser })).body).toContain('No series fits')
+  expect((await app.inject({ url: '/?timeframe=7m', headers: asBrowser })).statusCode).toBe(400)
+})
+
+test('who watches is told the parts that changed and no others', async () => {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const request = get(`http://127.0.0.1:${port}/board/live`)
+  const [response] = await once(request, 'response')
+  response.setEncoding('utf8')
+  expect(String(await once(response, 'data'))).toContain('retry: 3000')
+  verdicts = [{ ...(verdicts[0] as Verdict), call: 'SELL', confidence: 57, barClose: HOUR_MS }]
+  wall = 1_000
+  let told = ''
+  while (!told.endsWith('\n\n')) told += String(await once(response, 'data'))
+  const parts = JSON.parse(/^event: parts\ndata: (.*)\n\n$/.exec(told)?.[1] ?? '{}')
+  expect(Object.keys(parts).toSorted()).toEqual(['c-SIM.ETH.1h', 'calls', 'summary'])
+  expect(parts['c-SIM.ETH.1h']).toContain('SELL 57')
+  request.destroy()
+})
+
+test('what pages load fits in 25 KB, and is kept for ever under a name of its own', async () => {
+  expect(SCRIPT.gzipped.length).toBeLessThan(25_000)
+  for (const { path, type, body } of ASSETS) {
+    const answer = await app.inject(path)
+    expect(answer.headers).toMatchObject({
+      'content-type': type,
+      'cache-control': expect.stringContaining('immutable'),
+    })
+    expect(answer.rawPayload.equals(body)).toBe(true)
+  }
+  expect(LIMITS.boardRows).toBeGreaterThan(3_080)
+})

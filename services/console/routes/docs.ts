@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { atAddress } from '../../../contracts/documented-address.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { acceptsHtmlFirst } from '../../http/accept-header.ts'
+import { etagOf, isNoneMatch } from '../../http/etag.ts'
+import { sendPublic } from '../../http/send-public.ts'
+import { eventSchema, type Knowledge } from '../../knowledge/index.ts'
+import { docsIndexPage, docsPage } from '../pages/docs-page.ts'
+import { escapeHtml } from '../pages/html.ts'
+import { type PageFrame, page as wholePage } from '../pages/layout.ts'
+import { PAGE_HEADERS } from '../pages/send-page.ts'
+
+export interface DocsRoutesOptions {
+  readonly knowledge: Pick<Knowledge, 'pages' | 'page'>
+  /** Programs that the documentation shows, by name, as they lie in `docs/examples`. */
+  readonly examples?: ReadonlyMap<string, string>
+  /** The address under which callers reach the service, which examples name; empty while it is not known. */
+  readonly publicUrl?: () => string
+  readonly frame: () => PageFrame
+}
+
+/** Only what was read into memory is looked up, so a name leads to no file. */
+const params = z.strictObject({ page: z.string().max(64) })
+
+/**
+ * `GET /docs` and `GET /docs/:page`: the documentation as pages, with an anchor for every section, and the files that
+ * pages link to. Open to all.
+ *
+ * @example curl http://127.0.0.1:8402/docs/quotas
+ */
+export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, options) => {
+  const { knowledge, examples = new Map(), publicUrl = () => '', frame } = options
+  app.get('/docs', async (request, reply) =>
+    sendPage(request, reply, wholePage(frame(), docsIndexPage(await knowledge.pages()))),
+  )
+  app.get('/docs/:page', { schema: { params } }, async (request, reply) => {
+    // As they lie in the folder, which is how they link to one another.
+    const name = request.params.page.replace(/\.md$/, '')
+    const page = await knowledge.page(name)
+    if (page === undefined) {
+      throw new ServiceError('not_found', {
+        message: `There is no page ${JSON.stringify(name.toWellFormed())} in the documentation; GET /docs lists them.`,
+      })
+    }
+    // Programs read the page as it was written; browsers have it as they have all others.
+    if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request.headers.accept)) {
+      return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
+    }
+    const names = (await knowledge.pages()).map((one) => one.name)
+    return sendPage(
+      request,
+      reply,
+      atAddress(wholePage(frame(), docsPage(page, names)), escapeHtml(publicUrl())),
+    )
+  })
+  app.get('/docs/examples/:file', { schema: { params: exampleParams } }, async (request, reply) => {
+    const text = examples.get(request.params.file)
+    if (text === undefined) {
+      throw new ServiceError('not_found', {
+        message: `There is no example of this name; there are ${[...examples.keys()].join(', ')}.`,
+      })
+    }
+    return reply
+      .header('cache-control', 'public, max-age=300')
+      .type('text/plain; charset=utf-8')
+      .send(atAddress(text, publicUrl()))
+  })
+  app.get('/docs/events/:file', { schema: { params: exampleParams } }, async (request, reply) => {
+    const schema = eventSchema(request.params.file.replace(/\.json$/, ''))
+    if (schema === undefined) {
+      throw new ServiceError('not_found', {
+        message: 'There is no event of this name; GET /docs/events lists them.',
+      })
+    }
+    const text = JSON.stringify(schema, null, 2)
+    return sendPublic(request, reply, 'application/schema+json; charset=utf-8', text)
+  })
+}
+
+/** Names of files, so that one leads to no other. */
+const exampleParams = z.strictObject({ file: z.string().max(64) })
+
+function sendPage(request: FastifyRequest, reply: FastifyReply, html: string): FastifyReply {
+  const etag = etagOf(html)
+  reply.headers({ 'cache-control': 'public, max-age=300', etag })
+  if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  return reply.headers(PAGE_HEADERS).serializer(String).send(html)
+}

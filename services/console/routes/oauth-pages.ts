@@ -1,0 +1,76 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { AccountAnswer } from '../../../contracts/account-answers.ts'
+import { isServiceError } from '../../../contracts/errors.ts'
+import { OAuthError } from '../../../contracts/oauth.ts'
+import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accounts/index.ts'
+import { formOf } from '../../http/form-bodies.ts'
+import { askerOf } from '../../http/routes/oauth.ts'
+import { callerAs } from '../../tool-calls/index.ts'
+import { EMPTY_FORM } from '../pages/forms.ts'
+import { backPage, brokenRequestPage, consentPage, consentPolicy } from '../pages/oauth-pages.ts'
+import { refusedAs } from '../pages/own-client.ts'
+import { sendPage } from '../pages/send-page.ts'
+import { sessionOf } from '../pages/session.ts'
+import { isSessionOver, ownForm, sendSignIn, textOf } from './account-pages.ts'
+import type { PagesOptions } from './series-pages.ts'
+
+export interface OAuthPagesOptions extends PagesOptions {
+  readonly accounts: Accounts
+  readonly clientDocuments: AttemptLimiter
+  readonly addressOf: (request: FastifyRequest) => string
+}
+
+/** `/oauth/authorize`: a program sends its person here, who signs in and says whether it may act for the account. */
+export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, options) => {
+  const { client, frame, accounts } = options
+  const { oauth } = accounts
+
+  /** What is asked for; undefined where a page has said what is wrong with it. */
+  async function read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    query: string,
+  ): Promise<AuthorizationRequest | undefined> {
+    const asker = askerOf(request, options)
+    try {
+      const asked = await oauth.read({ parameters: formOf(query), authorization: undefined, asker })
+      if (asked.kind === 'ask') return asked.request
+      sendPage(reply.code(400), frame(), backPage(asked.location))
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error
+      const status = error.code === 'temporarily_unavailable' ? 503 : 400
+      sendPage(reply.code(status), frame(), brokenRequestPage(error.message))
+    }
+    return undefined
+  }
+
+  app.get('/oauth/authorize', { schema: { hide: true } }, async (request, reply) => {
+    const query = queryOf(request.url)
+    const asked = await read(request, reply, query)
+    if (asked === undefined) return reply
+    const account = await client.ask<AccountAnswer>(request, { path: '/api/account' })
+    if (!account.isOk) {
+      if (!isSessionOver(account.refusal)) throw refusedAs(account.refusal)
+      return sendSignIn(request, reply, options, { ...EMPTY_FORM, typed: { return_to: request.url } })
+    }
+    const page = consentPage(asked, account.body.email ?? 'an account without an address', query)
+    return sendPage(reply, frame(), page, consentPolicy(asked.redirectUri))
+  })
+
+  app.post('/oauth/authorize', { schema: { hide: true } }, async (request, reply) => {
+    const form = ownForm(request, frame().publicUrl)
+    const asked = await read(request, reply, textOf(form, 'request'))
+    if (asked === undefined) return reply
+    if (textOf(form, 'decision') !== 'allow') return reply.redirect(oauth.deny(asked), 303)
+    const { accountId, origin } = callerAs(await accounts.identify(sessionOf(request)), request.id)
+    try {
+      return reply.redirect(await oauth.allow(accountId, asked, origin), 303)
+    } catch (error) {
+      if (!isServiceError(error, 'too_many_apps')) throw error
+      const page = brokenRequestPage(`${error.message} ${error.nextStep}`)
+      return sendPage(reply.code(409), frame(), page)
+    }
+  })
+}
+
+const queryOf = (url: string): string => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '')

@@ -1,0 +1,99 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
+import type { Candle } from '../../../contracts/candle.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { SeriesHistory } from '../../../contracts/series-history.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
+import { seriesParams } from '../../http/routes/series.ts'
+import type { PageFrame } from '../pages/layout.ts'
+import type { OwnClient, Refusal } from '../pages/own-client.ts'
+import { address, seriesPath } from '../pages/parts.ts'
+import { sendPage } from '../pages/send-page.ts'
+import { CHART_BARS, seriesPage } from '../pages/series-page.ts'
+import { requireOwnForm } from '../pages/session.ts'
+
+export interface PagesOptions {
+  readonly client: OwnClient
+  readonly frame: () => PageFrame
+}
+
+const PATH = '/series/:exchange/:coin/:timeframe'
+/** Verdicts of one page. */
+const ROWS = 100
+
+const schema = { params: seriesParams, querystring: z.strictObject({ after: z.string().max(64).optional() }) }
+
+/** `GET /series/:exchange/:coin/:timeframe`: one series for people. `POST` asks for its open call, which is counted. */
+export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
+  /** The candles of the picture; none where they cannot be had just now, and closes are drawn. */
+  async function barsOf(
+    request: FastifyRequest,
+    { series, rows }: SeriesHistory,
+  ): Promise<readonly Candle[]> {
+    const shown = rows.slice(0, CHART_BARS)
+    const [newest, oldest] = [shown[0], shown.at(-1)]
+    if (newest === undefined || oldest === undefined) return NO_BARS
+    const from = Date.parse(oldest.bar_close) - timeframeMs(series.timeframe)
+    const path = address('/api/bars', { ...series, from, to: Date.parse(newest.bar_close) })
+    const answer = await client.ask<BarsAnswer>(request, { path })
+    return answer.isOk ? answer.body.bars : NO_BARS
+  }
+
+  /** Whether the model speaks at a timeframe; nothing where that is not known here. */
+  async function speechOf(request: FastifyRequest, { series: { timeframe } }: SeriesHistory) {
+    const path = address('/api/track-record', { timeframe, limit: 1 })
+    const answer = await client.ask<TrackRecordAnswer>(request, { path })
+    return answer.isOk ? answer.body.speech : []
+  }
+
+  app.get(PATH, { schema }, async (request, reply) => {
+    const { after } = request.query
+    const history = await client.must<SeriesHistory>(request, {
+      path: address(`/api${seriesPath(request.params)}`, { after, limit: ROWS }),
+    })
+    // One after the other: whoever waits for bars of a venue holds no place among pages.
+    const speech = await speechOf(request, history)
+    const bars = await barsOf(request, history)
+    reply.header('cache-control', 'no-cache')
+    return sendPage(reply, frame(), seriesPage({ history, bars, after, speech }))
+  })
+
+  app.post(PATH, { schema: { params: seriesParams } }, async (request, reply) => {
+    requireOwnForm(request, frame().publicUrl)
+    const answer = await client.must<RpcAnswer>(request, {
+      method: 'POST',
+      path: '/mcp',
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'get_trade_call', arguments: { ...request.params } },
+      },
+    })
+    const path = address(`/api${seriesPath(request.params)}`, { limit: ROWS })
+    const history = await client.must<SeriesHistory>(request, { path })
+    const bars = await barsOf(request, history)
+    return sendPage(reply, frame(), seriesPage({ history, bars, after: undefined, asked: askedOf(answer) }))
+  })
+}
+
+const NO_BARS: readonly Candle[] = []
+
+interface RpcAnswer {
+  readonly result?: { readonly isError?: boolean; readonly structuredContent?: JsonObject }
+  readonly error?: { readonly message: string; readonly data?: { readonly next_step?: string } }
+}
+
+/** A call, or what was refused: by the tool, or by the protocol where the key does not hold. */
+function askedOf({ result, error }: RpcAnswer) {
+  if (error !== undefined) {
+    return {
+      refusal: { status: 401, code: '', message: error.message, next_step: error.data?.next_step ?? '' },
+    }
+  }
+  const content = result?.structuredContent ?? {}
+  return result?.isError === true ? { refusal: { ...(content as unknown as Refusal) } } : { body: content }
+}

@@ -1,0 +1,70 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { verdictRow } from '../../../contracts/verdict-row.ts'
+import {
+  type Verification,
+  type VerificationAnswer,
+  verificationAnswerSchema,
+} from '../../../contracts/verification.ts'
+import { acceptsHtmlFirst } from '../../http/accept-header.ts'
+import { type PageFrame, page } from '../pages/layout.ts'
+import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { verificationPage } from '../pages/verification-page.ts'
+
+export interface VerifyRoutesOptions {
+  readonly market: MarketKind
+  /** @throws ServiceError `verdict_unknown` */
+  readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
+}
+
+const schema = {
+  params: z.strictObject({ verdict_id: z.uuid() }),
+  querystring: z.strictObject({ format: z.enum(['html', 'json']).optional() }),
+  // A page is text already; what is sent as JSON is checked.
+  response: { 200: z.union([verificationAnswerSchema, z.string()]) },
+}
+
+/**
+ * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a
+ * page for those who prefer one. Open to whoever holds the id, which cannot be guessed.
+ *
+ * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
+ */
+export const verifyRoutes: FastifyPluginAsyncZod<
+  VerifyRoutesOptions & { readonly frame: () => PageFrame }
+> = async (app, options) => {
+  app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
+    const left = new AbortController()
+    // Fires after a complete answer as well, when aborting does nothing.
+    reply.raw.once('close', () => left.abort())
+    const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const answer = answerOf(verification, options.market)
+    const { format } = request.query
+    const isPage = format === undefined ? acceptsHtmlFirst(request.headers.accept) : format === 'html'
+    // With its outcome there is nothing left that could change.
+    const isFinal = verification.outcome !== null
+    reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
+    reply.header('vary', 'accept')
+    if (!isPage) return answer
+    const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
+    return reply
+      .headers(PAGE_HEADERS)
+      .serializer(String)
+      .send(page(options.frame(), verificationPage(answer, hasLog)))
+  })
+}
+
+/** The log holds nothing else under this event. */
+function answerOf(verification: Verification, market: MarketKind): VerificationAnswer {
+  const { data, at } = verification.event
+  const decidedAt = verification.outcome?.event.data.decidedAt
+  const { cursor: _cursor, ...verdict } = verdictRow(
+    data as unknown as Verdict,
+    '',
+    at,
+    typeof decidedAt === 'number' ? decidedAt : null,
+  )
+  return { ...verification, market, verdict }
+}

@@ -1,0 +1,253 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { aWebhookEdge, TOKEN, URL, type WebhookEdge } from '../../http/testing/webhook-edge.fixture.ts'
+import { createSign } from '../../webhooks/index.ts'
+
+const HOSTILE = '</pre><script>alert(1)</script>'
+let edge: WebhookEdge
+beforeEach(async () => {
+  edge = await aWebhookEdge({
+    sender: {
+      send: async () => ({
+        kind: 'answered',
+        status: 500,
+        retryAfterMs: undefined,
+        durationMs: 7,
+        detail: HOSTILE,
+      }),
+      close: async () => undefined,
+    },
+  })
+})
+afterEach(() => edge.close())
+
+const HOST = { host: 'signals.example.com', accept: 'text/html' }
+const own = () => ({
+  ...HOST,
+  cookie: `__Host-session=${edge.session}`,
+  origin: 'https://signals.example.com',
+})
+const get = (url: string, headers = own() as Record<string, string>) => edge.app.inject({ url, headers })
+const encoded = (fields: readonly (readonly [string, string])[]): string =>
+  fields.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
+
+const post = (
+  url: string,
+  fields: readonly (readonly [string, string])[],
+  headers: Record<string, string> = {},
+) =>
+  edge.app.inject({
+    method: 'POST',
+    url,
+    payload: encoded(fields),
+    headers: { ...own(), 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  })
+const create = (...more: (readonly [string, string])[]) =>
+  post('/webhooks', [['url', URL], ['events', 'trade_call'], ...more])
+
+test('who is not signed in is asked to, and what another site sends does nothing', async () => {
+  const page = await get('/webhooks', HOST)
+  expect(page.body).toContain('action="/account/sign-in"')
+  expect((await post('/webhooks', [['url', URL]], { origin: 'https://evil.example' })).statusCode).toBe(403)
+  expect((await get('/webhooks')).body).toContain('There is none yet')
+})
+
+test('a webhook is made by the form as by the interface, and its secret shown once', async () => {
+  const made = await create(
+    ['timeframes', '1h'],
+    ['timeframes', '4h'],
+    ['assets', 'BTC, top:10'],
+    ['min_confidence', '52'],
+    ['only_changes', 'true'],
+  )
+  expect(made.statusCode).toBe(201)
+  const [secret] = /whsec_[A-Za-z0-9+/=]+/.exec(made.body) ?? []
+  expect(secret).toBeDefined()
+  const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
+    webhooks: { id: string }[]
+  }
+  expect(webhooks).toMatchObject([
+    { url: URL, timeframes: ['1h', '4h'], assets: ['BTC', 'top:10'], min_confidence: 52, only_changes: true },
+  ])
+  const id = webhooks[0]?.id ?? ''
+  const page = await get(`/webhooks/${id}`)
+  expect(page.statusCode).toBe(200)
+  expect(page.body).not.toContain(secret)
+  expect((await get('/webhooks')).body).toContain(`href="/webhooks/${id}"`)
+})
+
+test('what the interface refuses is refused at its field, with what was typed kept', async () => {
+  const refused = await post('/webhooks', [
+    ['url', 'http://10.0.0.1/'],
+    ['events', 'trade_call'],
+    ['assets', HOSTILE],
+    ['min_confidence', 'many'],
+  ])
+  expect(refused.statusCode).toBe(400)
+  expect(refused.body).toMatch(/id="assets-fault">[^<]*neither a coin symbol/)
+  expect(refused.body).toMatch(/id="min_confidence-fault">[^<]*not a whole number/)
+  expect(refused.body).toContain('value="http://10.0.0.1/"')
+  expect(refused.body).not.toContain('<script>')
+  const url = await post('/webhooks', [
+    ['url', 'http://10.0.0.1/'],
+    ['events', 'trade_call'],
+  ])
+  expect(url.body).toMatch(/id="url-fault"/)
+})
+
+test('what it would have sent is a page, and a part of one to a script', async () => {
+  const fields = [
+    ['events', 'trade_call'],
+    ['timeframes', '1d'],
+  ] as const
+  const page = await post('/webhooks/dry-run', fields)
+  expect(page.body).toContain('<h1>New webhook</h1>')
+  const part = await post('/webhooks/dry-run', fields, { 'sec-fetch-dest': 'empty' })
+  expect(part.body).toMatch(/^<div id="dry-run"/)
+  expect(part.body).toContain('no call is made on 1d')
+})
+
+test('buttons do what they say, and what an endpoint answers is text', async () => {
+  await create()
+  const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
+    webhooks: { id: string; state: string }[]
+  }
+  const path = `/webhooks/${webhooks[0]?.id}`
+  const tested = await post(`${path}/test`, [])
+  expect(tested.body).toContain('&lt;/pre&gt;&lt;script&gt;')
+  expect(tested.body).not.toContain('<script>')
+  expect((await post(`${path}/pause`, [])).statusCode).toBe(303)
+  expect((await get(path)).body).toContain('Resume where it stopped')
+  expect((await post(`${path}/resume`, [['from', 'now']])).statusCode).toBe(303)
+  expect((await post(`${path}/rotate`, [])).body).toMatch(/whsec_/)
+  expect((await post(`${path}/replay`, [['from', '2026-11-21T11:00']])).body).toContain(
+    'nothing was tried between these instants',
+  )
+  const gone = await post(`${path}/delete`, [])
+  expect([gone.statusCode, gone.headers.location]).toEqual([303, '/webhooks'])
+})
+
+test('a signature is checked with the secrets of its webhook, in the page and over HTTP', async () => {
+  const made = await edge.create()
+  const { id, secret } = made.body as unknown as { id: string; secret: string }
+  const body = '{"event":"trade_call","delivery_id":"x"}'
+  const at = edge.now - 86_400_000
+  const headers = createSign({ userAgent: 'test' })([secret], {
+    event: 'trade_call',
+    deliveryId: 'x',
+    body: Buffer.from(body),
+    at,
+    attempt: 1,
+  })
+  const fields = (text: string) =>
+    [
+      ['timestamp', headers['X-Service-Timestamp'] ?? ''],
+      ['signature', headers['X-Service-Signature'] ?? ''],
+      ['body', text],
+    ] as const
+  expect((await post(`/webhooks/${id}/signature`, fields(body))).body).toContain('The signature fits')
+  expect((await post(`/webhooks/${id}/signature`, fields(`${body} `))).body).toContain('It does not fit')
+  const payload = Object.fromEntries(fields(body))
+  expect((await edge.ask('POST', `/api/webhooks/${id}/check-signature`, { payload })).body).toEqual({
+    is_valid: true,
+    reason: null,
+  })
+  const stranger = (await edge.issueKey('eve@example.com')).key
+  expect(
+    (await edge.ask('POST', `/api/webhooks/${id}/check-signature`, { payload, as: stranger })).status,
+  ).toBe(404)
+})
+
+test('the operator signs in with the token, which is in no cookie; without it nothing is told', async () => {
+  expect((await get('/operator', HOST)).body).toContain('name="token"')
+  const wrong = await post('/operator', [['token', `${TOKEN}x`]])
+  expect([wrong.statusCode, wrong.headers['set-cookie']]).toEqual([401, undefined])
+  const right = await post('/operator', [['token', TOKEN]])
+  expect(right.statusCode).toBe(303)
+  const cookie = String(right.headers['set-cookie']).split(';')[0] ?? ''
+  expect(cookie).not.toContain(TOKEN)
+  expect((await get('/operator', { ...HOST, cookie })).body).toContain('Endpoints to review')
+  const [name, value = ''] = cookie.split('=')
+  const later = `${name}=${Number(value.split('.')[0]) + 1}.${value.split('.')[1]}`
+  expect((await get('/operator', { ...HOST, cookie: later })).body).toContain('name="token"')
+})
+
+test('a replay is asked for by the form, shown with its progress, and cancelled', async () => {
+  const made = await edge.create()
+  const { id } = made.body as unknown as { id: string }
+  const path = `/webhooks/${id}`
+  const refused = await post(`${path}/replay`, [
+    ['from', 'yesterday'],
+    ['only', 'failed'],
+  ])
+  expect(refused.statusCode).toBe(400)
+  expect(refused.body).toContain('value="yesterday"')
+  expect(refused.body).toMatch(/id="from-fault"/)
+  const unknown = '019abcde-7c00-7001-8000-00000000000a'
+  const cancelled = await post(`${path}/cancel-replay`, [['replay_id', unknown]])
+  expect(cancelled.statusCode).toBe(404)
+  expect(cancelled.body).toContain('has no replay')
+  const over = await edge.ask('POST', `/api/webhooks/${id}/replays/${unknown}/cancel`)
+  expect([over.status, (over.body as { code?: string }).code]).toEqual([404, 'replay_unknown'])
+})
+
+test.each([
+  [
+    '/webhooks/new',
+    [
+      ['form', 'telegram'],
+      ['bot_token', '<x>'],
+      ['chat_id', '1'],
+      ['events', 'trade_call'],
+    ],
+    'bot_token',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['form', 'telegram'],
+      ['bot_token', `123456789:${'a'.repeat(35)}`],
+      ['chat_id', 'a&b'],
+      ['events', 'trade_call'],
+    ],
+    'chat_id',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['url', URL],
+      ['events', 'scan_digest'],
+    ],
+    'events',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['url', URL],
+      ['events', 'trade_call'],
+      ['min_strength', '101'],
+    ],
+    'min_strength',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['url', ''],
+      ['events', 'trade_call'],
+    ],
+    'url',
+  ],
+] as const)(
+  'the form of %s with %j is refused, at %s where it has a field, and keeps what was typed',
+  async (_from, fields, name) => {
+    const refused = await post('/webhooks', fields)
+    expect(refused.statusCode).toBe(400)
+    expect(refused.body).toContain('role="alert"')
+    if (name !== 'events') expect(refused.body).toMatch(new RegExp(`id="${name}-fault"`))
+    for (const [field, value] of fields) {
+      // A secret is typed anew; everything else is there again.
+      if (field === 'bot_token') expect(refused.body).not.toContain(`value="${value}"`)
+      else if (['chat_id', 'min_strength'].includes(field)) expect(refused.body).toContain(`name="${field}"`)
+    }
+    expect(refused.body).not.toContain('<x>')
+  },
+)

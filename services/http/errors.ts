@@ -1,0 +1,210 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors.ts'
+import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { acceptsHtmlFirst } from './accept-header.ts'
+import type { CauseLog } from './cause-log.ts'
+
+/** The body of every refusal. */
+export interface ErrorBody extends JsonObject {
+  readonly code: string
+  readonly message: string
+  readonly next_step: string
+  readonly request_id: string
+}
+
+export function errorBody(error: ServiceError, requestId: string): ErrorBody {
+  const { code, message, nextStep, details } = forCallers(error)
+  return {
+    code,
+    message,
+    next_step: nextStep,
+    ...(details === undefined ? {} : { details }),
+    request_id: requestId,
+  }
+}
+
+const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
+/** What would be looked for as one of our own patterns, or refused as none by the router. */
+const IS_PATTERN = /[*:()]/
+
+/** A refusal as a page shows it. */
+export interface ShownRefusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly nextStep: string
+  readonly requestId: string
+}
+
+/** Sends a refusal as a page, for who would rather have one. */
+type ShowRefusal = (reply: FastifyReply, refusal: ShownRefusal) => FastifyReply
+const SHOW = Symbol('shows a refusal')
+
+/** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
+export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog, show?: ShowRefusal): void {
+  // Read where an error is sent, which some routes do for themselves.
+  if (show !== undefined) app.decorate(SHOW, show)
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    logCause?.(toServiceError(error), request.id)
+    return answerFailure(error, request, reply)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? request.url
+    const allowed = METHODS.filter((method) => !IS_PATTERN.test(path) && app.hasRoute({ method, url: path }))
+    if (allowed.length === 0) return send(reply, request, nothingAt(path))
+    const allow = allowed.includes('GET') ? ['HEAD', ...allowed] : allowed
+    reply.header('allow', allow.join(', '))
+    return send(reply, request, new ServiceError('method_not_allowed'))
+  })
+}
+
+/** Where people look for what the tools answer. */
+const TOOL_PATH = /(?:trade|call|signal|verdict|regime|funding|scan|tool)/i
+
+const nothingAt = (path: string): ServiceError =>
+  TOOL_PATH.test(path)
+    ? new ServiceError('not_found', {
+        nextStep:
+          'The tools are asked at POST /mcp, or paid for call by call at POST /x402/get_trade_call and beside it; `GET /` lists what is served.',
+      })
+    : new ServiceError('not_found')
+
+/** Answers a failure that was thrown, by a route or by the framework. */
+export function answerFailure(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const refusal = toServiceError(error, request)
+  // What is away for a while is told by `/readyz` and the metrics; callers must not be able to flood the log.
+  if (ERRORS[refusal.code].status === 500)
+    request.log.error({ err: error, request_id: request.id }, 'request failed')
+  return send(reply, request, refusal)
+}
+
+/** What bytes that are not a request, or not all of one, are refused with, by what Node says of them. */
+const UNREAD: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    code: 'headers_too_large',
+    message: `The address and the headers are longer than ${LIMITS.requestHeaderBytes} bytes together, the most that are read.`,
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    code: 'request_timeout',
+    message: `The request did not arrive within ${LIMITS.requestArrivalMs / 1_000} s, its headers within ${LIMITS.requestHeadersMs / 1_000} s.`,
+  },
+}
+const UNREADABLE = {
+  code: 'invalid_request',
+  message: 'This is not an HTTP request that can be read.',
+} as const
+
+/** Answers bytes that are not an HTTP request, so far as anybody still listens, and hangs up. */
+export function refuseMalformed(error: Error, socket: Socket): void {
+  const reason = 'code' in error ? String(error.code) : ''
+  if (socket.writable && reason !== 'ECONNRESET') {
+    const { code, message } = UNREAD[reason] ?? UNREADABLE
+    const { status } = ERRORS[code]
+    const body = JSON.stringify({ code, message })
+    socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}
+
+/** Answers a request that expects what no server here does (RFC 9110 §10.1.1), and hangs up. */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const message = 'The Expect header names something that is not done here; `100-continue` is.'
+  const { status } = ERRORS.invalid_request
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+  response.end(JSON.stringify({ code: 'invalid_request', message }))
+}
+
+/** What programs ask is refused in their words, whoever looks at it. */
+const IS_FOR_PROGRAMS = /^\/(?:api|log|mcp|sealed|x402|\.well-known)(?:[/?]|$)/
+
+/** What a browser goes to, or a form of a page; a script or a program that asks has no use for a page. */
+const isForPeople = ({ method, headers, url }: FastifyRequest): boolean =>
+  acceptsHtmlFirst(headers.accept) &&
+  !IS_FOR_PROGRAMS.test(url) &&
+  (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
+
+function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
+  // Whoever knows better has said so already.
+  if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
+    const seconds = error.details?.retry_after_s
+    reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
+  }
+  const { status } = ERRORS[error.code]
+  const show = isForPeople(request) ? (request.server as { [SHOW]?: ShowRefusal })[SHOW] : undefined
+  if (show === undefined) return reply.code(status).send(errorBody(error, request.id))
+  const { code, message, nextStep } = forCallers(error)
+  reply.code(status).header('cache-control', 'no-store')
+  return show(reply, { status, code, message, nextStep, requestId: request.id })
+}
+
+/** Framework failures that callers can cause, in our words. */
+const FRAMEWORK_CODES: Readonly<Record<string, { readonly code: ErrorCode; readonly problem?: string }>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'payload_too_large' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'unsupported_media_type' },
+  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'invalid_request', problem: 'is not JSON' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    code: 'invalid_request',
+    problem: 'is not as long as Content-Length says',
+  },
+  FST_ERR_BAD_URL: { code: 'invalid_request' },
+  FST_ERR_MAX_PARAM_LENGTH: { code: 'invalid_request' },
+}
+
+/** What the parts of a request are called to who sent it. */
+const PARTS: Readonly<Record<string, string>> = {
+  body: 'body',
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
+}
+
+/** @param request names the fields that there are, for who mistyped one */
+export function toServiceError(error: FastifyError, request?: FastifyRequest): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const context = error.validationContext ?? 'body'
+    const whole = PARTS[context] ?? 'body'
+    const issues = error.validation.map(issueOf)
+    const schemas = request?.routeOptions.schema
+    return invalidRequest(
+      inputFaults(issues, whole, 'this request', schemas?.[context as keyof typeof schemas]),
+    )
+  }
+  const known = FRAMEWORK_CODES[error.code]
+  if (known?.problem !== undefined) return invalidRequest([{ field: 'body', problem: known.problem }])
+  if (known !== undefined) return new ServiceError(known.code)
+  if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('invalid_request')
+  return new ServiceError('internal_error', { cause: error })
+}
+
+type ValidationFault = NonNullable<FastifyError['validation']>[number]
+
+/** What the schema said, out of the form that the framework has for it. */
+const issueOf = ({
+  keyword,
+  instancePath,
+  message = 'is not valid',
+  params,
+}: ValidationFault): InputIssue => ({
+  code: keyword,
+  path: instancePath
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+  message,
+  keys: Array.isArray(params.keys) ? params.keys.map(String) : [],
+})
+
+const invalidRequest = (fields: readonly InputFault[]): ServiceError =>
+  new ServiceError('invalid_request', { message: faultMessage(fields), details: { fields } })

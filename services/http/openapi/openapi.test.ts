@@ -1,0 +1,299 @@
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { ERRORS } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { START } from '../../../contracts/position.ts'
+import { createServer } from '../../composition/server.ts'
+import { schemaLines } from '../../console/openapi/schema-lines.ts'
+import { PAGE_POLICY } from '../../console/pages/layout.ts'
+import { mcpOptions } from '../../mcp/testing/mcp-edge.fixture.ts'
+import { jsonSchemaFaults } from '../testing/json-schema-faults.ts'
+import { fakeKnowledgeService } from '../testing/knowledge-service.fixture.ts'
+import { NO_PAYMENTS } from '../testing/no-payments.ts'
+import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
+import type { OpenApiDocument } from './openapi-document.ts'
+import type { OpenApiOperation } from './operation.ts'
+import { OPERATIONS } from './operations.ts'
+import { readableSchema } from './readable-schema.ts'
+
+let app: FastifyInstance
+let document: OpenApiDocument
+
+beforeAll(async () => {
+  app = await createServer(
+    serverOptions({
+      ...NO_READ_MODELS,
+      publicUrl: () => 'https://signals.example.com',
+      mcp: mcpOptions(),
+      knowledge: {
+        service: fakeKnowledgeService().service,
+        knowledge: { pages: async () => [], page: async () => undefined },
+      },
+      payments: NO_PAYMENTS,
+      registryProof: 'v=MCPv1; k=ed25519; p=AA==',
+      operatorToken: 'x'.repeat(16),
+    }),
+  )
+  document = (await app.inject('/openapi.json')).json<OpenApiDocument>()
+})
+afterAll(() => app.close())
+
+interface Found {
+  readonly name: string
+  readonly path: string
+  readonly operation: OpenApiOperation
+}
+const operations = (): Found[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
+      path,
+      operation,
+    })),
+  )
+
+/** Every method and path in a print of the router, as `├── api/ (…)` trees of segments. */
+function registeredRoutes(): string[] {
+  const found: string[] = []
+  const prefixes: string[] = []
+  for (const line of app.printRoutes({ commonPrefix: false, includeHooks: false }).split('\n')) {
+    const [, indent = '', segment = '', , methods = ''] =
+      /^(.*?)[├└]── (\S*)( \(([A-Z, ]+)\))?$/.exec(line) ?? []
+    if (line === '') continue
+    const depth = indent.length / 4
+    prefixes.splice(depth, prefixes.length, segment)
+    for (const method of methods.split(', ')) {
+      if (method !== '' && method !== 'HEAD') found.push(`${method} ${prefixes.join('')}`)
+    }
+  }
+  return found
+}
+
+/** Pages, what is the operator's, asks for permission, or is there for other methods than the one that is described. */
+const HIDDEN =
+  / \/(?:account|assets|board|favicon\.ico|operator|series|track-record|webhooks)(?:\/|$)|^OPTIONS |^(?!POST).* \/mcp$/
+
+const nodesOf = (value: unknown): JsonObject[] => {
+  if (Array.isArray(value)) return value.flatMap(nodesOf)
+  if (typeof value !== 'object' || value === null) return []
+  return [value as JsonObject, ...Object.values(value).flatMap(nodesOf)]
+}
+
+describe('GET /openapi.json', () => {
+  test('names the version, the address and the dialect', () => {
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { version: '1.2.3', title: expect.any(String) },
+      servers: [{ url: 'https://signals.example.com' }],
+    })
+  })
+
+  test('describes every public route, and nothing that is not there', () => {
+    const registered = registeredRoutes()
+    expect(registered).toContain('POST /operator/tools/:tool')
+    expect(
+      operations()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(registered.filter((name) => !HIDDEN.test(name)).toSorted())
+  })
+
+  test('has words for every route and every parameter', () => {
+    const wordless = operations().filter(({ name }) => OPERATIONS[name] === undefined)
+    expect(wordless.map(({ name }) => name)).toEqual([])
+    const bare = operations().flatMap(({ name, operation }) =>
+      operation.parameters.filter((one) => one.description === one.name).map((one) => `${name} ${one.name}`),
+    )
+    expect(bare).toEqual([])
+  })
+
+  test('has operations of different names, each under a tag that is described', () => {
+    const ids = operations().map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    const tags = document.tags.map(({ name }) => name)
+    for (const { operation } of operations())
+      expect(tags).toEqual(expect.arrayContaining([...operation.tags]))
+  })
+
+  test('declares every parameter of a path once, and required', () => {
+    for (const { path, operation } of operations()) {
+      const inPath = operation.parameters.filter((one) => one.in === 'path')
+      expect(inPath.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{[^}]+\}/g) ?? [])
+      expect(inPath.every(({ required }) => required === true)).toBe(true)
+      const names = operation.parameters.map((one) => `${one.in} ${one.name}`)
+      expect(new Set(names).size).toBe(names.length)
+    }
+  })
+
+  test('gives every answer a description, and every refusal a body with its codes', () => {
+    for (const { name, operation } of operations()) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        expect(status, name).toMatch(/^[2-5]\d\d$/)
+        expect(response.description, `${name} ${status}`).toMatch(/\w/)
+        const { content } = response as {
+          content?: Record<string, { examples?: Record<string, JsonObject> }>
+        }
+        for (const [code, { value }] of Object.entries(content?.['application/json']?.examples ?? {})) {
+          expect(ERRORS[code as keyof typeof ERRORS].status).toBe(Number(status))
+          expect(value).toMatchObject({ code })
+        }
+      }
+      // An offer is all that is answered to who asks for one.
+      const good = /^GET \/x402\/(?!payments\/)/.test(name) ? '402' : '2'
+      expect(
+        Object.keys(operation.responses).some((status) => status.startsWith(good)),
+        name,
+      ).toBe(true)
+      expect(operation.responses, name).toHaveProperty('500')
+    }
+  })
+
+  test('refers to components that are there, and to no others', () => {
+    const references = nodesOf(document).flatMap(({ $ref }) => (typeof $ref === 'string' ? [$ref] : []))
+    expect(references.length).toBeGreaterThan(10)
+    for (const reference of new Set(references)) {
+      const found = reference
+        .replace('#/', '')
+        .split('/')
+        .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document)
+      expect(found, reference).toBeDefined()
+    }
+  })
+
+  test('says of every operation what it needs, and what it does in words', () => {
+    for (const { name, operation } of operations()) {
+      expect(operation.security, name).toBeInstanceOf(Array)
+      expect(operation.description, name).toMatch(/\w.*\.$/s)
+    }
+    const isPublic = (wanted: string) =>
+      operations().find(({ name }) => name === wanted)?.operation.security.length === 0
+    expect(['GET /api/verdicts', 'GET /api/markets', 'GET /verify/:verdict_id'].every(isPublic)).toBe(true)
+    expect(['POST /api/search', 'GET /metrics'].some(isPublic)).toBe(false)
+  })
+
+  test('has patterns that every dialect reads', () => {
+    const patterns = nodesOf(document).flatMap(({ pattern }) =>
+      typeof pattern === 'string' ? [pattern] : [],
+    )
+    expect(patterns.length).toBeGreaterThan(0)
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\\[pP]\{|\(\?<?[!=]/)
+      expect(() => new RegExp(pattern)).not.toThrow()
+    }
+  })
+
+  test('names what any request may be refused with, and any that may come with a body', () => {
+    for (const { name, operation } of operations()) {
+      const statuses = Object.keys(operation.responses)
+      expect(statuses, name).toEqual(expect.arrayContaining(['408', '414', '431', '500']))
+      if (!name.startsWith('GET '))
+        expect(statuses, name).toEqual(expect.arrayContaining(['400', '413', '415']))
+    }
+  })
+
+  test('uses schemes of security that are declared', () => {
+    const declared = Object.keys(document.components.securitySchemes as JsonObject)
+    for (const { operation } of operations()) {
+      for (const one of operation.security) {
+        expect(declared).toEqual(expect.arrayContaining(Object.keys(one)))
+      }
+    }
+  })
+
+  test('has bodies for routes that read them themselves, with examples that they would take', () => {
+    const own = Object.values(OPERATIONS).filter(({ body }) => body !== undefined)
+    expect(own.length).toBeGreaterThan(0)
+    for (const { body, bodyExample } of own) expect(body?.safeParse(bodyExample).error).toBeUndefined()
+  })
+
+  test('has examples that are what their schemas say', () => {
+    let checked = 0
+    for (const node of nodesOf(document.paths)) {
+      if (node.example === undefined || node.schema === undefined) continue
+      expect(jsonSchemaFaults(node.example, node.schema as JsonObject)).toEqual([])
+      checked += 1
+    }
+    expect(checked).toBeGreaterThan(0)
+  })
+
+  test('is what routes really answer', async () => {
+    const asked = operations().filter(({ name }) => OPERATIONS[name]?.tryPath !== undefined)
+    expect(asked.length).toBeGreaterThan(4)
+    for (const { name, operation } of asked) {
+      const response = await app.inject(OPERATIONS[name]?.tryPath ?? '')
+      expect(response.statusCode, name).toBe(200)
+      const { content } = operation.responses[200] as unknown as {
+        content: Record<string, { schema: JsonObject }>
+      }
+      const type = String(response.headers['content-type']).split(';')[0] ?? ''
+      expect(Object.keys(content), name).toContain(type)
+      if (type !== 'application/json') continue
+      expect(jsonSchemaFaults(response.json(), content[type]?.schema ?? {}), name).toEqual([])
+    }
+    expect((await app.inject('/api/track-record')).json()).toMatchObject({ as_of: START })
+  })
+
+  test('says nothing of the operator, and nothing of the framework', () => {
+    const text = JSON.stringify(document)
+    expect(text).not.toMatch(/\/operator\/|Default Response|fastify|zod/i)
+  })
+})
+
+describe('schemas', () => {
+  test('lose what only their generator needs; answers may grow, requests may not', () => {
+    const schema = z.toJSONSchema(z.strictObject({ at: z.iso.datetime(), pattern: z.int() })) as JsonObject
+    expect(readableSchema(schema)).toEqual({
+      type: 'object',
+      properties: { at: { type: 'string', format: 'date-time' }, pattern: { type: 'integer' } },
+      required: ['at', 'pattern'],
+      additionalProperties: false,
+    })
+    expect(readableSchema(schema, 'answer')).not.toHaveProperty('additionalProperties')
+  })
+
+  test('of any JSON refer to nothing', () => {
+    const schema = z.toJSONSchema(z.object({ data: z.record(z.string(), z.json()) })) as JsonObject
+    expect(JSON.stringify(schema)).toContain('$ref')
+    expect(JSON.stringify(readableSchema(schema))).not.toMatch(/\$ref|\$defs/)
+  })
+
+  test('are told field by field', () => {
+    const schema = z.toJSONSchema(
+      z.object({
+        call: z.enum(['BUY', 'SELL']),
+        rows: z.array(z.object({ n: z.int().min(1).max(9).nullable().describe('How many') })).optional(),
+      }),
+    ) as JsonObject
+    expect(schemaLines(schema)).toEqual([
+      { path: 'call', type: '"BUY" | "SELL"', isRequired: true, description: '' },
+      { path: 'rows', type: 'object[]', isRequired: false, description: '' },
+      { path: 'rows[].n', type: 'integer 1–9 | null', isRequired: true, description: 'How many' },
+    ])
+  })
+})
+
+describe('GET /openapi', () => {
+  test('is a page of every operation that loads nothing and runs nothing', async () => {
+    const response = await app.inject('/openapi')
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(response.headers['content-security-policy']).toBe(PAGE_POLICY)
+    expect(response.body).not.toMatch(
+      /<style|<img|\bon[a-z]+=|url\(|@import|<script(?! type="module" src="\/assets\/)/,
+    )
+    for (const { path, operation } of operations()) {
+      expect(response.body).toContain(`id="${operation.operationId}"`)
+      expect(response.body).toContain(`<code>${path}</code>`)
+    }
+  })
+
+  test('leads nowhere but into this service', async () => {
+    const { body } = await app.inject('/openapi')
+    const targets = [...body.matchAll(/href="([^"]*)"/g)].map(([, target = '']) => target)
+    for (const target of targets) {
+      expect(target).toMatch(/^[#/]/)
+      if (target.startsWith('#')) expect(body).toContain(`id="${target.slice(1)}"`)
+    }
+  })
+})

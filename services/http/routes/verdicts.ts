@@ -1,0 +1,188 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import {
+  acceptedFormat,
+  FORMATS,
+  type FollowItem,
+  type FollowOptions,
+  type ReplayFilterQuery,
+  type ReplaySource,
+  replayFilterOf,
+  replayFilterParameters,
+  replayOptionsOf,
+  replayParameters,
+  replayQueryFault,
+  requireKnownNames,
+  VERDICT_FORMATS,
+} from '../../analyst/index.ts'
+import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../runtime/admission/places.ts'
+import { addressBlock, addressSite } from '../client-address.ts'
+import type { ConnectionLimits } from '../connections.ts'
+import { acceptedCoding, encoded } from '../content-coding.ts'
+import { isByOwnersDoor, isOperator } from '../operator.ts'
+import { signalOfLeaving } from '../waits.ts'
+import type { MarketsSource } from './markets.ts'
+
+export interface VerdictRoutesOptions {
+  readonly replay: ReplaySource
+  readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
+  /** Market time, Unix milliseconds, never falling. */
+  readonly marketNow: () => number
+  readonly operatorToken: string | undefined
+  /** What names are known, so that one that was mistyped is refused. */
+  readonly markets: MarketsSource
+}
+
+/** What the server adds to its options. */
+export interface CallerOptions {
+  /** The address of the caller, in one spelling. */
+  readonly addressOf: (request: FastifyRequest) => string
+}
+
+/** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
+const OWNER = 'owner'
+
+const replaySchema = z.strictObject({ ...replayParameters, format: z.enum(VERDICT_FORMATS).optional() })
+const streamSchema = z.strictObject(replayFilterParameters)
+
+/**
+ * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log,
+ * all but Parquet in zstd or gzip for those who take it. `GET
+ * /api/verdicts/stream`: the same as server-sent events, as they become visible. Verdicts whose window is
+ * still open are shown to the operator only.
+ *
+ * @example curl 'http://127.0.0.1:8402/api/verdicts?coin=BTC&timeframe=1h&limit=10'
+ */
+export const verdictRoutes: FastifyPluginAsyncZod<
+  VerdictRoutesOptions & CallerOptions & Pick<ConnectionLimits, 'givesWayMs'>
+> = async (app, options) => {
+  const closing = new AbortController()
+  const replays = createStreamPlaces('replays', {
+    total: LIMITS.verdictReplays,
+    each: { address: LIMITS.verdictReplaysPerAddress },
+    lost: { afterMs: options.givesWayMs, elapsed: () => performance.now() },
+  })
+  const streams = createStreamPlaces('live streams', {
+    total: LIMITS.verdictStreams,
+    each: { address: LIMITS.verdictStreamsPerAddress },
+  })
+  // Before the server waits for its answers to end: these would never.
+  app.addHook('preClose', async () => closing.abort())
+
+  /** A place until the answer is given; the owner's is nobody else's loss. */
+  const takePlace = (places: StreamPlaces<'address'>, request: FastifyRequest, reply: FastifyReply) => {
+    if (isByOwnersDoor(request)) return undefined
+    const place = places.take({ address: addressSite(options.addressOf(request)) }, () => reply.raw.destroy())
+    reply.raw.once('close', place.give)
+    return place
+  }
+
+  const timeFor = (request: FastifyRequest): (() => number) =>
+    isOperator(request, options.operatorToken) ? () => Number.POSITIVE_INFINITY : options.marketNow
+
+  app.get('/api/verdicts', { schema: { querystring: replaySchema } }, async (request, reply) => {
+    const { query } = request
+    await requireSound(query, options.markets)
+    const name = query.format ?? acceptedFormat(request.headers.accept)
+    const format = FORMATS[name]
+    const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
+    const now = timeFor(request)()
+    reply
+      .header('content-type', format.mediaType)
+      .header('cache-control', 'no-store')
+      .header('vary', 'accept, accept-encoding')
+      .header('x-accel-buffering', 'no')
+    if (name !== 'ndjson')
+      reply.header('content-disposition', `attachment; filename="verdicts.${format.ending}"`)
+    const encoding = coding === undefined ? {} : { 'content-encoding': coding }
+    if (request.method === 'HEAD') return reply.headers(encoding).send()
+    const place = takePlace(replays, request, reply)
+    const replay = options.replay({
+      options: { ...replayOptionsOf(query), now },
+      format: name,
+      owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
+      signal: signalOfLeaving(reply),
+    })
+    const chunks = await begin(replay.chunks)
+    const goOnAfter = replay.goOnAfter()
+    if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
+    // Not before: a refusal is sent as it is.
+    reply.headers(encoding)
+    return reply.send(encoded(Readable.from(asRead(chunks, place), { objectMode: false }), coding))
+  })
+
+  app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {
+    const query = withLastEventId(request.query, request.headers['last-event-id'])
+    await requireSound(query, options.markets)
+    const now = timeFor(request)
+    reply
+      .header('content-type', 'text/event-stream; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+    if (request.method === 'HEAD') return reply.send()
+    takePlace(streams, request, reply)
+    const items = options.follow({
+      filter: replayFilterOf(query),
+      ...(query.after !== undefined && { after: query.after }),
+      now,
+      signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
+    })
+    return reply.send(Readable.from(await begin(serverSentEvents(items)), { objectMode: false }))
+  })
+}
+
+async function requireSound(query: ReplayFilterQuery, markets: MarketsSource): Promise<void> {
+  const fault = replayQueryFault(query)
+  if (fault !== undefined) throw new ServiceError('invalid_request', { message: fault })
+  await requireKnownNames(replayFilterOf(query), markets)
+}
+
+/** A client that reconnects says where it was; that is newer than the address it keeps using. */
+function withLastEventId(query: ReplayFilterQuery, lastEventId: unknown): ReplayFilterQuery {
+  if (lastEventId === undefined || lastEventId === '') return query
+  const read = replayFilterParameters.after.safeParse(lastEventId)
+  if (read.success) return { ...query, after: read.data }
+  throw new ServiceError('invalid_request', { message: 'Last-Event-ID: must be the `cursor` of a row' })
+}
+
+/** How long a client waits before it connects again. */
+const RETRY_MS = 2_000
+
+/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. */
+async function* serverSentEvents(
+  items: AsyncGenerator<FollowItem, void, void>,
+): AsyncGenerator<string, void, void> {
+  let opening = `retry: ${RETRY_MS}\n`
+  for await (const item of items) {
+    yield item.kind === 'quiet'
+      ? `${opening}: nothing new\n\n`
+      : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
+    opening = ''
+  }
+}
+
+/** Items as they are asked for: a place waits for its reader while one lies there. */
+async function* asRead<Item>(
+  items: AsyncIterable<Item>,
+  place: StreamPlace | undefined,
+): AsyncGenerator<Item, void, void> {
+  for await (const item of items) {
+    place?.waits(true)
+    yield item
+    place?.waits(false)
+  }
+}
+
+/** Waits for the first item, so that an answer that cannot begin is refused with a status instead of cut off. */
+async function begin<Item>(items: AsyncGenerator<Item, void, void>): Promise<AsyncIterable<Item>> {
+  const first = await items.next()
+  return (async function* () {
+    if (first.done === true) return
+    yield first.value
+    yield* items
+  })()
+}

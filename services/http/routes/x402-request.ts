@@ -1,0 +1,63 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
+import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
+import { readPaidBody } from './x402-body.ts'
+
+/** What the paid routes know of a request that is not in it. */
+export interface PaidEdge {
+  /** Network address of the caller, behind trusted proxies only. */
+  readonly addressOf: (request: FastifyRequest) => string
+  /** Aborted when nobody waits for the answer any more. */
+  readonly untilGone: (reply: FastifyReply) => AbortSignal
+}
+
+/**
+ * A request to a paid route, read so far as it is asked for: most callers have an offer, which needs little of it.
+ *
+ * A class, because of the getters. In an object literal each would be a new function, for which V8 makes the object a
+ * shape of its own that keeps the whole request until the old generation is collected.
+ */
+export class SentRequest implements PaidRequest {
+  readonly body: SentBody
+  readonly rawHeaders: readonly string[]
+  readonly authorization: string | undefined
+  readonly requestId: string
+  readonly #edge: PaidEdge
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+
+  constructor(edge: PaidEdge, request: FastifyRequest, reply: FastifyReply) {
+    const { headers, raw, body, id } = request
+    this.#edge = edge
+    this.#request = request
+    this.#reply = reply
+    this.rawHeaders = raw.rawHeaders
+    this.body = readPaidBody(raw.rawHeaders, body)
+    this.authorization = headers.authorization
+    this.requestId = id
+  }
+
+  get address(): string {
+    return this.#edge.addressOf(this.#request)
+  }
+
+  get traceparent(): string | undefined {
+    const { traceparent } = this.#request.headers
+    return isTraceparent(traceparent) ? traceparent : undefined
+  }
+
+  readonly signal = (): AbortSignal => this.#edge.untilGone(this.#reply)
+}
+
+/** The same for a tool. */
+export class SentCall extends SentRequest implements PaidCall {
+  readonly tool: ToolName
+  readonly idempotencyKey: string | undefined
+
+  constructor(tool: ToolName, edge: PaidEdge, request: FastifyRequest, reply: FastifyReply) {
+    super(edge, request, reply)
+    this.tool = tool
+    this.idempotencyKey = request.headers['idempotency-key'] as string | undefined
+  }
+}

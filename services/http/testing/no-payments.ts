@@ -1,0 +1,25 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { ServerOptions } from '../../composition/server.ts'
+
+const unavailable = (): never => {
+  throw new ServiceError('payments_unavailable', { message: 'this test’s server takes no payments' })
+}
+
+/** Paid routes with nothing behind them. */
+export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
+  paid: {
+    tools: { call: async () => unavailable(), offer: unavailable },
+    plans: { buy: async () => unavailable(), offer: unavailable },
+  },
+  creditOf: () => 0n,
+  showPayment: async () => unavailable(),
+  receipts: { of: unavailable, didDocument: unavailable },
+  paymentAdmin: {
+    list: async () => unavailable(),
+    listOwn: unavailable,
+    show: async () => unavailable(),
+    refund: async () => unavailable(),
+    block: async () => unavailable(),
+    unblock: async () => unavailable(),
+  },
+}

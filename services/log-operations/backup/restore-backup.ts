@@ -1,0 +1,303 @@
+import { existsSync, readdirSync, statfsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { buildLog, type LogBuild } from '../../log/embedded/build-log.ts'
+import { logFile } from '../../log/embedded/embedded-store.ts'
+import { rowsOf, type StoredRow, textOf } from '../../log/embedded/stored-row.ts'
+import { openStoredRows } from '../../log/embedded/stored-rows.ts'
+import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
+import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { isRevocation, REVOCATIONS_FILE } from './keep-revocations.ts'
+import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest, type ReadManifest } from './manifest.ts'
+import type { BackupPlace } from './place.ts'
+import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
+import type { BackupKeys } from './signature.ts'
+
+/** Up to where: an event, inclusive, or all that was appended at an instant or earlier. */
+export type RestorePoint = { readonly position: number } | { readonly instant: Date } | undefined
+
+export interface RestoreOptions {
+  readonly place: BackupPlace
+  /** Undefined where they are not at hand. */
+  readonly keys: BackupKeys | undefined
+  /** Folder of the market; what it may hold is in {@link MAY_BE_THERE}. */
+  readonly directory: string
+  readonly upTo: RestorePoint
+  /** Names of streams of keys that were erased: what the backup holds of them is left out. */
+  readonly erased: ReadonlySet<string>
+  /** Looked at before anything is written; throws where this backup is not to be restored here. */
+  readonly accept: (read: ReadManifest) => void
+  /** Looked at when the log is whole and before it stands in its place. */
+  readonly inspect: (first: StoredRow) => void
+  /** Given what the log must not forget, before it stands in its place; durable when it returns. */
+  readonly remember: (lists: Pick<RestoreResult, 'erased' | 'revoked'>) => void
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: {
+    readonly position: number
+    readonly head: number
+    readonly doing: string
+  }) => void
+}
+
+export interface RestoreResult {
+  readonly position: number
+  readonly events: number
+  /** When the newest event was appended. */
+  readonly at: string
+  /** Hash of the log that was restored: the one of the manifest, where all of it was. */
+  readonly hash: string
+  /** Streams of keys that were erased. */
+  readonly erased: readonly string[]
+  /** Lines of what the backup holds of revocations after the point that was restored. */
+  readonly revoked: readonly string[]
+  /** Files after that point of which nobody knows what was revoked in them, since they cannot be read. */
+  readonly unread: readonly string[]
+}
+
+/** Files that an operator puts beside a log before it is restored. */
+export const MAY_BE_THERE: ReadonlySet<string> = new Set([
+  'sealing.key',
+  'wrapping.keys',
+  'log.keys',
+  'newest-checkpoint',
+  'erased-subjects',
+  REVOCATIONS_FILE,
+  'sealed',
+  'archive',
+])
+
+/**
+ * Makes the log of a backup anew in an empty folder. The file stands in its place only when every event of it was read back
+ * and has the hash that the backup names.
+ *
+ * @throws ServiceError `config_invalid` for a folder that is not empty, or a place outside of the backup; `backup_damaged` for
+ *   a segment that is missing or damaged; `store_full`, `backup_unreachable`, `store_locked`
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
+  const { place, directory } = options
+  const read = await readManifest(place, options.keys)
+  options.accept(read)
+  const { manifest } = read
+  requireWithin(manifest, options.upTo)
+  makePrivateFolder(directory)
+  requireEmpty(directory)
+  requireRoom(directory, manifest)
+  const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
+  try {
+    const build = buildLog(logFile(directory))
+    try {
+      return await fill(options, manifest, build)
+    } finally {
+      build.discard()
+    }
+  } finally {
+    lock.release()
+  }
+}
+
+/** @throws ServiceError `backup_damaged` where there is none; those of {@link parseManifest} */
+export async function readManifest(place: BackupPlace, keys: BackupKeys | undefined): Promise<ReadManifest> {
+  const text = await place.get(MANIFEST_NAME)
+  if (text !== undefined) return parseManifest(text.toString('utf8'), keys)
+  throw new ServiceError('backup_damaged', {
+    message: `${place.description} holds no backup: ${MANIFEST_NAME} is not there`,
+    nextStep: 'Check the address; `signal backup` makes a backup there.',
+  })
+}
+
+/** @throws ServiceError `backup_damaged` where it is missing, or not what the manifest says */
+export async function readSegment(
+  place: BackupPlace,
+  entry: { readonly name: string; readonly first?: number; readonly events: number; readonly sha256: string },
+): Promise<StoredRow[]> {
+  const body = await place.get(entry.name)
+  if (body === undefined) throw damaged(entry, 'it is missing')
+  const rows = rowsOf(unpackSegment(body, entry))
+  if (rows.length === entry.events) return rows
+  throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
+}
+
+function requireWithin({ head, segments }: Manifest, upTo: RestorePoint): void {
+  if (upTo === undefined) return
+  const [first, last] = [segments[0], segments.at(-1)]
+  if ('position' in upTo) {
+    if (upTo.position >= 1 && upTo.position <= head) return
+    throw outside(`position ${upTo.position} is not in the backup, which goes from 1 to ${head}`)
+  }
+  const instant = upTo.instant.toISOString()
+  if (last === undefined || first === undefined || instant > last.lastAt)
+    throw outside(
+      `the newest event of the backup was appended at ${last?.lastAt ?? 'no time'}, before ${instant}: what came until then may not be in it. Leave the instant out to restore all there is`,
+    )
+}
+
+const outside = (message: string): ServiceError => new ServiceError('config_invalid', { message })
+
+function requireEmpty(directory: string): void {
+  const others = readdirSync(directory).filter((name) => !MAY_BE_THERE.has(name) && !isLeftOver(name))
+  if (others.length === 0) return
+  throw new ServiceError('config_invalid', {
+    message: `${directory} is not empty: it holds ${others.slice(0, 5).join(', ')}${others.length > 5 ? ' and more' : ''}`,
+    nextStep: `Restore into another folder (--data-dir). Beside the log may stand: ${[...MAY_BE_THERE].join(', ')}.`,
+  })
+}
+
+/** A file of a restore that was ended. */
+const isLeftOver = (name: string): boolean =>
+  name.startsWith('events.db.unfinished') || name.startsWith('events.lock')
+
+/** Lines and indexes take about this much more than the text. */
+const FILE_SHARE = 1.4
+
+function requireRoom(directory: string, { segments }: Manifest): void {
+  const { bavail, bsize } = statfsSync(existsSync(directory) ? directory : dirname(directory))
+  const needed = FILE_SHARE * segments.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (bavail * bsize > needed) return
+  throw new ServiceError('store_full', {
+    message: `the disk of ${directory} has ${megabytes(bavail * bsize)} MB free, and the log takes about ${megabytes(needed)} MB`,
+    nextStep: 'Free space there, or name a folder on another disk.',
+  })
+}
+
+const megabytes = (bytes: number): string => Math.ceil(bytes / 1_000_000).toLocaleString('en')
+
+interface Filled {
+  /** SHA-256 of each segment, as far as it was taken. */
+  readonly sha256s: string[]
+  readonly ends: number[]
+  position: number
+  at: string
+}
+
+async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild): Promise<RestoreResult> {
+  const { place, upTo, onProgress, signal } = options
+  const head = upTo !== undefined && 'position' in upTo ? upTo.position : manifest.head
+  const keys = await readKeys(options, manifest)
+  const filled: Filled = { sha256s: [], ends: [], position: 0, at: '' }
+  let hash = hashBefore(manifest.logId)
+  for (const entry of manifest.segments) {
+    if (entry.first > head) break
+    signal.throwIfAborted()
+    const rows = await readSegment(place, entry)
+    const own = keys.filter(([position]) => position >= entry.first && position <= entry.last)
+    const all = own.length === 0 ? rows : [...rows, ...own].toSorted((a, b) => a[0] - b[0])
+    const cut = all.filter((row) => isUpTo(row, upTo))
+    build.insert(cut)
+    const isCut = cut.length < all.length
+    const sha256 = isCut ? sha256Of(textOf(rows.filter((row) => isUpTo(row, upTo)))) : entry.sha256
+    const last = cut.at(-1)
+    filled.sha256s.push(sha256)
+    filled.ends.push(last?.[0] ?? filled.position)
+    filled.position = last?.[0] ?? filled.position
+    filled.at = last?.[6] ?? filled.at
+    hash = chained(hash, sha256)
+    onProgress({ position: filled.position, head, doing: 'events are in the file' })
+    if (isCut) break
+  }
+  if (filled.position === 0) throw outside('no event of the backup was appended at that instant or earlier')
+  build.index()
+  inspectFirst(options, build.file)
+  verify(options, build.file, filled)
+  const { position, at } = filled
+  const lists = { erased: erasedIn(keys), ...(await revokedAfter(options, manifest, position)) }
+  options.remember(lists)
+  build.finish()
+  return { position, events: position, at, hash, ...lists }
+}
+
+/** The backup says what was revoked after the point that is restored: that stays revoked. */
+async function revokedAfter({ place, signal }: RestoreOptions, { segments }: Manifest, point: number) {
+  const [revoked, unread]: [string[], string[]] = [[], []]
+  for (const entry of segments.filter(({ last }) => last > point)) {
+    signal.throwIfAborted()
+    try {
+      for (const row of await readSegment(place, entry))
+        if (row[0] > point && isRevocation(row[3])) revoked.push(row.join('\t'))
+    } catch (error) {
+      // What comes before it can still be restored.
+      if (!isServiceError(error, 'backup_damaged')) throw error
+      unread.push(entry.name)
+    }
+  }
+  return { revoked, unread }
+}
+
+const isUpTo = ([position, , , , , , at]: StoredRow, upTo: RestorePoint): boolean => {
+  if (upTo === undefined) return true
+  return 'position' in upTo ? position <= upTo.position : at <= upTo.instant.toISOString()
+}
+
+const isErased = ([, , , , , , , data]: StoredRow): boolean => !data.startsWith('{')
+
+/** An erased event holds as many blanks as there were bytes. */
+const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
+
+async function readKeys({ place, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
+  if (keys === null) return []
+  const body = await place.get(keys.name)
+  if (body === undefined) throw damaged(keys, 'it is missing, and with it what is personal of every account')
+  const rows = rowsOf(unpackSegment(body, keys))
+  // The newest copy of a key: where it was sealed anew, the older one was erased.
+  const newest = new Map(rows.filter((row) => !isErased(row)).map((row) => [firstStreamOf(row[1]), row]))
+  return rows.map((row) => {
+    const [position, stream, revision, type, schema, id, at, data, meta] = row
+    const subject = firstStreamOf(stream)
+    if (erased.has(subject))
+      return [position, stream, revision, type, schema, id, at, blank(data), blank(meta)]
+    // A log that ends before its key was sealed anew needs the key where it was: the copy opens in any of its places.
+    const copy = newest.get(subject)
+    if (!isErased(row) || copy === undefined) return row
+    return [position, stream, revision, type, schema, id, at, copy[7], copy[8]]
+  })
+}
+
+/** Subjects of which no key is left. */
+function erasedIn(keys: readonly StoredRow[]): string[] {
+  const left = new Set(keys.filter((row) => !isErased(row)).map(([, stream]) => firstStreamOf(stream)))
+  const all = new Set(keys.map(([, stream]) => firstStreamOf(stream)))
+  return [...all].filter((subject) => !left.has(subject)).toSorted()
+}
+
+function inspectFirst({ inspect }: RestoreOptions, file: string): void {
+  const rows = openStoredRows(file)
+  try {
+    const first = rows.find(STORE_IDENTITY_STREAM, 0)
+    if (first === undefined) throw notWhole('it does not say whose it is')
+    inspect(first)
+  } finally {
+    rows.close()
+  }
+}
+
+const PAGE_ROWS = 2_000
+
+/** Reads the new file from the beginning: every position is there once, and each segment has its hash. */
+function verify({ signal, onProgress }: RestoreOptions, file: string, filled: Filled): void {
+  const rows = openStoredRows(file)
+  try {
+    let [position, events] = [0, 0]
+    for (const [index, end] of filled.ends.entries()) {
+      signal.throwIfAborted()
+      const parts: string[] = []
+      while (position < end) {
+        const page = rows.everything(position, end, PAGE_ROWS)
+        if (page.length === 0) break
+        events += page.length
+        position = page.at(-1)?.[0] ?? end
+        parts.push(textOf(page.filter(([, stream]) => !stream.startsWith('subject-'))))
+      }
+      if (sha256Of(parts.join('')) !== filled.sha256s[index]) throw notWhole(`up to position ${end}`)
+      onProgress({ position, head: filled.position, doing: 'events are verified' })
+    }
+    if (position !== filled.position || events !== filled.position)
+      throw notWhole(`${filled.position - events} of ${filled.position} events are missing`)
+  } finally {
+    rows.close()
+  }
+}
+
+const notWhole = (why: string): ServiceError =>
+  new ServiceError('backup_damaged', {
+    message: `the log that was restored is not the one that was backed up: ${why}`,
+  })

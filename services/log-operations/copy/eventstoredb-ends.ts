@@ -1,0 +1,81 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
+import { UNFINISHED_COPY_STREAM } from '../../../contracts/streams.ts'
+import type { EventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
+import type { CopySource, CopyTarget } from './copy-log.ts'
+
+/** Longer than processes that share a log take between two renewals of their leases. */
+export const REST_MS = 5_000
+
+/** A log in EventStoreDB. Nobody can be kept from writing to it, so that it is looked whether somebody does. */
+export function openEventStoreDbSource(store: EventStoreDbStore, rest: () => Promise<void>): CopySource {
+  let given: Position = START
+  return {
+    description: 'EventStoreDB',
+    async *events() {
+      given = START
+      for await (const event of store.readCopies()) {
+        if (event.stream === UNFINISHED_COPY_STREAM)
+          throw new ServiceError('store_mismatch', {
+            message: 'EventStoreDB holds a copy that is not finished',
+          })
+        given = event.position
+        yield event
+      }
+    },
+    async at(position) {
+      for await (const event of store.readCopies(inFrontOf(position))) {
+        if (event.position === position) return event
+        break
+      }
+      throw new ServiceError('event_unreadable', {
+        message: `an event names position ${position} of EventStoreDB, where none is`,
+      })
+    },
+    async isAtRest() {
+      await rest()
+      const head = await store.head()
+      return head === START || comparePositions(head, given) <= 0
+    },
+  }
+}
+
+/** An empty EventStoreDB, or one that a copy into was begun; an event of its own says so until it is whole. */
+export function openEventStoreDbTarget(
+  store: EventStoreDbStore,
+  { newId, now }: { readonly newId: () => string; readonly now: () => number },
+): CopyTarget {
+  return {
+    description: 'EventStoreDB',
+    async begin() {
+      for await (const _ of store.read(UNFINISHED_COPY_STREAM, { limit: 1 })) return
+      if ((await store.head()) !== START)
+        throw new ServiceError('store_mismatch', {
+          message:
+            'EventStoreDB is not empty, and no copy into it was begun: it is in use, or a copy was finished',
+          nextStep: 'Copy into an empty one.',
+        })
+      const meta = { correlationId: 'store copy', actor: 'store copy' }
+      const event = { id: newId(), type: 'CopyBegun', schema: 1, data: { at: now() }, meta }
+      await store.append(UNFINISHED_COPY_STREAM, [event], { expected: 'no-stream' })
+    },
+    async *events() {
+      for await (const event of store.readCopies()) if (event.stream !== UNFINISHED_COPY_STREAM) yield event
+    },
+    async append(events) {
+      const [first] = events
+      if (first === undefined) return
+      const { stream, revision, at } = first
+      await store.appendCopied(stream, events, {
+        expected: revision === 0 ? 'no-stream' : revision - 1,
+        at,
+      })
+    },
+    flush: async () => undefined,
+    async positionOf(stream, revision) {
+      for await (const { position } of store.read(stream, { from: revision, limit: 1 })) return position
+      return undefined
+    },
+    finish: () => store.erase(UNFINISHED_COPY_STREAM),
+  }
+}

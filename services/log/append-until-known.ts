@@ -1,0 +1,202 @@
+import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Position } from '../../contracts/position.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import type { EventStore } from './event-store.ts'
+
+/** How long, and for what, an append is repeated. One of unknown outcome always is. */
+export interface AppendPolicy {
+  /** Refusals that pass by themselves. */
+  readonly repeated: ReadonlySet<ErrorCode>
+  /** How long an append is repeated that has certainly not happened. */
+  readonly refusedMs: number
+  /** How long one is pursued of which nobody knows whether it happened. */
+  readonly unknownMs: number
+  /** Pauses between tries; the last one from then on. */
+  readonly pausesMs: readonly number[]
+}
+
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])
+
+/** Somebody waits for the answer. */
+export const CALLER_WAITS: AppendPolicy = {
+  repeated: PASSING,
+  refusedMs: LIMITS.appendWaitMs,
+  unknownMs: LIMITS.appendSettleMs,
+  pausesMs: [10, 25, 50, 100, 250, 500],
+}
+
+/** Work that looks at the log again by itself: what it does not learn soon, it reads at its next look. */
+export const LOOKS_AGAIN: AppendPolicy = {
+  repeated: PASSING,
+  refusedMs: LIMITS.appendLookAgainMs,
+  unknownMs: LIMITS.appendLookAgainMs,
+  pausesMs: [20, 100, 400, 1_000, 2_000],
+}
+
+/** A claim that is made anew every few seconds: what is refused is left, and what is not known is pursued until then. */
+export const PURSUED_BRIEFLY: AppendPolicy = {
+  repeated: new Set(),
+  refusedMs: 0,
+  unknownMs: LIMITS.leaseRenewMs,
+  pausesMs: [10, 25, 50, 100, 250, 500],
+}
+
+/** Work that has nothing else to do before this is in the log: it waits for as long as it runs. */
+export const UNTIL_ENDED: AppendPolicy = {
+  repeated: PASSING,
+  refusedMs: Number.POSITIVE_INFINITY,
+  unknownMs: Number.POSITIVE_INFINITY,
+  pausesMs: [10, 50, 250, 1_000],
+}
+
+/** How often a decision is made anew because somebody else was quicker, and the pauses before it is. */
+export const CONFLICTS = { most: 64, pausesMs: [0, 5, 10, 25, 50, 100] } as const
+
+/** How one part of the service writes to the log. */
+export interface AppendPath extends Pick<Clock, 'sleep'> {
+  readonly store: Pick<EventStore, 'append' | 'read'>
+  readonly policy: AppendPolicy
+  /** Milliseconds of any clock; only differences are looked at. */
+  readonly now: () => number
+  /** Ends the repeating: what is not known then stays unknown. */
+  readonly signal: AbortSignal
+  /** Told of each failure that is waited out. */
+  readonly onFailure?: (error: ServiceError) => void
+}
+
+/** Where an append goes: always to one place, so that repeating it is safe on every store. */
+export interface PlacedAppend {
+  readonly stream: string
+  readonly events: readonly NewEvent[]
+  readonly expected: Revision | 'no-stream'
+  /** When whoever waits for it began to, on the path's clock; now, without it. */
+  readonly since?: number
+}
+
+export interface Appended {
+  readonly kind: 'appended'
+  /** Of the last event. */
+  readonly revision: Revision
+  readonly position: Position
+  /** False where the log had the very same events before the first try. */
+  readonly isOurs: boolean
+}
+
+export type AppendOutcome =
+  | Appended
+  /**
+   * It did not happen and cannot any more: another event has its place (`revision_conflict`), or one of its ids is in
+   * the log with other content or elsewhere (`idempotency_conflict`).
+   */
+  | { readonly kind: 'conflict'; readonly error: ServiceError }
+  /** It did not happen: the log took nothing within the time, or does not take such an append at all. */
+  | { readonly kind: 'refused'; readonly error: ServiceError }
+  /** Within the time the log did not say whether it happened. It may yet. */
+  | { readonly kind: 'unknown'; readonly error: ServiceError }
+
+/**
+ * Appends, and repeats the very same append while its outcome is not known: with its ids and its place that is safe,
+ * and the only way to learn it. This is the one place where an append is repeated.
+ *
+ * @throws what is not a {@link ServiceError}: faults of the program
+ * @example
+ * const outcome = await appendUntilKnown(path, { stream, events: [event], expected: 3 })
+ * if (outcome.kind === 'conflict') … // read again, and decide anew
+ */
+export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): Promise<AppendOutcome> {
+  const { store, policy, now, sleep, signal, onFailure } = path
+  const { stream, events, expected, since = now() } = append
+  let isUnknown = false
+  let paused = 0
+  for (let tries = 0; ; tries++) {
+    let failure: ServiceError
+    try {
+      const { revision, position, replayed } = await store.append(stream, events, { expected })
+      return { kind: 'appended', revision, position, isOurs: !replayed || isUnknown }
+    } catch (error) {
+      if (!isServiceError(error)) throw error
+      failure = error
+    }
+    if (failure.code === 'idempotency_conflict') return conflict(failure)
+    if (failure.code === 'revision_conflict') {
+      const settled = isUnknown ? await lookAtPlace(path, append, failure) : conflict(failure)
+      if (settled !== undefined) return settled
+    } else if (failure.code === 'append_unknown') isUnknown = true
+    else if (!isUnknown && !policy.repeated.has(failure.code)) return { kind: 'refused', error: failure }
+    const patienceMs = isUnknown ? policy.unknownMs : policy.refusedMs
+    // A clock that was set back must not make this go on for longer than the pauses say.
+    if (signal.aborted || Math.max(now() - since, paused) >= patienceMs) {
+      return { kind: isUnknown ? 'unknown' : 'refused', error: failure }
+    }
+    onFailure?.(failure)
+    const pause = policy.pausesMs[Math.min(tries, policy.pausesMs.length - 1)] ?? 0
+    paused += pause
+    await sleep(pause, signal)
+  }
+}
+
+const conflict = (error: ServiceError): AppendOutcome => ({ kind: 'conflict', error })
+
+/**
+ * A conflict behind a try of unknown outcome may be with that very try. What stands in the place says so; where the
+ * place is taken and cannot be read yet, nobody knows.
+ */
+async function lookAtPlace(
+  { store }: AppendPath,
+  { stream, events, expected }: PlacedAppend,
+  error: ServiceError,
+): Promise<AppendOutcome | undefined> {
+  const from = expected === 'no-stream' ? 0 : expected + 1
+  const there: RecordedEvent[] = []
+  try {
+    for await (const event of store.read(stream, { from, limit: events.length })) {
+      // EventStoreDB begins at the end where there is nothing from here on.
+      if (event.revision >= from) there.push(event)
+    }
+  } catch (failure) {
+    if (!isServiceError(failure)) throw failure
+    return undefined
+  }
+  const last = there.at(-1)
+  const isOwn = there.length === events.length && there.every((event, index) => isSame(event, events[index]))
+  if (isOwn && last !== undefined) {
+    return { kind: 'appended', revision: last.revision, position: last.position, isOurs: true }
+  }
+  const head = error.details?.['actual']
+  const isTaken = typeof head === 'number' && head >= from
+  return isTaken && last === undefined ? undefined : conflict(error)
+}
+
+/** Ids may follow from what is asked for, so that another process' event has the same one, and other content. */
+const isSame = (recorded: RecordedEvent, event: NewEvent | undefined): boolean =>
+  recorded.id === event?.id &&
+  recorded.type === event.type &&
+  JSON.stringify(recorded.data) === JSON.stringify(event.data)
+
+/** What callers are told while an outcome is not known, in their own words. */
+export interface UnknownOutcome {
+  /** What may or may not have happened: `this call was counted`. */
+  readonly what: string
+  /** How to ask again without its happening twice. */
+  readonly again: string
+}
+
+/** The one answer to an append of unknown outcome that leaves the service. */
+export const outcomeUnknownError = ({ what, again }: UnknownOutcome, cause: ServiceError): ServiceError =>
+  new ServiceError('outcome_unknown', {
+    message: `The log did not confirm in time that ${what}; it may have happened or not. ${again}`,
+    cause,
+  })
+
+/**
+ * The append, or undefined where it has to be decided anew.
+ *
+ * @throws ServiceError `outcome_unknown`, and what the log refused it with
+ */
+export function appendedOr(outcome: AppendOutcome, unknown: UnknownOutcome): Appended | undefined {
+  if (outcome.kind === 'appended') return outcome
+  if (outcome.kind === 'conflict') return undefined
+  throw outcome.kind === 'unknown' ? outcomeUnknownError(unknown, outcome.error) : outcome.error
+}

@@ -1,0 +1,89 @@
+import { renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { makePrivate } from '../../runtime/sqlite/private-files.ts'
+import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import { prepareBuild, prepareIndexes } from './schema.ts'
+import type { StoredRow } from './stored-row.ts'
+import { syncPath } from './sync-path.ts'
+
+/** A log file that is made anew from rows, beside the place where it is to stand. */
+export interface LogBuild {
+  /** The unfinished file. */
+  readonly file: string
+  /** Rows in the order of their positions. */
+  insert(rows: readonly StoredRow[]): void
+  /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
+  index(): void
+  /** Puts it in its place, durable. */
+  finish(): void
+  /** Leaves nothing behind; after {@link LogBuild.finish} it does nothing. */
+  discard(): void
+}
+
+/**
+ * Makes a log file quickly: nothing is durable before it is finished, and an end in between leaves a file that nobody takes
+ * for a log.
+ *
+ * @param target `events.db`, which must not be there
+ * @throws ServiceError `store_full`, `store_unavailable`
+ */
+export function buildLog(target: string): LogBuild {
+  const file = `${target}.unfinished`
+  removeAll(file)
+  makePrivate(file)
+  const db = new DatabaseSync(file)
+  const insert = attempt(file, () => {
+    prepareBuild(db)
+    db.exec('BEGIN')
+    return db.prepare(
+      'INSERT INTO event (position, stream, revision, type, schema, id, at, data, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+  })
+  return {
+    file,
+    insert: (rows) =>
+      attempt(file, () => {
+        for (const row of rows) insert.run(...row)
+      }),
+    index: () =>
+      attempt(file, () => {
+        db.exec('COMMIT')
+        prepareIndexes(db)
+      }),
+    finish() {
+      attempt(file, () => db.close())
+      syncPath(file)
+      renameSync(file, target)
+      syncPath(dirname(target))
+    },
+    discard() {
+      if (!db.isOpen) return
+      db.close()
+      removeAll(file)
+    },
+  }
+}
+
+function attempt<Result>(file: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (sqliteCode(error) === SQLITE.full) {
+      throw new ServiceError('store_full', {
+        message: `${file} cannot grow: ${reasonOf(error)}`,
+        nextStep: 'Free space on that disk, or name a folder on another one, and begin again.',
+        cause: error,
+      })
+    }
+    throw new ServiceError('store_unavailable', {
+      message: `${file} cannot be written: ${reasonOf(error)}`,
+      cause: error,
+    })
+  }
+}
+
+function removeAll(file: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+}

@@ -1,0 +1,92 @@
+import { existsSync, renameSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { forgetNewest } from './newest-position.ts'
+import { prepareWriter } from './schema.ts'
+import { refusalOf } from './sqlite-refusal.ts'
+import type { StoredRow } from './stored-row.ts'
+import { syncPath } from './sync-path.ts'
+
+/** A log file that is written bit by bit, and stands in its place when it is whole. */
+export interface CopyFile {
+  readonly file: string
+  /** Puts rows behind those that are there; positions are given here. */
+  append(rows: readonly StoredRow[]): void
+  /** Durable when it returns. */
+  flush(): void
+  positionOf(stream: string, revision: number): number | undefined
+  finish(): void
+  close(): void
+}
+
+const ROWS_A_COMMIT = 2_000
+
+/** @param target `events.db`; refused where it is there already */
+export function openCopyFile(target: string): CopyFile {
+  if (existsSync(target)) {
+    throw new ServiceError('store_mismatch', {
+      message: `${target} is there already: a copy into it was finished, or it is another log`,
+      nextStep: 'Copy into an empty folder (--to-dir).',
+    })
+  }
+  makePrivateFolder(dirname(target))
+  const file = `${target}.copying`
+  makePrivate(file)
+  const db = new DatabaseSync(file)
+  prepareWriter(db)
+  const insert = db.prepare(
+    'INSERT INTO event (position, stream, revision, type, schema, id, at, data, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const find = db.prepare('SELECT position FROM event WHERE stream = ? AND revision = ?')
+  const last = db.prepare('SELECT max(position) AS position FROM event').get()
+  let position = Number(last?.position ?? 0)
+  let waiting = 0
+
+  const attempt = (work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      const refusal = refusalOf(error, false)
+      throw new ServiceError(refusal.code, refusal)
+    }
+  }
+  const flush = (): void => {
+    if (db.isTransaction) attempt(() => db.exec('COMMIT'))
+    waiting = 0
+  }
+  return {
+    file,
+    append(rows) {
+      attempt(() => {
+        if (!db.isTransaction) db.exec('BEGIN IMMEDIATE')
+        for (const [, ...row] of rows) {
+          position += 1
+          insert.run(position, ...row)
+        }
+      })
+      waiting += rows.length
+      if (waiting >= ROWS_A_COMMIT) flush()
+    },
+    flush,
+    positionOf(stream, revision) {
+      const found = find.get(stream, revision)
+      return found === undefined ? undefined : Number(found.position)
+    },
+    finish() {
+      flush()
+      // What others may still have open of it would keep the write-ahead log; nobody has.
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
+      db.close()
+      forgetNewest(dirname(target))
+      renameSync(file, target)
+      syncPath(dirname(target))
+    },
+    close() {
+      if (!db.isOpen) return
+      flush()
+      db.close()
+    },
+  }
+}

@@ -1,0 +1,218 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { anEvent, collect } from '../event-store.contract.ts'
+import type { EventStore } from '../event-store.ts'
+import { openEmbeddedStore } from './embedded-store.ts'
+import { startWriter } from './writer.ts'
+
+const KILLS = 20
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'store-'))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const open = (options: Partial<Parameters<typeof openEmbeddedStore>[0]> = {}): Promise<EventStore> =>
+  openEmbeddedStore({ directory, now: Date.now, ...options })
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+  )
+
+const childProcess = (run: number) =>
+  spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../../../testing/crash-child.ts'), directory, String(run)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+
+/** Runs the appending process until it has acknowledged `kill` appends, then kills it. */
+async function runUntilKilled(run: number, killAfter: number): Promise<string[]> {
+  const child = childProcess(run)
+  const exited = once(child, 'exit')
+  const acknowledged: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line !== 'ready') acknowledged.push(line)
+    if (acknowledged.length === killAfter) child.kill('SIGKILL')
+  }
+  await exited
+  return acknowledged
+}
+
+describe('killed under load', () => {
+  test(`${KILLS} kills: nothing acknowledged is lost, no append is torn, positions stay dense`, async () => {
+    const acknowledged: string[] = []
+    for (let run = 0; run < KILLS; run++) {
+      acknowledged.push(...(await runUntilKilled(run, 40 + ((run * 97) % 400))))
+    }
+    expect(acknowledged.length).toBeGreaterThan(KILLS * 40)
+
+    const store = await open()
+    const all = await collect(store.readAll())
+    await store.close()
+    const stored = new Set(all.map((event) => `${event.stream} ${event.revision} ${event.id}`))
+    expect(acknowledged.filter((line) => !stored.has(line))).toEqual([])
+    expect(all.map((event) => event.position)).toEqual(all.map((_, index) => String(index + 1)))
+    for (let index = 0; index < all.length; index += 2) {
+      const [first, second] = [all[index], all[index + 1]]
+      expect([first?.data.half, second?.data.half]).toEqual(['first', 'second'])
+      expect([second?.stream, second?.revision]).toEqual([first?.stream, (first?.revision ?? 0) + 1])
+    }
+    const db = new DatabaseSync(join(directory, 'events.db'))
+    expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+    db.close()
+  }, 180_000)
+})
+
+describe('a second writer', () => {
+  test('in another process is refused while the first lives, and let in once it was killed', async () => {
+    const child = childProcess(0)
+    await once(child.stdout, 'data')
+    expect(await codeOf(open())).toBe('store_locked')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const store = await open()
+    expect((await store.health()).ok).toBe(true)
+    await store.close()
+  })
+
+  test('in the same process is refused too, and let in after close', async () => {
+    const store = await open()
+    expect(await codeOf(open())).toBe('store_locked')
+    await store.close()
+    await (await open()).close()
+  })
+})
+
+describe('a full disk', () => {
+  test('at the first start is told as such, and the lock is let go', async () => {
+    expect(await codeOf(open({ maxPages: 2 }))).toBe('store_full')
+    await (await open()).close()
+  })
+
+  test('refuses what does not fit, keeps all that was acknowledged, and resumes when there is room', async () => {
+    const store = await open({ maxPages: 60 })
+    const kept: string[] = []
+    let refused: string | undefined
+    for (let n = 0; refused === undefined; n++) {
+      const event = anEvent({ text: 'x'.repeat(2_000), n })
+      refused = await store.append(`s-${n}`, [event], { expected: 'no-stream' }).then(
+        () => void kept.push(event.id),
+        (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+      )
+    }
+    expect(refused).toBe('store_full')
+    expect(kept.length).toBeGreaterThan(10)
+    expect(await store.health()).toMatchObject({ ok: false })
+    expect((await collect(store.readAll())).map((event) => event.id)).toEqual(kept)
+    await store.close()
+
+    const roomy = await open()
+    const next = anEvent({ text: 'y'.repeat(2_000) })
+    await roomy.append('s-next', [next], { expected: 'no-stream' })
+    expect((await collect(roomy.readAll())).map((event) => event.id)).toEqual([...kept, next.id])
+    expect(await roomy.health()).toMatchObject({ ok: true })
+    await roomy.close()
+  })
+})
+
+describe('the queue', () => {
+  test('is bounded: past it callers are told at once, and everybody before is answered', async () => {
+    const gate = Promise.withResolvers<void>()
+    const store = await open({
+      maxWaiting: 5,
+      writer: async (options) => {
+        const writer = await startWriter(options)
+        return {
+          hasEnded: false,
+          async commit(batch, at) {
+            await gate.promise
+            return writer.commit(batch, at)
+          },
+          erase: (stream) => writer.erase(stream),
+          close: () => writer.close(),
+        }
+      },
+    })
+    const appends = Array.from({ length: 8 }, (_, n) =>
+      codeOf(store.append(`s-${n}`, [anEvent()], { expected: 'any' })),
+    )
+    await expect(Promise.race([appends[7], appends[0]])).resolves.toBe('store_unavailable')
+    gate.resolve()
+    const outcomes = await Promise.all(appends)
+    expect(outcomes.filter((outcome) => outcome === 'no error')).toHaveLength(5)
+    expect(outcomes.filter((outcome) => outcome === 'store_unavailable')).toHaveLength(3)
+    await store.close()
+  })
+
+  test('a request that is refused is refused alone', async () => {
+    const store = await open()
+    const good = Array.from({ length: 6 }, () => anEvent())
+    const outcomes = await Promise.all(
+      good.map((event, n) =>
+        codeOf(store.append(`s-${n}`, [event], { expected: n % 2 === 0 ? 'no-stream' : 7 })),
+      ),
+    )
+    expect(outcomes).toEqual([
+      'no error',
+      'revision_conflict',
+      'no error',
+      'revision_conflict',
+      'no error',
+      'revision_conflict',
+    ])
+    expect((await collect(store.readAll())).map((event) => event.id)).toEqual([
+      good[0]?.id,
+      good[2]?.id,
+      good[4]?.id,
+    ])
+    await store.close()
+  })
+})
+
+describe('a clock that steps back', () => {
+  test('puts no event before its predecessor in time, also over a restart', async () => {
+    let now = 5_000
+    const at = async (store: EventStore) =>
+      (await collect(store.readAll())).map((event) => Date.parse(event.at))
+    const first = await open({ now: () => now })
+    await first.append('s-1', [anEvent()], { expected: 'any' })
+    now = 1_000
+    await first.append('s-1', [anEvent()], { expected: 'any' })
+    expect(await at(first)).toEqual([5_000, 5_000])
+    await first.close()
+    const second = await open({ now: () => now })
+    await second.append('s-1', [anEvent()], { expected: 'any' })
+    now = 6_000
+    await second.append('s-1', [anEvent()], { expected: 'any' })
+    expect(await at(second)).toEqual([5_000, 5_000, 5_000, 6_000])
+    await second.close()
+  })
+})
+
+describe('a file that cannot be opened', () => {
+  test('of another layout is refused with the reason, and the lock is let go', async () => {
+    const db = new DatabaseSync(join(directory, 'events.db'))
+    db.exec('PRAGMA user_version = 99')
+    db.close()
+    await expect(open()).rejects.toThrow(/layout 99/)
+    await expect(open()).rejects.toThrow(/layout 99/)
+  })
+
+  test('of a damaged lock is not taken for a second process', async () => {
+    writeFileSync(join(directory, 'events.lock'), 'x'.repeat(5_000))
+    expect(await codeOf(open())).toBe('store_unavailable')
+  })
+})

@@ -1,0 +1,82 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { syncPath } from './sync-path.ts'
+
+/** The newest event that was durable, as it stands beside the log. */
+export interface NewestEvent {
+  readonly position: number
+  readonly id: string
+}
+
+const newestFile = (directory: string): string => join(directory, 'newest-position')
+
+/** The same length always, so that it is written over where it lies: no end in between leaves half of it. */
+const LINE = /^ *(\d{1,16}) ([0-9a-f-]{36})\n$/
+const lineOf = ({ position, id }: NewestEvent): string => `${String(position).padStart(16)} ${id}\n`
+
+/** @throws ServiceError `log_end_lost` for a file that says nothing */
+export function readNewest(directory: string): NewestEvent | undefined {
+  const file = newestFile(directory)
+  if (!existsSync(file)) return undefined
+  let text = ''
+  // Beside the service, which may be writing it: what is read twice alike is one note.
+  for (let again = readFileSync(file, 'utf8'); again !== text; again = readFileSync(file, 'utf8'))
+    text = again
+  const [, position, id] = LINE.exec(text) ?? []
+  if (position !== undefined && id !== undefined) return { position: Number(position), id }
+  throw new ServiceError('log_end_lost', {
+    message: `${file} does not hold the position and the id of an event: whether the log lost its end cannot be told`,
+    nextStep: `Compare the log with a backup (docs/backup.md). Where it is whole, delete ${file}: the next start makes it anew.`,
+  })
+}
+
+/** For a log that is put in the place of another one. */
+export const forgetNewest = (directory: string): void => rmSync(newestFile(directory), { force: true })
+
+/**
+ * Notes the newest event that is on the disk. It is called after each commit, so the note is never ahead of the log. It
+ * waits for the disk at the first one only: a killed process leaves it exact, a machine that goes down may leave it as
+ * many seconds old as its kernel takes to write.
+ */
+export function keepNewest(directory: string) {
+  const file = newestFile(directory)
+  let handle: number | undefined
+  return {
+    /** @returns why it could not be noted; nothing is lost with it */
+    note(newest: NewestEvent): string | undefined {
+      try {
+        if (handle === undefined) handle = begun(file, newest)
+        else writeSync(handle, lineOf(newest), 0)
+        return undefined
+      } catch (error) {
+        return `${file} cannot be written, so that the next start may not see whether the log lost its end: ${reasonOf(error)}`
+      }
+    },
+    close() {
+      if (handle === undefined) return
+      fsyncSync(handle)
+      closeSync(handle)
+    },
+  }
+}
+
+/** Puts the file in its place, whole and durable. */
+function begun(file: string, newest: NewestEvent): number {
+  const unfinished = `${file}.unfinished`
+  writeFileSync(unfinished, lineOf(newest), { mode: 0o600 })
+  syncPath(unfinished)
+  renameSync(unfinished, file)
+  syncPath(dirname(file))
+  return openSync(file, 'r+')
+}

@@ -1,0 +1,17 @@
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import type { AppendRefusal } from '../decide-append.ts'
+
+/** What a failure of SQLite means to whoever wanted to write. */
+export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
+  const reason = reasonOf(error)
+  if (error instanceof ServiceError) return { code: error.code, message: reason }
+  // A full disk is found before the commit record is written, so it is never in doubt.
+  if (sqliteCode(error) === SQLITE.full) {
+    return { code: 'store_full', message: `the event store cannot grow: ${reason}` }
+  }
+  if (isOutcomeUnknown) {
+    return { code: 'append_unknown', message: `the event store did not confirm a commit: ${reason}` }
+  }
+  return { code: 'store_unavailable', message: `the event store cannot be written: ${reason}` }
+}

@@ -1,0 +1,101 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isArchivedData } from './archive-block.ts'
+import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
+import { requireLayout } from './schema.ts'
+import type { StoredRow } from './stored-row.ts'
+
+export type { StoredRow } from './stored-row.ts'
+
+const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
+/** Streams named `subject-…`: the only ones that are ever erased. */
+const IS_ERASABLE = "(stream >= 'subject-' AND stream < 'subject.')"
+
+/** A log file as it is, for copies of it. */
+export interface StoredRows {
+  /** Position of the newest event, 0 in an empty log. */
+  head(): number
+  /** What the log holds besides keys, in its order: behind a position, up to another one, `limit` at most. */
+  page(after: number, upTo: number, limit: number): readonly StoredRow[]
+  /** All there is, keys of subjects included. */
+  everything(after: number, upTo: number, limit: number): readonly StoredRow[]
+  /** The keys of subjects, erased ones as blanks. */
+  keys(after: number, upTo: number, limit: number): readonly StoredRow[]
+  at(position: number): StoredRow | undefined
+  /** The event at a revision of a stream. */
+  find(stream: string, revision: number): StoredRow | undefined
+  close(): void
+}
+
+/**
+ * Reads the file of a log beside the process that writes to it: each page is a look of its own, so that the writer is not
+ * held up. What is read is in the log for good, since it only grows.
+ *
+ * @param file `events.db`
+ * @throws ServiceError `store_unavailable` for a file that cannot be read
+ * @example openStoredRows('data/simulated/events.db').page(0, Infinity, 100)
+ */
+export function openStoredRows(file: string): StoredRows {
+  const { db, statements } = open(file)
+  const contents = openArchivedContents(db, archiveFolder(file))
+
+  const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] =>
+    (statement.all(...values) as unknown as StoredRow[]).map((row) => filled(row, contents))
+  const within = (name: 'page' | 'everything' | 'keys') => (after: number, upTo: number, limit: number) =>
+    rowsOf(statements[name], after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
+
+  const numberOf = (statement: StatementSync, ...values: string[]): number =>
+    (statement.all(...values) as unknown as (number | null)[][])[0]?.[0] ?? 0
+
+  return {
+    head: () => numberOf(statements.head),
+    page: within('page'),
+    everything: within('everything'),
+    keys: within('keys'),
+    at: (position) => rowsOf(statements.everything, position - 1, position, 1)[0],
+    find: (stream, revision) => rowsOf(statements.find, stream, revision)[0],
+    close: () => db.close(),
+  }
+}
+
+function filled(row: StoredRow, contents: ArchivedContents): StoredRow {
+  const [position, stream, revision, type, schema, id, at, data, meta] = row
+  if (!isArchivedData(data)) return row
+  const whole = contents.filled({ position, id, data, meta })
+  return [position, stream, revision, type, schema, id, at, whole.data, whole.meta]
+}
+
+function open(file: string) {
+  try {
+    const db = new DatabaseSync(file, { readOnly: true })
+    requireLayout(db)
+    const prepare = (sql: string): StatementSync => {
+      const statement = db.prepare(sql)
+      statement.setReturnArrays(true)
+      return statement
+    }
+    const range = 'position > ? AND position <= ?'
+    return {
+      db,
+      statements: {
+        head: prepare('SELECT max(position) FROM event'),
+        page: prepare(
+          `SELECT ${COLUMNS} FROM event WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`,
+        ),
+        everything: prepare(`SELECT ${COLUMNS} FROM event WHERE ${range} ORDER BY position LIMIT ?`),
+        // Streams are looked up by their index: they are few in a log that is long.
+        keys: prepare(
+          `SELECT ${COLUMNS} FROM event INDEXED BY event_by_stream
+           WHERE ${IS_ERASABLE} AND ${range} ORDER BY position LIMIT ?`,
+        ),
+        find: prepare(`SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision = ?`),
+      },
+    }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    throw new ServiceError('store_unavailable', {
+      message: `the log ${file} cannot be read: ${reasonOf(error)}`,
+      cause: error,
+    })
+  }
+}

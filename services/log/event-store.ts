@@ -1,0 +1,140 @@
+import type { EventPlace, NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
+import type { Position } from '../../contracts/position.ts'
+
+/**
+ * What a stream must look like for an append to happen. Only an explicit revision (or `no-stream`) makes a
+ * retry safe in every adapter: EventStoreDB forgets the ids of the other two over a restart.
+ */
+export type ExpectedRevision = 'any' | 'no-stream' | 'stream-exists' | Revision
+
+export interface AppendResult {
+  /** Revision of the last event of the append. */
+  readonly revision: Revision
+  /** Position of the last event of the append. */
+  readonly position: Position
+  /** True when these events were in the log already: a retry of an append that had happened. */
+  readonly replayed: boolean
+}
+
+export interface ReadOptions {
+  /** First revision, inclusive: by default the first (forwards) or the last (backwards) of the stream. */
+  readonly from?: Revision
+  /** Last revision, inclusive. */
+  readonly to?: Revision
+  readonly direction?: 'forwards' | 'backwards'
+  readonly limit?: number
+  readonly signal?: AbortSignal
+}
+
+/** Events that match every given part; a list matches when any of its entries does. */
+export interface EventFilter {
+  readonly streamPrefixes?: readonly string[]
+  readonly types?: readonly string[]
+}
+
+export interface ReadAllOptions {
+  /** Exclusive; the whole log without it. */
+  readonly after?: Position
+  /** Inclusive: a position, or the instant up to which events were appended. */
+  readonly upTo?: Position | Date
+  readonly filter?: EventFilter
+  /** Matching events, at most. */
+  readonly limit?: number
+  readonly signal?: AbortSignal
+  /**
+   * Goes through the log together with others who ask for this and begin at the same place, where that is quicker: each
+   * may wait for the slowest, so it is for those who never stop on their way.
+   */
+  readonly together?: boolean
+  /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
+  readonly onLooked?: (looked: LookedAt) => Promise<void>
+}
+
+export interface ReadPlacesOptions extends Pick<ReadAllOptions, 'after' | 'filter' | 'signal' | 'together'> {
+  /** Inclusive. */
+  readonly upTo?: Position
+}
+
+export interface LookedAt {
+  /** All up to here, inclusive, was given. */
+  readonly upTo: Position
+  /** Events that were looked at since the last time, about. */
+  readonly events: number
+}
+
+export interface SubscribeOptions {
+  /** Exclusive; `'end'` starts with what is appended from now on. */
+  readonly after: Position | 'end'
+  readonly filter?: EventFilter
+  /** Ends the subscription: the iteration returns, it does not throw. */
+  readonly signal: AbortSignal
+}
+
+export type SubscriptionItem =
+  | { readonly kind: 'event'; readonly event: RecordedEvent }
+  /** Everything up to here was looked at; the position to resume after, also where nothing matched. */
+  | { readonly kind: 'checkpoint'; readonly position: Position }
+  /** All that was in the log when the subscription looked has been given; sent again after each catch-up. */
+  | { readonly kind: 'caught-up'; readonly position: Position }
+
+export interface StoreHealth {
+  readonly ok: boolean
+  /** `embedded`, `memory` or `eventstoredb`. */
+  readonly adapter: string
+  readonly detail: string
+  /** Version of the server, as it says itself. */
+  readonly version?: string | undefined
+  /** Position of the newest event, where it could be read. */
+  readonly head?: Position
+  /** What it does later than it should, though it answers. */
+  readonly late?: string
+  /** Where what was appended long ago lies in files beside it: how many there are, and how many of them are missing. */
+  readonly archive?: { readonly files: number; readonly missing: number; readonly problem?: string }
+}
+
+/**
+ * The append-only log. Three adapters (embedded, memory, EventStoreDB) pass one contract suite
+ * (`event-store.contract.ts`), which is the full statement of what holds.
+ *
+ * - An append is durable before its promise resolves, and atomic: all its events, or none.
+ * - Events of one append are neighbours in the global order; positions rise in commit order.
+ * - Repeating an append with the same ids and an explicit expected revision answers as the first time, with
+ *   `replayed: true`. The same id with another type, schema or data is an `idempotency_conflict`. `meta` is
+ *   not compared: it tells how an event came about, which may differ between two tries.
+ * - Names, ids and data are checked before anything is sent (`event_invalid`).
+ * - Streams named `subject-…` hold what must be forgotten on demand. They are read by name only: `readAll`
+ *   and subscriptions leave them out, so that nothing that follows from the log holds a copy.
+ *
+ * Errors are {@link ServiceError}s: `revision_conflict` with `details: { expected, actual }` (`actual` null
+ * for a missing stream), `idempotency_conflict`, `append_too_large`, `stream_erased`, `append_unknown` (repeat with the same
+ * ids and revision), `store_unavailable`, `store_full`, `event_invalid`.
+ *
+ * @example
+ * await store.append('verdict-SIM.BTC.1m', [event], { expected: 'no-stream' })
+ * for await (const event of store.readAll({ filter: { types: ['VerdictRecorded'] } })) console.log(event)
+ */
+export interface EventStore {
+  append(
+    stream: string,
+    events: readonly NewEvent[],
+    options: { readonly expected: ExpectedRevision },
+  ): Promise<AppendResult>
+  /** A missing stream reads as empty. */
+  read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent>
+  readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>
+  /** What {@link EventStore.readAll} reads, in pages, without what the events say. */
+  readPlaces(options?: ReadPlacesOptions): AsyncIterable<readonly EventPlace[]>
+  /** Never ends by itself: it outlives restarts of the store behind it. */
+  subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>
+  /**
+   * Ends a stream named `subject-…` for good, any other is refused (`event_invalid`): it reads as empty, and
+   * takes no events (`stream_erased`). All other events stay, at their positions. Erasing a stream that is
+   * missing or erased does nothing, so a try whose outcome is unknown is repeated.
+   */
+  erase(stream: string): Promise<void>
+  /** Position of the newest event, `START` in an empty log. */
+  head(): Promise<Position>
+  health(): Promise<StoreHealth>
+  /** Waits for what was accepted, then refuses everything. Safe to call twice. */
+  close(): Promise<void>
+}

@@ -1,0 +1,45 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+
+/** An append may wait for so long before that is worth telling: one is confirmed in milliseconds. */
+const LATE_MS = 1_000
+/** For so long an append that was never confirmed is told of, where no other was since. */
+const REMEMBERED_MS = 30_000
+
+/** Sees how appends fare: while followers stand still a leader is read as ever, and confirms nothing. */
+export interface AppendWatch {
+  /** Follows one append to its end. */
+  see<Result>(append: Promise<Result>): Promise<Result>
+  /** What keeps appends from being confirmed; undefined where nothing does. */
+  problem(): string | undefined
+}
+
+/** @param elapsed a clock that is never set, milliseconds */
+export function createAppendWatch(elapsed: () => number): AppendWatch {
+  const waiting = new Map<object, number>()
+  let unknown: { readonly first: number; readonly last: number } | undefined
+  return {
+    async see(append) {
+      const began = elapsed()
+      waiting.set(append, began)
+      try {
+        const result = await append
+        unknown = undefined
+        return result
+      } catch (error) {
+        if (isServiceError(error, 'append_unknown'))
+          unknown = { first: unknown?.first ?? began, last: elapsed() }
+        throw error
+      } finally {
+        waiting.delete(append)
+      }
+    },
+    problem() {
+      const now = elapsed()
+      // In the order in which they were begun.
+      const [oldest = now] = waiting.values()
+      const since = unknown !== undefined && now - unknown.last < REMEMBERED_MS ? unknown.first : oldest
+      const lateMs = now - Math.min(since, oldest)
+      return lateMs < LATE_MS ? undefined : `no append was confirmed for ${Math.round(lateMs)} ms`
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
+
+/** Status codes of gRPC that are told apart here. */
+const GRPC = { invalidArgument: 3, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const
+
+/** The server's `exception` names that are told apart here, as the client hands them over in `type`. */
+export type ClientErrorType =
+  | 'wrong-expected-version'
+  | 'stream-not-found'
+  | 'stream-deleted'
+  | 'maximum-append-size-exceeded'
+  | 'not-leader'
+  | 'access-denied'
+
+/** What can be known of a failed call: the client rejects with its own errors and with raw gRPC errors. */
+export interface ClientError {
+  /** A {@link ClientErrorType}, another name of the client's, or undefined for a raw gRPC error. */
+  readonly type: string | undefined
+  /** gRPC status code, where there was one. */
+  readonly code: number | undefined
+  readonly message: string
+}
+
+export function describeClientError(error: unknown): ClientError {
+  if (!(error instanceof Error)) return { type: undefined, code: undefined, message: String(error) }
+  const type = 'type' in error && typeof error.type === 'string' ? error.type : undefined
+  const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
+  return { type, code, message: error.message }
+}
+
+export const isClientError = (error: unknown, type: ClientErrorType): boolean =>
+  describeClientError(error).type === type
+
+/** What the server says of a read or a subscription from a position at which no record begins. */
+export const isNoPlace = (error: unknown): boolean =>
+  /Unexpected Read\w*Result: Error|Exception was thrown by handler/.test(describeClientError(error).message)
+
+/** The server ended a subscription because more than a few events waited for it: nothing is wrong, it is resumed. */
+export const isTooSlow = (error: unknown): boolean =>
+  /consumer too slow/i.test(describeClientError(error).message)
+
+/** What a server says that does not let this service in: the cause, in the words of who sets it right. */
+const DENIALS: readonly (readonly [RegExp, string])[] = [
+  [/UNAUTHENTICATED/i, 'it does not know the user and password of EVENTSTORE_URL'],
+  [/PERMISSION_DENIED|access denied/i, 'the user of EVENTSTORE_URL has no right to this'],
+  [/certificate has expired/i, 'its certificate has expired'],
+  [/altnames|not in the cert's list/i, 'its certificate is not for the host that EVENTSTORE_URL names'],
+  [
+    /unable to (?:verify|get)|self[- ]signed|unknown ca/i,
+    'its certificate is of an authority that is not known here; name the file with tlsCaFile in EVENTSTORE_URL',
+  ],
+  [
+    /wrong version number|SSL routines/i,
+    'it speaks no TLS there, which EVENTSTORE_URL asks for; tls=false does without',
+  ],
+]
+
+/** Why a server does not let this service in, where that is what failed. */
+function denialOf(error: unknown): string | undefined {
+  const { type, code, message } = describeClientError(error)
+  if (type === 'access-denied' || code === GRPC.permissionDenied) return DENIALS[1]?.[1]
+  if (code === GRPC.unauthenticated) return DENIALS[0]?.[1]
+  return DENIALS.find(([pattern]) => pattern.test(message))?.[1]
+}
+
+/** Messages of calls that never reached a server: no connection was made. */
+const UNREACHED = /no connection established|closed before call started|name resolution failed/i
+/** The server turned the call away at the door. It has no type and, on some paths, no code of its own: only the text tells. */
+const TURNED_AWAY = /server is (?:(?:too )?busy|not ready)/i
+
+/**
+ * Whether a call ended before the server took anything of it: it was not reached, or does not let this service in. Of
+ * any other end nobody can tell how far it had come.
+ */
+export function isNeverBegun(error: unknown): boolean {
+  const { code, message } = describeClientError(error)
+  const isRefused =
+    code === GRPC.permissionDenied || code === GRPC.unauthenticated || code === GRPC.unimplemented
+  return isRefused || UNREACHED.test(message)
+}
+
+const NOT_WRITTEN_TYPES: ReadonlySet<string> = new Set(['not-leader', 'access-denied'])
+const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
+
+/**
+ * What a failed append means to the caller. Whatever is not surely unwritten is `append_unknown`: taking a
+ * written append for a failed one loses its event, the reverse costs one repeat.
+ *
+ * @example appendError(error, 'verdict-SIM.BTC.1m').code === 'append_unknown'
+ */
+export function appendError(error: unknown, stream: string): ServiceError {
+  const { type, code, message } = describeClientError(error)
+  const failureError = (failure: ErrorCode, what: string): ServiceError =>
+    new ServiceError(failure, { message: `append to ${stream}: ${what}`, cause: error })
+  if (type === 'maximum-append-size-exceeded') return failureError('append_too_large', message)
+  if (type === 'stream-deleted') {
+    return failureError(
+      'stream_erased',
+      'the stream was tombstoned in EventStoreDB and takes no events ever again',
+    )
+  }
+  const denial = denialOf(error)
+  if (denial !== undefined) return failureError('store_denied', `not written: ${denial}`)
+  const isNotWritten =
+    (type !== undefined && NOT_WRITTEN_TYPES.has(type)) ||
+    (code !== undefined && NOT_WRITTEN_CODES.has(code)) ||
+    UNREACHED.test(message) ||
+    TURNED_AWAY.test(message)
+  return isNotWritten
+    ? failureError('store_unavailable', `not written, EventStoreDB answered "${message}"`)
+    : failureError('append_unknown', `may have been written, EventStoreDB answered "${message}"`)
+}
+
+/** A read or a subscription that failed: nothing is lost, so there is one answer to all causes but a closed door. */
+export function readError(error: unknown, what: string): ServiceError {
+  if (error instanceof ServiceError) return error
+  const denial = denialOf(error)
+  if (denial !== undefined) {
+    return new ServiceError('store_denied', { message: `${what}: ${denial}`, cause: error })
+  }
+  const { message } = describeClientError(error)
+  return new ServiceError('store_unavailable', {
+    message: `${what}: EventStoreDB answered "${message}"`,
+    cause: error,
+  })
+}

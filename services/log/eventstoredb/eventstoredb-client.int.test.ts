@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { startWireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
+import { anEvent } from '../event-store.contract.ts'
+import { createEventStoreDbClient } from './eventstoredb-client.ts'
+import { openEventStoreDbStore } from './eventstoredb-store.ts'
+
+const SECRET = 'hush-hush'
+
+test.each([
+  `esdb://admin:${SECRET}@`,
+  `esdb://admin:${SECRET}@host:port`,
+  `nonsense://admin:${SECRET}@host`,
+  `esdb://admin:${SECRET}%zz@host`,
+  `esdb://admin:${SECRET}@host?throwOnAppendFailure=false`,
+  `esdb://admin:${SECRET}@host?nodePreference=nobody`,
+  `esdb://admin:${SECRET}@host?tlsVerifyCert=false`,
+  `esdb://admin:${SECRET}@host?tls_ca_file=/nowhere/ca.crt`,
+  `esdb+discover://admin:${SECRET}@a,b`,
+])('%s is refused without being quoted', (connectionString) => {
+  let error: unknown
+  try {
+    createEventStoreDbClient(connectionString)
+  } catch (caught) {
+    error = caught
+  }
+  if (!(error instanceof ServiceError)) throw new Error('expected a ServiceError', { cause: error })
+  expect(error.code).toBe('config_invalid')
+  expect(error.cause).toBeUndefined()
+  expect(`${error.message} ${error.stack}`).not.toContain(SECRET)
+})
+
+test('the client prints no password, even when everything is printed', async () => {
+  const double = await startWireDouble()
+  const connectionString = double.connectionString.replace('://', `://admin:${SECRET}@`)
+  const script = `
+    import { openEventStoreDbStore } from ${JSON.stringify(new URL('./eventstoredb-store.ts', import.meta.url).href)}
+    const store = openEventStoreDbStore({ connectionString: process.env.CONNECTION_STRING })
+    const meta = { correlationId: 'c', actor: 'a' }
+    const id = '0190a000-0000-7000-8000-000000000001'
+    await store.append('s-1', [{ id, type: 'SomethingHappened', schema: 1, data: {}, meta }], { expected: 'any' })
+    const ending = new AbortController()
+    for await (const item of store.subscribe({ after: 'start', signal: ending.signal })) {
+      if (item.kind === 'caught-up') ending.abort()
+    }
+    await store.close()
+    process.exit(0)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    env: { ...process.env, DEBUG: '*', CONNECTION_STRING: connectionString },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+    })
+  }
+  const [exitCode] = (await once(child, 'close')) as [number]
+  double.stop()
+  expect(exitCode).toBe(0)
+  expect(output).toContain('Using connection string')
+  expect(output).not.toContain(SECRET)
+  expect(output).not.toContain(Buffer.from(`admin:${SECRET}`).toString('base64'))
+})
+
+test.each([
+  ['tlsCaFile=/nowhere/ca.crt', 'the tlsCaFile /nowhere/ca.crt, which cannot be read'],
+  ['tlsVerifyCert=false', 'tlsCaFile'],
+])('%s is refused with what to do', (parameter, advice) => {
+  expect(() => createEventStoreDbClient(`esdb://host?${parameter}`)).toThrow(advice)
+})
+
+test.each(['esdb://a:2113,b:2113,c:2113?tls=false', 'esdb+discover://name:2113?tls=false'])(
+  '%s is a cluster, whose leader nobody has to find for the process to go on',
+  async (connectionString) => {
+    const unreachable = connectionString.replaceAll(/[a-c]:2113|name:2113/g, '127.0.0.1:1')
+    const { client } = createEventStoreDbClient(`${unreachable}&maxDiscoverAttempts=2&discoveryInterval=1`)
+    const reading = async () => {
+      for await (const { event } of client.readAll({ maxCount: 1 })) return event
+      return undefined
+    }
+    // Rejections that nobody catches end the test run.
+    for (let n = 0; n < 3; n++) await expect(reading()).rejects.toThrow('Failed to discover')
+  },
+)
+
+test('a server that does not answer is given up: the next call is made to the one that does', async () => {
+  const silent = await startWireDouble()
+  const answering = await startWireDouble()
+  const hosts = `127.0.0.1:${silent.port},127.0.0.1:${silent.port}`
+  const store = openEventStoreDbStore({ connectionString: `esdb://${hosts}?tls=false`, answerTimeoutMs: 300 })
+  const event = anEvent()
+  expect((await store.append('s', [event], { expected: 'no-stream' })).revision).toBe(0)
+  silent.faults.freeze()
+  silent.leadsTo(answering.port)
+  await expect(store.head()).rejects.toMatchObject({ code: 'store_unavailable' })
+  expect(await store.append('s', [anEvent()], { expected: 'no-stream' })).toMatchObject({ revision: 0 })
+  expect(answering.log.events).toHaveLength(1)
+  await store.close()
+  silent.stop()
+  answering.stop()
+})

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { withTimeout } from '../../runtime/async/with-timeout.ts'
+import { encodeAppend, requireErasable } from '../encode-append.ts'
+import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
+import { placesOf } from '../places-of.ts'
+import { type AppendContext, appendEvents } from './append-events.ts'
+import { createAppendLine } from './append-line.ts'
+import { createAppendWatch } from './append-watch.ts'
+import { appendError, isClientError } from './client-error.ts'
+import type { EventPulls } from './event-pull.ts'
+import { createEventStoreDbClient } from './eventstoredb-client.ts'
+import { createLogTail, type FollowContext } from './log-tail.ts'
+import { type ReadContext, readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
+import { createSharedReading } from './shared-reading.ts'
+
+export interface EventStoreDbOptions {
+  /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
+  readonly connectionString: string
+  /** How long an append, or the next part of a read, may stay without an answer. */
+  readonly answerTimeoutMs?: number
+  /** A new UUID at each call. */
+  readonly newId?: () => string
+  /** From 0 up to, but not including, 1: the jitter of waits. */
+  readonly random?: () => number
+  /** Resolves after the time, or as soon as the signal is aborted. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+  /** A clock that is never set, milliseconds. */
+  readonly elapsed?: () => number
+  /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
+  readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
+  /** Told of each event in the log that something else wrote, once: it is left out. */
+  readonly onForeignEvent?: (place: ForeignPlace) => void
+}
+
+/** What a copy of a whole log needs besides. */
+export interface EventStoreDbStore extends EventStore {
+  /** Every event with the keys of subjects, without those that were erased. */
+  readCopies(after?: Position): AsyncIterable<RecordedEvent>
+  /** Appends events of another log, as of when they were appended there (ISO 8601). */
+  appendCopied(
+    stream: string,
+    events: readonly NewEvent[],
+    options: { readonly expected: ExpectedRevision; readonly at: string },
+  ): Promise<void>
+}
+
+export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
+
+/**
+ * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up).
+ *
+ * Each store has a client and a connection of its own; several in one process do not disturb each other.
+ * The connection is made by the first call and again by the next call after it broke, so opening a store
+ * whose server is away succeeds, and `health()` says so. What the server cannot promise, this store does not
+ * either: with an expectation of `any` or `stream-exists` a repeat is recognised only while the server
+ * remembers the ids, and the same id at another place of the log is not noticed.
+ *
+ * @throws ServiceError `config_invalid` for a connection string that cannot be used.
+ * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
+ */
+export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
+  const { client, openAppends, hasMoved, ...connection } = createEventStoreDbClient(options.connectionString)
+  const pulls: EventPulls = new Set()
+  const newId = options.newId ?? randomUUID
+  const appends = createAppendLine({
+    open: openAppends,
+    newId,
+    hasMoved,
+    onMoved() {
+      connection.lookElsewhere()
+      // Whoever reads there goes on elsewhere.
+      for (const giveUp of pulls) giveUp(new Error('another node leads by now'))
+    },
+  })
+  const closing = new AbortController()
+  const context: FollowContext & AppendContext = {
+    client,
+    lookElsewhere() {
+      connection.lookElsewhere()
+      appends.leave()
+    },
+    closing: closing.signal,
+    answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
+    newId,
+    appends,
+    pulls,
+    random: options.random ?? Math.random,
+    sleep: options.sleep ?? sleep,
+    onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
+    onForeign: once(options.onForeignEvent ?? (() => undefined)),
+  }
+  const tail = createLogTail(context, closing.signal)
+  const shared = createSharedReading(context)
+  const readAll = (readOptions: ReadAllOptions = {}): AsyncIterable<RecordedEvent> =>
+    readOptions.together === true
+      ? readWholeLog(context, readOptions, (_context, after, signal) => shared.read(after, signal))
+      : readWholeLog(context, readOptions)
+  const appending = new Set<Promise<unknown>>()
+  const watch = createAppendWatch(options.elapsed ?? (() => performance.now()))
+  let disposal: Promise<void> | undefined
+
+  const requireOpen = (): void => {
+    if (closing.signal.aborted)
+      throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+  }
+  const requireRoom = (): void => {
+    if (appending.size < LIMITS.appendQueue) return
+    throw new ServiceError('store_unavailable', {
+      message: `${appending.size} appends wait for EventStoreDB; the limit is ${LIMITS.appendQueue}`,
+    })
+  }
+
+  return {
+    async append(stream, events, { expected }) {
+      const append = encodeAppend(stream, events, expected)
+      requireOpen()
+      requireRoom()
+      const work = appendEvents(context, append)
+      appending.add(work)
+      try {
+        return await watch.see(work)
+      } finally {
+        appending.delete(work)
+      }
+    },
+    async *readCopies(after) {
+      requireOpen()
+      yield* readCopies(context, after)
+    },
+    async appendCopied(stream, events, { expected, at }) {
+      requireOpen()
+      await appendEvents(context, { ...encodeAppend(stream, events, expected), at })
+    },
+    async *read(stream, readOptions) {
+      requireOpen()
+      for await (const { event } of readStoredStream(context, stream, readOptions)) yield event
+    },
+    async *readAll(readOptions) {
+      requireOpen()
+      yield* readAll(readOptions)
+    },
+    async *readPlaces(readOptions) {
+      requireOpen()
+      yield* placesOf(readAll(readOptions))
+    },
+    subscribe(subscribeOptions) {
+      requireOpen()
+      return tail.subscribe(subscribeOptions)
+    },
+    async erase(stream) {
+      requireErasable(stream)
+      requireOpen()
+      const work = eraseStream(context, stream)
+      appending.add(work)
+      try {
+        await work
+      } finally {
+        appending.delete(work)
+      }
+    },
+    async head() {
+      requireOpen()
+      return readHead(context)
+    },
+    async health() {
+      const adapter = 'eventstoredb'
+      if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
+      return Promise.all([readHead(context), connection.version()]).then(
+        ([head, version]) => {
+          const late = watch.problem()
+          return {
+            ok: true,
+            adapter,
+            detail: `at ${head}`,
+            head,
+            version,
+            ...(late !== undefined && { late }),
+          }
+        },
+        (error: unknown) => ({
+          ok: false,
+          adapter,
+          detail: reasonOf(error),
+        }),
+      )
+    },
+    async close() {
+      closing.abort()
+      disposal ??= Promise.allSettled(appending).then(() => {
+        appends.close()
+        return client.dispose()
+      })
+      await disposal
+    },
+  }
+}
+
+/** Foreign events that are remembered as told. */
+const FOREIGN_REMEMBERED = 10_000
+
+/** Tells of each place once, however often it is read. */
+function once(tell: (place: ForeignPlace) => void): (place: ForeignPlace) => void {
+  const told = new Set<string>()
+  return ({ stream, type, position }) => {
+    if (told.has(position) || told.size === FOREIGN_REMEMBERED) return
+    told.add(position)
+    tell({ stream, type, position })
+  }
+}
+
+/**
+ * Tombstones a stream. Its bytes leave the server's disk with the next scavenge, which is the operator's to
+ * schedule; until then nothing but a read of the whole log by other means than this service shows them.
+ */
+async function eraseStream(context: ReadContext, stream: string): Promise<void> {
+  // The tombstone of a stream that never was would keep it from ever being.
+  for await (const { event } of readStoredStream(context, stream, { limit: 1 })) {
+    return tombstone(context, event.stream)
+  }
+}
+
+async function tombstone({ client, answerTimeoutMs }: ReadContext, stream: string): Promise<void> {
+  const erasing = client.tombstoneStream(stream, { expectedRevision: 'any', deadline: answerTimeoutMs })
+  try {
+    await withTimeout(erasing, answerTimeoutMs, () => noAnswerError(stream, answerTimeoutMs))
+  } catch (error) {
+    // Somebody else was as quick.
+    if (isClientError(error, 'stream-deleted')) return
+    throw isServiceError(error) ? error : appendError(error, stream)
+  }
+}
+
+const noAnswerError = (stream: string, answerTimeoutMs: number): ServiceError =>
+  new ServiceError('append_unknown', {
+    message: `erasing ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
+  })

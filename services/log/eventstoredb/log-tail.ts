@@ -1,0 +1,266 @@
+import { type AllStreamSubscription, streamNameFilter } from '@eventstore/db-client'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
+import { matchesFilter } from '../event-filter.ts'
+import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
+import { isTooSlow, readError } from './client-error.ts'
+import { pullEvents } from './event-pull.ts'
+import { type LogEntry, toEntry } from './log-entry.ts'
+import { isNoPlaceError, type ReadContext, readEntries, readHead } from './read-events.ts'
+import { toLogPosition } from './recorded-event.ts'
+
+/** Wait before the first try to resume a broken subscription; it doubles with each try that fails. */
+const FIRST_RESUME_DELAY_MS = 100
+/** Longest wait between two tries. */
+const MAX_RESUME_DELAY_MS = 10_000
+
+export interface FollowContext extends ReadContext {
+  /** From 0 up to, but not including, 1. */
+  readonly random: () => number
+  /** Told of each break and of the wait before the next try: none where the server only found us too slow. */
+  readonly onSubscriptionBreak: (error: ServiceError, resumeInMs: number) => void
+}
+
+/** The newest part of the log, for all who follow it. */
+export interface LogTail {
+  /**
+   * Follows the log from anywhere. What lies before the tail is read; it outlives whatever happens to the server.
+   *
+   * @throws ServiceError `invalid_request` where the position is no place of this log
+   */
+  subscribe(options: SubscribeOptions): AsyncGenerator<SubscriptionItem, void, void>
+}
+
+/**
+ * One subscription of the whole log for all who follow it, as long as anybody does. The newest events are held, so that a
+ * slow follower keeps nobody up: one who falls behind what is held reads the log until it is back. Who follows comes to
+ * the place of every event, whether it asked for it or not; places are always those of events, never the server's
+ * checkpoints, which may be places of its own events, or none.
+ */
+export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
+  const arrived = createWakeSignal()
+  /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
+  let held: LogEntry[] = []
+  let dropped = 0
+  let since: Position | undefined
+  /** Everything up to here has come. */
+  let reached: Position
+  /** How often the server said that all has come, and whether it still stands to that. */
+  let catchUps = 0
+  let isLive = false
+  let followers = 0
+  let running: AbortController | undefined
+
+  function take(entry: LogEntry): void {
+    if (comparePositions(entry.position, reached) <= 0) return
+    reached = entry.position
+    held.push(entry)
+    // Half at a time: taking away the first of many moves all others.
+    if (held.length > LIMITS.tailEvents) {
+      const gone = held.splice(0, LIMITS.tailEvents / 2)
+      dropped += gone.length
+      since = gone.at(-1)?.position ?? since
+    }
+    arrived.notify()
+  }
+
+  /** One subscription of the client, until it ends or breaks. */
+  async function followServer(signal: AbortSignal, onLive: () => void): Promise<void> {
+    if (since === undefined) {
+      const head = await readHead(context, signal)
+      if (signal.aborted) return
+      reached = since = head
+    }
+    // What came while nobody was connected is read: behind a place that was scavenged a subscription leaves out an event.
+    for await (const entry of readEntries(context, reached, signal)) take(entry)
+    if (signal.aborted) return
+    const subscription: AllStreamSubscription = context.client.subscribeToAll({
+      fromPosition: toLogPosition(reached),
+      filter: streamNameFilter({ regex: '^[^$]', maxSearchWindow: LIMITS.readPageEvents }),
+    })
+    const pull = pullEvents({ stream: subscription, cancel: () => subscription.unsubscribe() }, context.pulls)
+    /** Events that came before the server said that all have. */
+    let until: number | undefined
+    let taken = 0
+    subscription.on('caughtUp', () => {
+      until = taken + pull.ready
+      pull.wake()
+    })
+    signal.addEventListener('abort', pull.wake)
+    try {
+      while (!signal.aborted) {
+        if (until !== undefined && taken >= until) {
+          until = undefined
+          onLive()
+        }
+        const next = pull.take()
+        if (next !== undefined) {
+          taken += 1
+          const entry = toEntry(next, context.onForeign)
+          if (entry !== undefined) take(entry)
+        } else if (pull.ended) return
+        else await pull.change()
+      }
+    } finally {
+      signal.removeEventListener('abort', pull.wake)
+      pull.cancel()
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    let failures = 0
+    const onLive = (): void => {
+      failures = 0
+      isLive = true
+      catchUps += 1
+      arrived.notify()
+    }
+    while (!signal.aborted) {
+      let reason: ServiceError
+      let isSlow = false
+      try {
+        await followServer(signal, onLive)
+        reason = new ServiceError('store_unavailable', {
+          message: 'the subscription ended without an error',
+        })
+      } catch (error) {
+        isSlow = isTooSlow(error)
+        reason = readError(error, 'subscription')
+      }
+      if (signal.aborted) return
+      isLive = false
+      const delayMs = isSlow && failures === 0 ? 0 : resumeDelayMs(failures, context.random)
+      failures += 1
+      context.onSubscriptionBreak(reason, delayMs)
+      if (delayMs > 0) await context.sleep(delayMs, signal)
+    }
+  }
+
+  function join(): void {
+    followers += 1
+    if (running !== undefined) return
+    running = new AbortController()
+    void run(AbortSignal.any([running.signal, closing]))
+  }
+
+  function leave(): void {
+    followers -= 1
+    if (followers > 0) return
+    running?.abort()
+    running = undefined
+    held = []
+    since = undefined
+    isLive = false
+  }
+
+  /** The log's head, once it can be read. */
+  async function headOf(signal: AbortSignal): Promise<Position | undefined> {
+    for (let failures = 0; ; failures++) {
+      // oxlint-disable-next-line no-unmodified-loop-condition -- the subscription changes it meanwhile
+      while (!isLive && !signal.aborted) await arrived.wait(arrived.count, signal)
+      if (signal.aborted) return undefined
+      try {
+        return await readHead(context, signal)
+      } catch {
+        // What keeps it from being read is told by the subscription's own break.
+        await context.sleep(resumeDelayMs(failures, context.random), signal)
+      }
+    }
+  }
+
+  /** Number of the first event behind a place among those that came, or undefined where it is not held any more. */
+  function numberBehind(position: Position): number | undefined {
+    if (since === undefined || comparePositions(position, since) < 0) return undefined
+    let low = 0
+    let high = held.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (comparePositions((held[middle] as LogEntry).position, position) <= 0) low = middle + 1
+      else high = middle
+    }
+    return dropped + low
+  }
+
+  async function* follow(
+    { after, filter }: SubscribeOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<SubscriptionItem, void, void> {
+    const head = await headOf(signal)
+    if (head === undefined) return
+    let position = after === 'end' ? head : after
+    let told = position
+    let toldCatchUps = 0
+    let failures = 0
+    let next = numberBehind(position)
+
+    function* pass(entry: LogEntry): Generator<SubscriptionItem, void, void> {
+      if (comparePositions(entry.position, position) <= 0) return
+      position = entry.position
+      const event = matchesFilter(entry, filter) ? entry.event() : undefined
+      if (event === undefined) return
+      told = position
+      yield { kind: 'event', event }
+    }
+    function* tellPassed(): Generator<SubscriptionItem, void, void> {
+      if (told === position) return
+      told = position
+      yield { kind: 'checkpoint', position }
+    }
+
+    while (!signal.aborted) {
+      const seen = arrived.count
+      if (next === undefined || next < dropped) {
+        try {
+          let looked = 0
+          for await (const entry of readEntries(context, position, signal)) {
+            yield* pass(entry)
+            if (++looked % LIMITS.readPageEvents === 0) yield* tellPassed()
+          }
+          failures = 0
+        } catch (error) {
+          if (isNoPlaceError(error)) throw error
+          await context.sleep(resumeDelayMs(failures, context.random), signal)
+          failures += 1
+          continue
+        }
+        yield* tellPassed()
+        next = numberBehind(position)
+        continue
+      }
+      const entry = held[next - dropped]
+      if (entry !== undefined) {
+        next += 1
+        yield* pass(entry)
+        continue
+      }
+      yield* tellPassed()
+      if (isLive && toldCatchUps !== catchUps && comparePositions(reached, head) >= 0) {
+        toldCatchUps = catchUps
+        yield { kind: 'caught-up', position }
+      }
+      if (!signal.aborted) await arrived.wait(seen, signal)
+    }
+  }
+
+  return {
+    async *subscribe(options) {
+      if (options.after !== 'end') toLogPosition(options.after)
+      const signal = AbortSignal.any([options.signal, closing])
+      if (signal.aborted) return
+      join()
+      try {
+        yield* follow(options, signal)
+      } finally {
+        leave()
+      }
+    },
+  }
+}
+
+/** Half of the doubling delay, and a random share of the other half, so that clients do not come back as one. */
+function resumeDelayMs(failures: number, random: () => number): number {
+  const ceiling = Math.min(FIRST_RESUME_DELAY_MS * 2 ** failures, MAX_RESUME_DELAY_MS)
+  return Math.round(ceiling * (0.5 + random() / 2))
+}

@@ -1,0 +1,243 @@
+import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { isErasable, isStreamName } from '../../../contracts/streams.ts'
+import { withTimeout } from '../../runtime/async/with-timeout.ts'
+import { matchesFilter } from '../event-filter.ts'
+import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
+import { isClientError, isNoPlace, readError } from './client-error.ts'
+import { type EventPulls, pullEvents } from './event-pull.ts'
+import { type LogEntry, toEntry } from './log-entry.ts'
+import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
+
+/** What reads need of the connection. */
+export interface ReadContext {
+  readonly client: EventStoreDBClient
+  /** Gives up the connection: who is asked there does not answer. The next call looks for the leader anew. */
+  readonly lookElsewhere: () => void
+  /** What is read and followed at the moment. */
+  readonly pulls: EventPulls
+  /** How long the server may be silent in the middle of a read. */
+  readonly answerTimeoutMs: number
+  /** Resolves after the time, or as soon as the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Told of each event in the log that this service did not write, where somebody would have read it. */
+  readonly onForeign: (entry: Pick<LogEntry, 'stream' | 'type' | 'position'>) => void
+}
+
+/** Events that the search for the newest one asks for at first: the server's own and erasable ones are rarely more. */
+const HEAD_EVENTS = 32
+
+/** How soon a reading that broke, and could not go on at once, is tried a last time. */
+const RESUME_MS = 250
+const NEVER = new AbortController().signal
+
+/** Events of one stream; a missing stream, and one that was tombstoned, read as empty. */
+export async function* readStoredStream(
+  context: ReadContext,
+  stream: string,
+  { from, to, direction = 'forwards', limit = Infinity, signal }: ReadOptions = {},
+): AsyncGenerator<StoredEvent, void, void> {
+  if (!isStreamName(stream)) return
+  const isForwards = direction === 'forwards'
+  const first = from === undefined ? undefined : Math.max(from, 0)
+  const last = to ?? (isForwards ? Infinity : 0)
+  const span = isForwards ? last - (first ?? 0) + 1 : (first ?? Infinity) - last + 1
+  const maxCount = Math.min(limit, span, Number.MAX_SAFE_INTEGER)
+  if (maxCount <= 0) return
+  const open = (): StreamingRead<ResolvedEvent> =>
+    context.client.readStream(stream, {
+      direction,
+      maxCount,
+      fromRevision: first === undefined ? (isForwards ? 'start' : 'end') : BigInt(first),
+    })
+  try {
+    for await (const resolved of streamEvents(context, open, signal)) {
+      const stored = parseStored(resolved)
+      if (stored === undefined) continue
+      const { revision } = stored.event
+      // A first revision past the end makes the server begin at the end, so that a count is no bound.
+      if (isForwards ? revision > last : revision < last) return
+      yield stored
+    }
+  } catch (error) {
+    if (isClientError(error, 'stream-not-found') || isClientError(error, 'stream-deleted')) return
+    throw readError(error, `reading ${stream}`)
+  }
+}
+
+/**
+ * The log behind a position as far as it goes now, without the server's own events and without what can be erased: those
+ * are read by name only, and no position is ever one of theirs, since a place that was scavenged is none to go on from.
+ *
+ * @param look told of the place of every event, also of those that are left out
+ * @throws ServiceError `invalid_request` where the position is no place of this log
+ */
+export async function* readEntries(
+  context: ReadContext,
+  after: Position,
+  signal: AbortSignal | undefined,
+  look: (position: Position) => void = () => undefined,
+  withKeys = false,
+): AsyncGenerator<LogEntry, void, void> {
+  let reached = after
+  let hasTriedAgain = false
+  for (let isWhole = false; !isWhole; ) {
+    const began = reached
+    const fromPosition = toLogPosition(began)
+    const open = () => context.client.readAll({ fromPosition })
+    try {
+      for await (const resolved of streamEvents(context, open, signal)) {
+        if (resolved.event?.position !== undefined) look(toPosition(resolved.event.position))
+        const entry = toEntry(resolved, context.onForeign, withKeys)
+        // The server's reads include the position they begin at.
+        if (entry === undefined || comparePositions(entry.position, reached) <= 0) continue
+        reached = entry.position
+        yield entry
+      }
+      isWhole = true
+    } catch (error) {
+      if (await isNoPlaceHere(context, error)) throw noPlaceError(began)
+      const failure = readError(error, 'reading the log')
+      // A connection that breaks now and then must not make a long reading begin anew each time: it would never end.
+      if (reached === after || !isServiceError(failure, 'store_unavailable')) throw failure
+      if (reached !== began) hasTriedAgain = false
+      else if (hasTriedAgain) throw failure
+      else {
+        hasTriedAgain = true
+        await context.sleep(RESUME_MS, signal ?? NEVER)
+      }
+    }
+  }
+}
+
+/**
+ * Every event of the log with the keys of subjects, those left out that were erased: what a copy of the log takes. The server
+ * shows what is tombstoned until it is scavenged, so that each key is looked for by name.
+ */
+export async function* readCopies(
+  context: ReadContext,
+  after: Position = START,
+): AsyncGenerator<RecordedEvent, void, void> {
+  for await (const entry of readEntries(context, after, undefined, () => undefined, true)) {
+    const event = entry.event()
+    if (event === undefined) continue
+    if (!isErasable(event.stream)) yield event
+    else
+      for await (const { event: kept } of readStoredStream(context, event.stream, {
+        from: event.revision,
+        limit: 1,
+      }))
+        yield kept
+  }
+}
+
+/** Events of the whole log. The client can filter subscriptions only, so that reads are filtered here. */
+export async function* readWholeLog(
+  context: ReadContext,
+  { after = START, upTo, filter, limit = Infinity, signal, onLooked }: ReadAllOptions = {},
+  read: typeof readEntries = readEntries,
+): AsyncGenerator<RecordedEvent, void, void> {
+  if (limit <= 0) return
+  if (typeof upTo === 'string') toLogPosition(upTo)
+  let left = limit
+  let looked = 0
+  let before = after
+  let lookedUpTo: Position = START
+  const entries = read(context, after, signal, (position) => {
+    lookedUpTo = position
+  })
+  for await (const entry of entries) {
+    const isPast =
+      upTo instanceof Date
+        ? entry.at > upTo.toISOString()
+        : upTo !== undefined && comparePositions(entry.position, upTo) > 0
+    if (isPast) return
+    if (++looked === LIMITS.readPageEvents) {
+      looked = 0
+      await onLooked?.({ upTo: before, events: LIMITS.readPageEvents })
+    }
+    before = entry.position
+    lookedUpTo = entry.position
+    const event = matchesFilter(entry, filter) ? entry.event() : undefined
+    if (event === undefined) continue
+    yield event
+    left -= 1
+    if (left === 0) return
+  }
+  // Whoever asks for events up to a position takes them for all there are: a server that has not come so far says less.
+  const isShort = typeof upTo === 'string' && comparePositions(lookedUpTo, upTo) < 0
+  if (isShort && comparePositions(after, upTo) < 0 && signal?.aborted !== true) {
+    throw new ServiceError('store_unavailable', {
+      message: `EventStoreDB gave its log up to ${lookedUpTo}, where it is known to go on to ${upTo}`,
+    })
+  }
+}
+
+/** Position of the service's newest event: EventStoreDB's own, which may come after it, do not count. */
+export async function readHead(context: ReadContext, signal?: AbortSignal): Promise<Position> {
+  try {
+    for (const maxCount of [HEAD_EVENTS, Number.MAX_SAFE_INTEGER]) {
+      const open = () => context.client.readAll({ direction: 'backwards', fromPosition: 'end', maxCount })
+      let given = 0
+      for await (const resolved of streamEvents(context, open, signal)) {
+        given += 1
+        const entry = toEntry(resolved, context.onForeign)
+        if (entry !== undefined) return entry.position
+      }
+      if (given < maxCount) return START
+    }
+    return START
+  } catch (error) {
+    throw readError(error, 'reading the head of the log')
+  }
+}
+
+/** The server says no more of such a position than that the read failed: that the log can be read elsewhere tells the rest. */
+async function isNoPlaceHere(context: ReadContext, error: unknown): Promise<boolean> {
+  if (!isNoPlace(error)) return false
+  return readHead(context).then(
+    () => true,
+    () => false,
+  )
+}
+
+export const noPlaceError = (position: Position): ServiceError =>
+  new ServiceError('invalid_request', {
+    message: `Position ${position} is not one of this log: it is of another log, or of one that was restored from an older copy.`,
+    nextStep: 'Begin anew: without a position, or with the one of an event that was read lately.',
+  })
+
+export const isNoPlaceError = (error: unknown): boolean => isServiceError(error, 'invalid_request')
+
+async function* streamEvents(
+  context: ReadContext,
+  open: () => StreamingRead<ResolvedEvent>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ResolvedEvent, void, void> {
+  const isAborted = (): boolean => signal?.aborted === true
+  if (isAborted()) return
+  const stream = open()
+  const pull = pullEvents({ stream, cancel: () => stream.cancel() }, context.pulls)
+  signal?.addEventListener('abort', pull.wake)
+  try {
+    while (!isAborted()) {
+      const next = pull.take()
+      if (next !== undefined) yield next
+      else if (pull.ended) return
+      else await withTimeout(pull.change(), context.answerTimeoutMs, () => noAnswerError(context))
+    }
+  } finally {
+    signal?.removeEventListener('abort', pull.wake)
+    pull.cancel()
+  }
+}
+
+function noAnswerError({ answerTimeoutMs, lookElsewhere }: ReadContext): ServiceError {
+  lookElsewhere()
+  return new ServiceError('store_unavailable', {
+    message: `EventStoreDB was silent for ${answerTimeoutMs} ms in a read`,
+  })
+}

@@ -1,0 +1,143 @@
+import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { isErasable, isStreamName } from '../../../contracts/streams.ts'
+import { describeEventStoreContract } from '../event-store.contract.ts'
+import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.ts'
+import { placesOf } from '../places-of.ts'
+import { openEventStoreDbStore } from './eventstoredb-store.ts'
+
+const IMAGE = 'eventstore/eventstore:23.10.0-bookworm-slim'
+const PORT = 2_113
+
+/** A server to run against. */
+interface RealServer {
+  connectionString(): string
+  restart(): Promise<void>
+}
+
+/** Where a server comes from: a given one, or a container; or why there is none. */
+async function findServer(): Promise<{ start?: () => Promise<RealServer>; missing?: string }> {
+  const url = process.env['EVENTSTORE_URL']
+  // A given server is not ours to restart: reopening the store stands in for it.
+  if (url !== undefined) {
+    return { start: async () => ({ connectionString: () => url, restart: async () => undefined }) }
+  }
+  try {
+    await getContainerRuntimeClient()
+    return { start: startContainer }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { missing: `EVENTSTORE_URL is not set and there is no container engine: ${reason}` }
+  }
+}
+
+let container: StartedTestContainer | undefined
+
+async function startContainer(): Promise<RealServer> {
+  const started = await new GenericContainer(IMAGE)
+    .withCommand(['--insecure', '--run-projections=None'])
+    .withExposedPorts(PORT)
+    .withWaitStrategy(Wait.forHttp('/health/live', PORT).forStatusCode(204))
+    .start()
+  container = started
+  return {
+    connectionString: () => `esdb://${started.getHost()}:${started.getMappedPort(PORT)}?tls=false`,
+    restart: () => started.restart(),
+  }
+}
+
+const { start, missing } = await findServer()
+
+/** One test that is left out stands for the whole contract, whatever it grows to: what skips is counted. */
+const leaveOut = (): void => test('keeps the contract', () => expect(start).toBeDefined())
+const describeContract = start === undefined ? leaveOut : describeEventStoreContract
+
+describe.skipIf(start === undefined)(
+  `a real server${missing === undefined ? '' : ` (skipped: ${missing})`}`,
+  () => {
+    let starting: Promise<RealServer> | undefined
+    let harnesses = 0
+    const run = crypto.randomUUID().slice(0, 8)
+
+    describeContract('EventStoreDB, a real server', async () => {
+      if (start === undefined) throw new Error('There is no server.')
+      starting ??= start()
+      const server = await starting
+      harnesses += 1
+      const prefix = `t${run}.${harnesses}.`
+      const open = () => openEventStoreDbStore({ connectionString: server.connectionString() })
+      let real = open()
+      const base = await real.head()
+      const confined = () => confineStore(real, prefix, base)
+      return {
+        store: confined(),
+        async restart() {
+          await real.close()
+          await server.restart()
+          real = open()
+          return confined()
+        },
+        faults: [],
+        close: () => real.close(),
+      }
+    })
+    afterAll(async () => {
+      await container?.stop()
+    })
+  },
+)
+
+/**
+ * A store that shows only the streams of one prefix and what came after one position, so that tests which
+ * need an empty log can share a server. Imported by tests only.
+ */
+function confineStore(store: EventStore, prefix: string, base: Position): EventStore {
+  // What can be erased is known by how its name begins, and is read by name only.
+  const within = (stream: string): string => {
+    if (!isStreamName(stream)) return stream
+    return isErasable(stream) ? `${stream}.${prefix}` : prefix + stream
+  }
+  const strip = (event: RecordedEvent): RecordedEvent => ({
+    ...event,
+    stream: isErasable(event.stream)
+      ? event.stream.slice(0, -prefix.length - 1)
+      : event.stream.slice(prefix.length),
+  })
+  const confine = ({ streamPrefixes = [''], ...filter }: EventFilter = {}): EventFilter => ({
+    ...filter,
+    streamPrefixes: streamPrefixes.map((streamPrefix) => prefix + streamPrefix),
+  })
+  const toBase = (position: Position): Position => (comparePositions(position, base) <= 0 ? START : position)
+  const stripItem = (item: SubscriptionItem): SubscriptionItem =>
+    item.kind === 'event'
+      ? { kind: 'event', event: strip(item.event) }
+      : { kind: item.kind, position: toBase(item.position) }
+  const fromBase = (after: Position): Position => (after === START ? base : after)
+
+  return {
+    append: (stream, events, options) => store.append(within(stream), events, options),
+    async *read(stream, options) {
+      for await (const event of store.read(within(stream), options)) yield strip(event)
+    },
+    async *readAll({ after = START, filter, ...options } = {}) {
+      const all = store.readAll({ ...options, after: fromBase(after), filter: confine(filter) })
+      for await (const event of all) yield strip(event)
+    },
+    readPlaces(options) {
+      return placesOf(this.readAll(options))
+    },
+    async *subscribe({ after, filter, signal }) {
+      const from = after === 'end' ? after : fromBase(after)
+      for await (const item of store.subscribe({ after: from, filter: confine(filter), signal }))
+        yield stripItem(item)
+    },
+    erase: (stream) => store.erase(within(stream)),
+    async head() {
+      return toBase(await store.head())
+    },
+    health: () => store.health(),
+    close: () => store.close(),
+  }
+}

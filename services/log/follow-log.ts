@@ -1,0 +1,50 @@
+import type { RecordedEvent } from '../../contracts/event.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { comparePositions, type Position } from '../../contracts/position.ts'
+import type { WakeSignal } from '../runtime/async/wake-signal.ts'
+import type { SubscriptionItem } from './event-store.ts'
+
+/** A page of matching events, and how far the log was looked at to find them. */
+export interface LogPage {
+  readonly events: readonly RecordedEvent[]
+  readonly lookedUpTo: Position
+}
+
+/**
+ * A subscription over a log in the same process: pages of what is there, then a wait for the next append.
+ * It is pulled, so a slow consumer holds one page and nothing else.
+ */
+export async function* followLog(
+  start: Position,
+  log: {
+    readPage(after: Position, limit: number): LogPage
+    head(): Position
+    appended: WakeSignal
+  },
+  signal: AbortSignal,
+): AsyncGenerator<SubscriptionItem, void, void> {
+  let position = start
+  let isCaughtUp = false
+  while (!signal.aborted) {
+    // Taken before the page is read, so that an append in between is not slept over.
+    const seen = log.appended.count
+    const page = log.readPage(position, LIMITS.readPageEvents)
+    for (const event of page.events) {
+      if (signal.aborted) return
+      isCaughtUp = false
+      position = event.position
+      yield { kind: 'event', event }
+    }
+    if (signal.aborted) return
+    if (comparePositions(page.lookedUpTo, position) > 0) {
+      position = page.lookedUpTo
+      if (!signal.aborted) yield { kind: 'checkpoint', position }
+    }
+    if (comparePositions(position, log.head()) < 0) continue
+    if (!isCaughtUp && !signal.aborted) {
+      isCaughtUp = true
+      yield { kind: 'caught-up', position }
+    }
+    await log.appended.wait(seen, signal)
+  }
+}

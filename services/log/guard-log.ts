@@ -1,0 +1,158 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { type Position, START } from '../../contracts/position.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import type { EventFilter, EventStore, SubscriptionItem } from './event-store.ts'
+import { readIdentity } from './store-identity.ts'
+
+export interface LogGuardOptions extends Pick<Clock, 'sleep'> {
+  /** Id of the log's first event. */
+  readonly logId: string
+  /** How often it is asked without a reason, in milliseconds. */
+  readonly everyMs: number
+  readonly signal: AbortSignal
+}
+
+export interface LogGuard {
+  /** The store, as long as it is the one that it was: afterwards every call is refused with `store_mismatch`. */
+  readonly store: EventStore
+  /** Rejects with `store_mismatch` when another log answers; never resolves. */
+  readonly failure: Promise<never>
+  /** Who answers may be somebody else by now: nothing is appended before it is known. */
+  suspect(): void
+}
+
+/** An event that somebody followed, and how it is found again. */
+interface Seen {
+  readonly id: string
+  readonly after: Position
+  readonly filter: EventFilter | undefined
+}
+
+/**
+ * Watches that a log which others keep is still the one that this process began with: one that was emptied, restored from
+ * an older copy or exchanged behind the same address would be taken for its continuation, with quotas that begin anew and
+ * keys that are in no log. Two things tell: the id of its first event, and the newest event that was followed, which a log
+ * that goes on has for ever at its place. It is asked behind each failure, before anything is appended, and now and then.
+ */
+export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: LogGuardOptions): LogGuard {
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => undefined)
+  let seen: Seen | undefined
+  let mismatch: ServiceError | undefined
+  let isSuspect = false
+  let checking: Promise<void> | undefined
+
+  const otherLogError = (what: string): ServiceError =>
+    new ServiceError('store_mismatch', { message: `another log answers where this one did: ${what}` })
+
+  async function look(): Promise<void> {
+    const before = seen
+    const first = await readIdentity(inner)
+    if (first === undefined) throw otherLogError('it says nothing of whose it is')
+    if (first.id !== logId) throw otherLogError('it was begun as another one')
+    if (before !== undefined && !(await isThere(before))) {
+      throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
+    }
+  }
+
+  async function isThere({ id, after, filter }: Seen): Promise<boolean> {
+    try {
+      const options = { after, limit: 1, ...(filter && { filter }) }
+      for await (const event of inner.readAll(options)) return event.id === id
+      return false
+    } catch (error) {
+      // The position is none of this log.
+      if (isServiceError(error, 'invalid_request')) return false
+      throw error
+    }
+  }
+
+  async function check(): Promise<void> {
+    isSuspect = false
+    try {
+      await look()
+    } catch (error) {
+      isSuspect = true
+      if (isServiceError(error, 'store_mismatch')) {
+        mismatch = error
+        failed.reject(error)
+      }
+      throw error
+    }
+  }
+
+  /** Resolves when it is known that the log is the same. One look serves all who wait for it. */
+  function trusted(): Promise<void> {
+    checking ??= check().finally(() => {
+      checking = undefined
+    })
+    return checking
+  }
+
+  async function watch(): Promise<void> {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- a look changes it
+    while (!signal.aborted && mismatch === undefined) {
+      await sleep(everyMs, signal)
+      // What keeps it from being asked is the store's own trouble, and told as that.
+      if (!signal.aborted) await trusted().catch(() => undefined)
+    }
+  }
+  void watch()
+
+  function requireSame(): void {
+    if (mismatch !== undefined) throw mismatch
+  }
+
+  async function* followed(options: Parameters<EventStore['subscribe']>[0]) {
+    let after: Position | undefined = options.after === 'end' ? undefined : options.after
+    for await (const item of inner.subscribe(options)) {
+      requireSame()
+      const position = positionOf(item)
+      if (item.kind === 'event' && after !== undefined && after !== START) {
+        seen = { id: item.event.id, after, filter: options.filter }
+      }
+      after = position
+      yield item
+    }
+  }
+
+  return {
+    failure: failed.promise,
+    suspect() {
+      isSuspect = true
+    },
+    store: {
+      ...inner,
+      async append(stream, events, options) {
+        requireSame()
+        if (isSuspect) await trusted()
+        try {
+          return await inner.append(stream, events, options)
+        } catch (error) {
+          if (isServiceError(error, 'store_unavailable') || isServiceError(error, 'append_unknown'))
+            isSuspect = true
+          throw error
+        }
+      },
+      read(stream, options) {
+        requireSame()
+        return inner.read(stream, options)
+      },
+      readAll(options) {
+        requireSame()
+        return inner.readAll(options)
+      },
+      subscribe(options) {
+        requireSame()
+        return followed(options)
+      },
+      async health() {
+        if (mismatch === undefined) return inner.health()
+        return { ok: false, adapter: 'eventstoredb', detail: mismatch.message }
+      },
+    },
+  }
+}
+
+const positionOf = (item: SubscriptionItem): Position =>
+  item.kind === 'event' ? item.event.position : item.position

@@ -1,0 +1,587 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { decodeEvent, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
+import { START } from '../../../contracts/position.ts'
+import { REGIMES } from '../../../contracts/regime.ts'
+import { verdictStream } from '../../../contracts/streams.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { CALLS } from '../../../contracts/verdict.ts'
+import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
+import {
+  latestVerdicts,
+  PROJECTIONS,
+  type Projection,
+  regimeShifts,
+  rowsInMemory,
+  verdictIndex,
+} from '../../../projections/index.ts'
+import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
+import { collect } from '../event-store.contract.ts'
+import type { EventStore } from '../event-store.ts'
+import { type ProjectionHealth, type Projector, startProjector } from './projector.ts'
+import { openRowTables, type RowTables } from './row-tables.ts'
+
+const HOUR_MS = 3_600_000
+let made = 0
+const nextId = (): string => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+const meta = { correlationId: 'test', actor: 'test' }
+
+const recorded = (change: Parameters<typeof aVerdict>[0]): NewEvent => {
+  const id = nextId()
+  return newEvent(VerdictRecorded, { id, data: aVerdict({ ...change, verdictId: id }), meta })
+}
+
+/** Appends any valid history: verdicts of a few series. */
+async function appendHistory(store: EventStore, history: readonly Step[]): Promise<void> {
+  for (const [n, said] of history.entries()) {
+    const series = { exchange: 'SIM', coin: said.coin, timeframe: '1h' } as const
+    const verdict = recorded({ ...series, ...said, barClose: (n + 1) * HOUR_MS })
+    await store.append(verdictStream(series), [verdict], { expected: 'any' })
+  }
+}
+
+/** Labels verdicts of a history, with races that end in turn in every way. */
+async function appendOutcomes(store: EventStore, history: readonly Step[]): Promise<void> {
+  for (const [n, { coin, call }] of history.entries()) {
+    const race = RACE_OUTCOMES[n % RACE_OUTCOMES.length] ?? 'timeout'
+    const { stream, event } = outcomeLabelled({ coin, call, race, barClose: (n + 1) * HOUR_MS })
+    await store.append(stream, [{ ...event, id: nextId() }], { expected: 'any' })
+  }
+}
+
+const steps = fc.array(
+  fc.record({
+    coin: fc.constantFrom('BTC', 'ETH', 'SOL'),
+    regime: fc.constantFrom(...REGIMES),
+    call: fc.constantFrom(...CALLS),
+  }),
+  { minLength: 1, maxLength: 40 },
+)
+type Step = { coin: string; regime: (typeof REGIMES)[number]; call: (typeof CALLS)[number] }
+const step = (coin = 'BTC'): Step => ({ coin, regime: 'RANGING', call: 'BUY' })
+
+/** An event that no read model folds. */
+const unwanted = (): NewEvent => ({ id: nextId(), type: 'Unwanted', schema: 1, data: {}, meta })
+
+const openStore = (): EventStore => openMemoryStore({ now: () => Date.UTC(2025, 0, 1) })
+const openTables = (logId = 'log-1', file = ':memory:'): RowTables => openRowTables(file, logId)
+const noSleep = async (): Promise<void> => undefined
+
+const start = (
+  store: EventStore,
+  tables: RowTables,
+  projections: readonly Projection[] = PROJECTIONS,
+  onProblem: (health: ProjectionHealth) => void = () => undefined,
+): Projector => {
+  const projector = startProjector({ store, tables, projections, onProblem, sleep: noSleep })
+  open.add(projector)
+  return projector
+}
+const open = new Set<Projector>()
+/** Failures that a test brings about; there is no other that a projector is to heal. */
+let broughtAbout: number | 'some' = 0
+afterEach(async () => {
+  const retries = [...open].flatMap((projector) => projector.health()).map((health) => health.retries)
+  for (const projector of open) await projector.close()
+  open.clear()
+  const allowed = broughtAbout
+  broughtAbout = 0
+  const healed = retries.reduce((sum, count) => sum + count, 0)
+  if (allowed !== 'some' && healed !== allowed)
+    throw new Error(`projections healed ${healed} failures, and the test brought ${allowed} about`)
+})
+
+/** One that has folded all there is. */
+async function startedUp(...given: Parameters<typeof start>): Promise<Projector> {
+  const projector = start(...given)
+  await projector.caughtUp()
+  return projector
+}
+
+/** Folds all there is, as a process does that ends then. */
+async function foldOnce(...given: Parameters<typeof start>): Promise<void> {
+  const projector = await startedUp(...given)
+  open.delete(projector)
+  await projector.close()
+}
+
+/** Row tables whose file outlives the projector that closes them. */
+function keptOpen(tables: RowTables): RowTables {
+  return { ...tables, close: () => undefined }
+}
+
+const rowsOf = (tables: RowTables, projection: Projection): unknown[] => [
+  ...tables.table(projection.name, projection.version).entries(),
+]
+
+async function untilPosition(projector: Projector, position: string): Promise<void> {
+  while (projector.health().some((health) => health.position !== position)) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('rebuild equals live', () => {
+  test.each(PROJECTIONS.map((projection) => [projection.name, projection] as const))(
+    '%s: folded as events came, over restarts, rebuilt at once, and in plain memory',
+    async (_name, projection) => {
+      await fc.assert(
+        fc.asyncProperty(steps, fc.nat(40), async (history, cut) => {
+          const store = openStore()
+          const live = keptOpen(openTables())
+          let projector = start(store, live, [projection])
+          await appendHistory(store, history.slice(0, cut))
+          await appendOutcomes(store, history.slice(0, cut))
+          await untilPosition(projector, await store.head())
+          await projector.close()
+          await appendHistory(store, history.slice(cut))
+          await appendOutcomes(store, history.slice(cut))
+          projector = start(store, live, [projection])
+          await untilPosition(projector, await store.head())
+          await projector.close()
+
+          const rebuilt = keptOpen(openTables())
+          await foldOnce(store, rebuilt, [projection])
+
+          const memory = rowsInMemory()
+          for (const event of await collect(store.readAll({ filter: { types: projection.events } }))) {
+            projection.fold(memory, decodeEvent(event))
+          }
+          const expected = [...memory.entries]
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map(([key, row]) => ({ key, row: JSON.stringify(row) }))
+          expect(rowsOf(rebuilt, projection)).toEqual(expected)
+          expect(rowsOf(live, projection)).toEqual(expected)
+        }),
+        { numRuns: 40 },
+      )
+    },
+  )
+})
+
+describe('queries', () => {
+  test('get one row; page through a range, forwards and backwards', async () => {
+    const store = openStore()
+    const history = Array.from({ length: 9 }, (_, n) => ({
+      coin: 'BTC',
+      regime: REGIMES[n % 2] ?? 'RANGING',
+      call: 'BUY' as const,
+    }))
+    await appendHistory(store, [...history, { coin: 'ETH', regime: 'RANGING', call: 'HOLD' }])
+    const projector = await startedUp(store, openTables())
+    const board = projector.reader(latestVerdicts)
+    expect(board.get('SIM.BTC.1h')).toMatchObject({ recorded: 9, buys: 9, sells: 0 })
+    expect(board.get('SIM.XRP.1h')).toBeUndefined()
+
+    const shifts = projector.reader(regimeShifts)
+    const prefix = 'SIM.BTC.1h/'
+    const bars = (found: ReturnType<typeof shifts.range>) =>
+      found.map(({ row }) => ('barClose' in row ? Number(row.barClose) / HOUR_MS : undefined))
+    const first = shifts.range({ prefix, limit: 5 })
+    const second = shifts.range({ prefix, limit: 5, after: first.at(-1)?.key ?? '' })
+    expect(bars([...first, ...second])).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
+    const newest = shifts.range({ prefix, limit: 3, direction: 'backwards' })
+    expect(bars(newest)).toEqual([9, 8, 7])
+    const older = shifts.range({ prefix, limit: 3, direction: 'backwards', after: newest.at(-1)?.key ?? '' })
+    expect(bars(older)).toEqual([6, 5, 4])
+  })
+})
+
+describe('an event that cannot be folded', () => {
+  const counting = (name: string, failAt?: string): Projection => ({
+    name,
+    version: 1,
+    changes: 'rows',
+    events: ['VerdictRecorded'],
+    fold(rows, event) {
+      rows.put('count', { n: ((rows.get('count')?.n as number | undefined) ?? 0) + 1 })
+      if (event.position === failAt) throw new Error('cannot divide by a coin')
+    },
+  })
+
+  test('stops that projection before it, keeps what came before, and shows in health; others go on', async () => {
+    const store = openStore()
+    await appendHistory(
+      store,
+      Array.from({ length: 6 }, () => step()),
+    )
+    const tables = openTables()
+    const problems: ProjectionHealth[] = []
+    const projector = await startedUp(store, tables, [counting('sick', '4'), counting('well')], (health) =>
+      problems.push(health),
+    )
+    const [sick, well] = projector.health()
+    expect(sick).toMatchObject({ state: 'stopped', position: '3' })
+    expect(sick?.detail).toBe('cannot fold the event at position 4: cannot divide by a coin')
+    expect(well).toMatchObject({ state: 'live', position: '6' })
+    expect(problems).toEqual([sick])
+    expect(projector.reader(counting('sick')).get('count')).toEqual({ n: 3 })
+    expect(projector.reader(counting('well')).get('count')).toEqual({ n: 6 })
+  })
+
+  test('of a schema this release does not know stops it too', async () => {
+    const store = openStore()
+    const future = { ...recorded({}), schema: 99 }
+    await store.append('verdict-SIM.BTC.1h', [future], { expected: 'any' })
+    const projector = await startedUp(store, openTables(), [counting('any')])
+    expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: 'start' })
+    expect(projector.health()[0]?.detail).toContain('schema 99')
+  })
+
+  test('of such a schema stops one that needs places only, behind a batch of others', async () => {
+    const store = openStore()
+    for (let n = 1; n <= 3; n++) {
+      const event = n === 3 ? { ...recorded({}), schema: 99 } : recorded({ barClose: n * HOUR_MS })
+      await store.append('verdict-SIM.BTC.1h', [event], { expected: 'any' })
+    }
+    const projector = await startedUp(store, openTables(), [verdictIndex])
+    expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: '2' })
+    expect(projector.reader(verdictIndex).range({ limit: 5 })).toHaveLength(2)
+  })
+
+  test('once repaired, goes on where it stopped', async () => {
+    const store = openStore()
+    await appendHistory(
+      store,
+      Array.from({ length: 5 }, () => step()),
+    )
+    const tables = keptOpen(openTables())
+    await foldOnce(store, tables, [counting('any', '3')])
+    const repaired = await startedUp(store, tables, [counting('any')])
+    expect(repaired.health()[0]).toMatchObject({ state: 'live', position: '5' })
+    expect(repaired.reader(counting('any')).get('count')).toEqual({ n: 5 })
+  })
+})
+
+describe('a new version', () => {
+  const rowSchema = z.object({ n: z.number() })
+  const counter = (version: number, changes: Projection['changes'], by = 1): Projection => ({
+    name: 'counter',
+    version,
+    changes,
+    events: ['VerdictRecorded'],
+    fold(rows) {
+      const before = rows.get('count')
+      rows.put('count', { n: (before === undefined ? 0 : rowSchema.parse(before).n) + by })
+    },
+  })
+
+  async function replaced(
+    next: Projection,
+  ): Promise<{ health: ProjectionHealth | undefined; count: unknown; versions: number[] }> {
+    const store = openStore()
+    const append = (n: number) =>
+      store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
+    const tables = keptOpen(openTables())
+    for (let n = 1; n <= 3; n++) await append(n)
+    await foldOnce(store, tables, [counter(1, 'rows')])
+    await append(4)
+    const after = await startedUp(store, tables, [next])
+    const health = after.health()[0]
+    const count = after.reader(next).get('count')
+    await after.close()
+    return { health, count, versions: tables.states('counter').map((state) => state.version) }
+  }
+
+  test('that may change rows is built, compared where the old one stood, switched to, and goes on', async () => {
+    const { health, count, versions } = await replaced(counter(2, 'rows', 10))
+    expect(health).toMatchObject({ version: 2, state: 'live', position: '4' })
+    expect(health?.comparison).toEqual({
+      same: 0,
+      changed: 1,
+      added: 0,
+      removed: 0,
+      sample: ['changed count'],
+    })
+    expect(count).toEqual({ n: 40 })
+    expect(versions).toEqual([2])
+  })
+
+  test('that must change nothing and does not is switched to', async () => {
+    const { health, count, versions } = await replaced(counter(2, 'nothing'))
+    expect(health?.comparison).toMatchObject({ same: 1, changed: 0 })
+    expect(count).toEqual({ n: 4 })
+    expect(versions).toEqual([2])
+  })
+
+  test('that must change nothing but does is withheld; the old one stays in service', async () => {
+    const { health, count, versions } = await replaced(counter(2, 'nothing', 2))
+    expect(health).toMatchObject({ state: 'withheld', version: 2 })
+    expect(health?.detail).toContain('changed count')
+    expect(count).toEqual({ n: 3 })
+    expect(versions).toEqual([1, 2])
+  })
+})
+
+describe('the store behind it', () => {
+  test('failing for a while is retried from the checkpoint, and reported now and then meanwhile', async () => {
+    const store = openStore()
+    await appendHistory(store, [step()])
+    let failures = 30
+    broughtAbout = failures
+    const flaky: EventStore = {
+      ...store,
+      readAll(options) {
+        if (failures-- > 0) throw new Error('connection reset')
+        return store.readAll(options)
+      },
+    }
+    const problems: ProjectionHealth[] = []
+    const projector = await startedUp(flaky, openTables(), [latestVerdicts], (health) =>
+      problems.push(health),
+    )
+    expect(problems.map((health) => health.state)).toEqual(['retrying', 'retrying'])
+    expect(projector.health()[0]).toMatchObject({ state: 'live', position: '1' })
+    expect(projector.health()[0]?.detail).toBeUndefined()
+  })
+
+  test('whose disk is full says so, until there is room', async () => {
+    const tables = openTables()
+    let isFull = true
+    const store = openStore()
+    await appendHistory(store, [step()])
+    const flaky: RowTables = {
+      ...tables,
+      table(name, version) {
+        const table = tables.table(name, version)
+        return {
+          ...table,
+          commit(...change) {
+            if (isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+            table.commit(...change)
+          },
+        }
+      },
+    }
+    broughtAbout = 'some'
+    const said: (boolean | undefined)[] = []
+    const projector = await startedUp(store, flaky, [latestVerdicts], (health) => {
+      said.push(health.isFull)
+      isFull = false
+    })
+    expect(said).toEqual([true])
+    expect(projector.health()[0]?.isFull).toBeUndefined()
+  })
+
+  test('failing a commit while it follows is retried at once, not at the next event', async () => {
+    const store = openStore()
+    const tables = openTables()
+    let failures = 1
+    broughtAbout = failures
+    const flaky: RowTables = {
+      ...tables,
+      table(name, version) {
+        const table = tables.table(name, version)
+        return {
+          ...table,
+          commit(changes, from, to) {
+            if (changes.size > 0 && failures-- > 0) throw new Error('disk I/O error')
+            table.commit(changes, from, to)
+          },
+        }
+      },
+    }
+    const projector = await startedUp(store, flaky, [latestVerdicts])
+    await appendHistory(store, [step()])
+    await untilPosition(projector, '1')
+    expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+  })
+
+  test('shorter by events of no read model only has what comes in their places folded', async () => {
+    const tables = keptOpen(openTables())
+    const lost = openStore()
+    await appendHistory(lost, [step('BTC'), step('BTC')])
+    await lost.append('x-1', Array.from({ length: 5 }, unwanted), { expected: 'any' })
+    await foldOnce(lost, tables, [latestVerdicts])
+    const restored = openStore()
+    for await (const { stream, id, type, schema, data, meta: own } of lost.readAll({ limit: 2 }))
+      await restored.append(stream, [{ id, type, schema, data, meta: own }], { expected: 'any' })
+    await appendHistory(restored, [step('SOL'), step('SOL'), step('SOL')])
+    const after = await startedUp(restored, tables, [latestVerdicts])
+    expect(after.reader(latestVerdicts).get('SIM.SOL.1h')?.recorded).toBe(3)
+  })
+
+  test('shorter than the read models rebuilds them', async () => {
+    const tables = keptOpen(openTables())
+    const longer = openStore()
+    await appendHistory(longer, [step(), step(), step()])
+    await foldOnce(longer, tables)
+    const shorter = openStore()
+    await appendHistory(shorter, [step()])
+    const after = await startedUp(shorter, tables)
+    expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    expect(after.health().map((health) => health.position)).toEqual(PROJECTIONS.map(() => '1'))
+    // Said of all, and for as long as this process runs: the log soon grows past its former end.
+    await appendHistory(shorter, [step('SOL'), step('SOL'), step('SOL'), step('SOL')])
+    await untilPosition(after, '5')
+    expect(after.health().map(({ lostEvent }) => lostEvent?.position)).toEqual(PROJECTIONS.map(() => '3'))
+  })
+
+  test.each([
+    ['grown as long as before', 1],
+    ['grown longer', 40],
+  ])('restored from an older copy, and %s, has them built anew', async (_what, more) => {
+    const tables = keptOpen(openTables())
+    const [lost, restored] = [openStore(), openStore()]
+    await appendHistory(lost, [step('BTC'), step('BTC'), step('ETH')])
+    // What no read model wants is looked at too, and moves their checkpoints on.
+    await lost.append('x-1', Array.from({ length: more }, unwanted), { expected: 'any' })
+    const before = await startedUp(lost, tables)
+    await untilPosition(before, await lost.head())
+    await before.close()
+    for await (const { stream, id, type, schema, data, meta: written } of lost.readAll({ limit: 2 })) {
+      await restored.append(stream, [{ id, type, schema, data, meta: written }], { expected: 'any' })
+    }
+    await appendHistory(restored, [step('SOL'), ...Array.from({ length: more }, () => step('SOL'))])
+    const after = await startedUp(restored, tables)
+    const recordedOf = (coin: string) => after.reader(latestVerdicts).get(`SIM.${coin}.1h`)?.recorded
+    expect([recordedOf('BTC'), recordedOf('ETH'), recordedOf('SOL')]).toEqual([2, undefined, more + 1])
+  })
+
+  test('that is the same is not read anew, also where the newest events were of no read model', async () => {
+    const tables = keptOpen(openTables())
+    const store = openStore()
+    await appendHistory(store, [step()])
+    await store.append('x-1', [unwanted()], { expected: 'any' })
+    await foldOnce(store, tables)
+    let read = 0
+    const counted: EventStore = {
+      ...store,
+      async *readAll(options) {
+        for await (const event of store.readAll(options)) {
+          read += options?.limit === 1 ? 0 : 1
+          yield event
+        }
+      },
+    }
+    const after = await startedUp(counted, tables)
+    expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    expect(read).toBe(0)
+  })
+
+  test('whose read models are damaged has them built anew', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'projections-'))
+    const file = join(directory, 'projections.db')
+    writeFileSync(file, 'this is no database, whatever its name says'.repeat(50))
+    const store = openStore()
+    await appendHistory(store, [step()])
+    const projector = await startedUp(store, openTables('log-1', file))
+    expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    rmSync(directory, { recursive: true })
+  })
+
+  test('being another log empties the read models', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'projections-'))
+    const file = join(directory, 'projections.db')
+    const store = openStore()
+    await appendHistory(store, [step()])
+    await foldOnce(store, openTables('log-1', file))
+    const other = openStore()
+    await appendHistory(other, [step('ETH')])
+    const second = await startedUp(other, openTables('log-2', file))
+    expect(second.reader(latestVerdicts).get('SIM.BTC.1h')).toBeUndefined()
+    expect(second.reader(latestVerdicts).get('SIM.ETH.1h')?.recorded).toBe(1)
+    rmSync(directory, { recursive: true })
+  })
+})
+
+describe('a file of read models', () => {
+  const aFile = (): string => join(mkdtempSync(join(tmpdir(), 'rows-')), 'projections.db')
+  const codeOf = (work: () => unknown): string => {
+    try {
+      work()
+      return 'none'
+    } catch (error) {
+      return error instanceof ServiceError ? error.code : String(error)
+    }
+  }
+
+  test('is one process’ at a time: a second one is refused, and has it once the first has closed it', () => {
+    const file = aFile()
+    const first = openRowTables(file, 'log-1')
+    expect(codeOf(() => openRowTables(file, 'log-1'))).toBe('store_locked')
+    expect(() => openRowTables(file, 'log-1')).toThrow(/read models.*open in another process/)
+    first.close()
+    openRowTables(file, 'log-1').close()
+  })
+
+  test('takes no changes that follow from another place than its checkpoint, and keeps its rows', () => {
+    const tables = openTables()
+    tables.create('some', 1, 'active')
+    const table = tables.table('some', 1)
+    table.commit(new Map([['a', { n: 1 }]]), START, '5')
+    expect(codeOf(() => table.commit(new Map([['a', { n: 2 }]]), START, '7'))).toBe('store_locked')
+    expect(table.get('a')).toEqual({ n: 1 })
+    expect(tables.states('some')).toEqual([expect.objectContaining({ position: '5' })])
+    table.commit(new Map([['a', { n: 3 }]]), '5', '7')
+    expect(table.get('a')).toEqual({ n: 3 })
+    tables.close()
+  })
+
+  test('that two projectors fold into all the same counts nothing twice', async () => {
+    broughtAbout = 'some'
+    const store = openStore()
+    const tables = keptOpen(openTables())
+    const problems: string[] = []
+    const onProblem = ({ detail = '' }: ProjectionHealth) => void problems.push(detail)
+    const both = [1, 2].map(() => start(store, tables, [latestVerdicts], onProblem))
+    await Promise.all(both.map((projector) => projector.caughtUp()))
+    await appendHistory(
+      store,
+      Array.from({ length: 40 }, () => step()),
+    )
+    await Promise.all(both.map(async (projector) => untilPosition(projector, await store.head())))
+    expect(both[0]?.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(40)
+    expect(problems.join()).toContain('something else folds into the same file')
+  })
+})
+
+test('a version that was being built when the one in service went is put in service', async () => {
+  const store = openStore()
+  const tables = keptOpen(openTables())
+  await appendHistory(store, [step()])
+  tables.create(latestVerdicts.name, latestVerdicts.version, 'building')
+  const projector = await startedUp(store, tables, [latestVerdicts])
+  expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+  expect(tables.states(latestVerdicts.name)).toEqual([expect.objectContaining({ role: 'active' })])
+})
+
+describe('a read model that is not opened yet', () => {
+  test('refuses what it is asked, and says when it can be', async () => {
+    const inner = openMemoryStore({ now: () => 0 })
+    const first = recorded({})
+    await inner.append('verdict-x', [first], { expected: 'no-stream' })
+    const opening = Promise.withResolvers<void>()
+    const building = Promise.withResolvers<void>()
+    const store: EventStore = {
+      ...inner,
+      async *readAll(options) {
+        await (options?.limit === 1 ? opening : building).promise
+        yield* inner.readAll(options)
+      },
+    }
+    const tables = openRowTables(':memory:', 'log')
+    tables.create('another', 1, 'active')
+    tables.table('another', 1).commit(new Map(), START, '1', { id: first.id, position: '1' })
+    const projector = start(store, tables, [latestVerdicts])
+    const reader = projector.reader(latestVerdicts)
+    const early = expect.objectContaining({ code: 'store_unavailable' })
+    expect(() => reader.get('SIM.BTC.1h')).toThrow(early)
+    expect(() => reader.range({ limit: 1 })).toThrow(early)
+    opening.resolve()
+    await projector.inService()
+    expect(reader.range({ limit: 1 })).toEqual([])
+    expect(reader.health()).toMatchObject({ state: 'building', hasBeenLive: false, hasFormer: false })
+    building.resolve()
+    await projector.caughtUp()
+    expect(reader.health()).toMatchObject({ state: 'live', hasBeenLive: true })
+  })
+})

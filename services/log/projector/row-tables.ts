@@ -1,0 +1,305 @@
+import { rmSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
+import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
+import { makePrivate } from '../../runtime/sqlite/private-files.ts'
+import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+
+/** Where one version of a projection stands. */
+export interface VersionState {
+  readonly version: number
+  /** Everything up to here is folded into its rows. */
+  readonly position: Position
+  /** `active` answers queries; `building` is made beside it. */
+  readonly role: 'active' | 'building'
+}
+
+/** An event, and where it stood. */
+export interface EventMark {
+  readonly id: string
+  readonly position: Position
+}
+
+export interface RangeOptions {
+  readonly prefix?: string
+  /** Exclusive; where the page before ended. */
+  readonly after?: string
+  readonly direction?: 'forwards' | 'backwards'
+  readonly limit: number
+}
+
+export interface Entry<Row extends JsonObject = JsonObject> {
+  readonly key: string
+  readonly row: Row
+}
+
+/** The rows of one version of one projection. */
+export interface RowTable {
+  get(key: string): JsonObject | undefined
+  range(options: RangeOptions): Entry[]
+  /** Keys and rows as text, in order of keys. */
+  entries(): IterableIterator<{ key: string; row: string }>
+  /**
+   * Rows and checkpoint change in one transaction: after a crash they fit one another.
+   *
+   * @param from where the checkpoint stood when the rows were read that the changes follow from
+   * @param newest the last event that they follow from, where there is one
+   * @throws ServiceError `store_locked` where it does not stand there any more; nothing is changed then
+   */
+  commit(
+    changes: ReadonlyMap<string, JsonObject | undefined>,
+    from: Position,
+    to: Position,
+    newest?: EventMark,
+  ): void
+}
+
+export interface RowTables {
+  states(name: string): VersionState[]
+  create(name: string, version: number, role: VersionState['role']): void
+  table(name: string, version: number): RowTable
+  /** Makes a version the active one and drops all others, in one transaction. */
+  activate(name: string, version: number): void
+  /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
+  newest(): EventMark | undefined
+  /**
+   * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
+   * there is the log known to be the same.
+   */
+  standOnNewest(): void
+  /** Drops everything. */
+  empty(): void
+  close(): void
+}
+
+/**
+ * Pages are copied into the file so many at a time: a table with keys in no order changes the same ones again and
+ * again, and each is copied once.
+ */
+const PAGES_PER_CHECKPOINT = 4_000
+
+/** Read models are rebuilt from the log, so losing their last commits with the power costs only time. */
+const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
+
+/**
+ * The read models of one log in one SQLite file. A file that belongs to another log is emptied.
+ *
+ * @param logId what tells the log apart from every other: the id of its first event.
+ * @throws ServiceError `store_locked` where another process folds into the file; `store_unavailable`
+ */
+export function openRowTables(file: string, logId: string): RowTables {
+  const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
+  let db: DatabaseSync
+  try {
+    db = openDatabase(file, logId)
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
+  const tables = new Map<string, RowTable>()
+
+  function dropTable(name: string, version: number): void {
+    tables.delete(tableName(name, version))
+    db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
+    db.prepare('DELETE FROM version WHERE name = ? AND version = ?').run(name, version)
+  }
+
+  const getNewest = db.prepare('SELECT id, position FROM newest')
+  const setNewest = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
+  const newest = (): EventMark | undefined => getNewest.get() as EventMark | undefined
+
+  /** Within a commit: what it follows from is written down with it. */
+  function sawEvent({ id, position }: EventMark): void {
+    const before = newest()?.position ?? START
+    if (comparePositions(position, before) > 0) setNewest.run(id, position)
+  }
+
+  const states = (name: string): VersionState[] =>
+    db
+      .prepare('SELECT version, position, role FROM version WHERE name = ? ORDER BY version')
+      .all(name) as unknown as VersionState[]
+
+  return {
+    states,
+    create(name, version, role) {
+      transaction(db, () => {
+        dropTable(name, version)
+        db.exec(
+          `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+        )
+        db.prepare('INSERT INTO version (name, version, position, role) VALUES (?, ?, ?, ?)').run(
+          name,
+          version,
+          START,
+          role,
+        )
+      })
+    },
+    table(name, version) {
+      const key = tableName(name, version)
+      const known = tables.get(key) ?? openTable(db, name, version, sawEvent)
+      tables.set(key, known)
+      return known
+    },
+    activate(name, version) {
+      transaction(db, () => {
+        for (const state of states(name)) if (state.version !== version) dropTable(name, state.version)
+        db.prepare("UPDATE version SET role = 'active' WHERE name = ? AND version = ?").run(name, version)
+      })
+    },
+    newest,
+    standOnNewest() {
+      const position = newest()?.position ?? START
+      const all = db.prepare('SELECT name, version, position FROM version').all() as unknown as {
+        name: string
+        version: number
+        position: Position
+      }[]
+      const setBack = db.prepare('UPDATE version SET position = ? WHERE name = ? AND version = ?')
+      for (const state of all) {
+        if (comparePositions(state.position, position) > 0) setBack.run(position, state.name, state.version)
+      }
+    },
+    empty() {
+      transaction(db, () => dropAll(db))
+      tables.clear()
+    },
+    close() {
+      db.close()
+      lock?.release()
+    },
+  }
+}
+
+/** What SQLite says of a file that is damaged, and of one that is no database. */
+const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
+
+function openDatabase(file: string, logId: string): DatabaseSync {
+  makePrivate(file)
+  const db = new DatabaseSync(file)
+  try {
+    db.exec(SETTINGS)
+    db.exec(`
+      CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS newest (one INTEGER PRIMARY KEY, id TEXT NOT NULL, position TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS version (
+        name TEXT NOT NULL, version INTEGER NOT NULL, position TEXT NOT NULL, role TEXT NOT NULL,
+        PRIMARY KEY (name, version)
+      ) STRICT;`)
+    claimFor(db, logId)
+    return db
+  } catch (error) {
+    db.close()
+    if (DAMAGED.includes(sqliteCode(error))) {
+      // Everything in it follows from the log, so a damaged file is made anew.
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+      return openDatabase(file, logId)
+    }
+    throw new ServiceError('store_unavailable', {
+      message: `the read models ${file} cannot be opened: ${reasonOf(error)}`,
+      cause: error,
+    })
+  }
+}
+
+function tableName(name: string, version: number): string {
+  if (!/^[a-z][a-z_]{0,40}$/.test(name) || !Number.isSafeInteger(version)) {
+    throw new TypeError(`projection ${name} version ${version} cannot name a table`)
+  }
+  return `row_${name}_${version}`
+}
+
+function claimFor(db: DatabaseSync, logId: string): void {
+  const owner = db.prepare('SELECT id FROM log').get() as { id: string } | undefined
+  if (owner?.id === logId) return
+  transaction(db, () => {
+    dropAll(db)
+    db.exec('DELETE FROM log')
+    db.prepare('INSERT INTO log (id) VALUES (?)').run(logId)
+  })
+}
+
+function dropAll(db: DatabaseSync): void {
+  const versions = db.prepare('SELECT name, version FROM version').all() as {
+    name: string
+    version: number
+  }[]
+  for (const { name, version } of versions) db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
+  db.exec('DELETE FROM version; DELETE FROM newest;')
+}
+
+function transaction(db: DatabaseSync, work: () => void): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    work()
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function openTable(
+  db: DatabaseSync,
+  name: string,
+  version: number,
+  sawEvent: (mark: EventMark) => void,
+): RowTable {
+  const table = tableName(name, version)
+  const select = db.prepare(`SELECT row FROM ${table} WHERE key = ?`)
+  const upsert = db.prepare(
+    `INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row`,
+  )
+  const remove = db.prepare(`DELETE FROM ${table} WHERE key = ?`)
+  const checkpoint = db.prepare(
+    'UPDATE version SET position = ? WHERE name = ? AND version = ? AND position = ?',
+  )
+  const ranges: Record<'forwards' | 'backwards', StatementSync> = {
+    forwards: db.prepare(
+      `SELECT key, row FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
+    ),
+    backwards: db.prepare(
+      `SELECT key, row FROM ${table} WHERE key < ? AND key >= ? AND key < ? ORDER BY key DESC ${LIMIT_PARAMETER}`,
+    ),
+  }
+  const parse = (text: string): JsonObject => JSON.parse(text) as JsonObject
+
+  return {
+    get(key) {
+      const found = select.get(key) as { row: string } | undefined
+      return found === undefined ? undefined : parse(found.row)
+    },
+    range({ prefix = '', after, direction = 'forwards', limit }) {
+      const beyond = `${prefix}\u{10FFFF}`
+      const from = after ?? (direction === 'forwards' ? '' : beyond)
+      const rows = ranges[direction].all(from, prefix, beyond, Math.min(limit, LIMITS.rowsPerPage))
+      return (rows as { key: string; row: string }[]).map(({ key, row }) => ({ key, row: parse(row) }))
+    },
+    entries: () =>
+      db.prepare(`SELECT key, row FROM ${table} ORDER BY key`).iterate() as IterableIterator<{
+        key: string
+        row: string
+      }>,
+    commit(changes, from, to, newest) {
+      transaction(db, () => {
+        if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
+        if (newest !== undefined) sawEvent(newest)
+        // In the order of their keys, neighbours share a page while it is at hand.
+        for (const key of [...changes.keys()].toSorted()) {
+          const row = changes.get(key)
+          if (row === undefined) remove.run(key)
+          else upsert.run(key, JSON.stringify(row))
+        }
+      })
+    },
+  }
+}
+
+const movedError = (name: string, from: Position): ServiceError =>
+  new ServiceError('store_locked', {
+    message: `the checkpoint of projection ${name} is not at ${from} any more: something else folds into the same file`,
+  })

@@ -1,0 +1,104 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { RecordedEvent } from '../../contracts/event.ts'
+import {
+  decodeEvent,
+  type MarketKind,
+  type ServiceEvent,
+  StoreInitialised,
+} from '../../contracts/event-catalogue.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { STORE_IDENTITY_STREAM, UNFINISHED_COPY_STREAM } from '../../contracts/streams.ts'
+import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
+import type { EventStore } from './event-store.ts'
+import { formatOfNewLog } from './log-format.ts'
+
+export interface StoreIdentity {
+  readonly market: MarketKind
+  /** Seed of a simulated market, null for any other. */
+  readonly seed: string | null
+  readonly secretFingerprint: string
+}
+
+/**
+ * Makes a new store ours, or checks that it already is: one store holds one market under one secret, so that
+ * no simulated verdict can stand beside a live one.
+ *
+ * @returns an id that tells this log apart from every other.
+ * @throws ServiceError `store_mismatch`; `outcome_unknown`, and what the store refused it with
+ */
+export async function claimStore(
+  path: AppendPath,
+  identity: StoreIdentity,
+  newId: () => string,
+): Promise<string> {
+  const known = await checkStore(path.store, identity)
+  if (known !== undefined) return known
+  const id = newId()
+  const meta = { correlationId: id, actor: 'start' }
+  const event = newEvent(StoreInitialised, {
+    id,
+    data: { ...identity },
+    meta,
+  })
+  // What is new is read by nobody of an older release.
+  const events = [event, formatOfNewLog(newId(), meta)]
+  const append = { stream: STORE_IDENTITY_STREAM, events, expected: 'no-stream' } as const
+  const appended = appendedOr(await appendUntilKnown(path, append), {
+    what: 'this log is of this service',
+    again: 'Start again.',
+  })
+  if (appended !== undefined) return id
+  // Another process was first.
+  const theirs = await checkStore(path.store, identity)
+  if (theirs !== undefined) return theirs
+  throw new ServiceError('store_unavailable', {
+    message: 'The first event of the log is taken and cannot be read yet.',
+  })
+}
+
+/**
+ * Whether a store is ours, without writing to it.
+ *
+ * @returns the id of its log; undefined for a new one
+ * @throws ServiceError `store_mismatch`
+ */
+export async function checkStore(
+  store: Pick<EventStore, 'read'>,
+  identity: StoreIdentity,
+): Promise<string | undefined> {
+  const first = await readIdentity(store)
+  if (first !== undefined) await requireFinished(store)
+  return first && requireSame(first, identity)
+}
+
+/** The first event of a store, which says whose it is; undefined in a new one. */
+export async function readIdentity(store: Pick<EventStore, 'read'>): Promise<RecordedEvent | undefined> {
+  for await (const event of store.read(STORE_IDENTITY_STREAM, { limit: 1 })) return event
+  return undefined
+}
+
+/** @throws ServiceError `store_mismatch` for a log that another one is being copied into */
+async function requireFinished(store: Pick<EventStore, 'read'>): Promise<void> {
+  for await (const { at } of store.read(UNFINISHED_COPY_STREAM, { limit: 1 })) {
+    throw new ServiceError('store_mismatch', {
+      message: `this event store cannot be used: a copy of another log into it, begun at ${at}, is not finished`,
+      nextStep: 'Run `signal store copy` again with the same addresses: it goes on where it was.',
+    })
+  }
+}
+
+function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
+  const event: ServiceEvent = decodeEvent(recorded)
+  if (event.type !== 'StoreInitialised') throw mismatchError('its first event is not one of this service')
+  const { market, seed, secretFingerprint } = event.data
+  if (market !== identity.market)
+    throw mismatchError(`it was begun with a ${market} market, not a ${identity.market} one`)
+  if (seed !== identity.seed) throw mismatchError(`it was begun with the seed ${seed}, not ${identity.seed}`)
+  if (secretFingerprint !== identity.secretFingerprint) {
+    throw mismatchError('it was begun under another sealing key; set SEALING_KEY to that one')
+  }
+  return recorded.id
+}
+
+const mismatchError = (why: string): ServiceError =>
+  new ServiceError('store_mismatch', { message: `this event store cannot be used: ${why}` })

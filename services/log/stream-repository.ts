@@ -1,0 +1,151 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
+import type { AppendPath, UnknownOutcome } from './append-until-known.ts'
+import { type Decision, type Executed, executeCommand, type Loaded } from './execute-command.ts'
+
+/** What an event counts as, and how much of that one hour of a stream takes. */
+export interface HourlyLimit {
+  /** As callers read it, in the plural. */
+  readonly kind: string
+  /** `Infinity` for what always passes. */
+  readonly perHour: number
+  /** How many it counts for; one without it. */
+  readonly weight?: number
+}
+
+/** How much of each kind the newest hour of a stream has. */
+interface HourlyCounts {
+  /** Hours since 1970. */
+  readonly hour: number
+  readonly counts: ReadonlyMap<string, number>
+}
+
+type Countable = Pick<NewEvent, 'type' | 'data'>
+export type LimitOf = (event: Countable) => HourlyLimit
+
+const NO_COUNTS: HourlyCounts = { hour: 0, counts: new Map() }
+
+export interface StreamRepositoryOptions<State> extends AppendPath {
+  readonly streamOf: (id: string) => string
+  readonly initial: State
+  /** @throws ServiceError `event_unreadable` */
+  readonly evolve: (state: State, event: RecordedEvent) => State
+  /** Streams whose newest state is kept, so that only what came since is read. */
+  readonly keep: number
+  /** How many events an hour of a stream takes; as many as come without it. */
+  readonly limitOf?: LimitOf
+}
+
+interface Kept<State> extends Loaded<State> {
+  readonly counts: HourlyCounts
+}
+
+/** States that are folds over one stream each. */
+export interface StreamRepository<State> {
+  /** The newest state, other processes' events included. */
+  load(id: string): Promise<Loaded<State>>
+  /**
+   * Decides over the newest state and records what follows, anew where somebody else was quicker; durable when it
+   * resolves. The errors are those of {@link executeCommand}, and `rate_limited` past what an hour takes.
+   */
+  execute<Result>(
+    id: string,
+    decide: (state: State) => Promise<Decision<Result>> | Decision<Result>,
+    unknown: UnknownOutcome,
+  ): Promise<Executed<State, Result>>
+}
+
+/**
+ * @example
+ * const accounts = createStreamRepository({ store, policy: CALLER_WAITS, streamOf: accountStream, initial, evolve, … })
+ * await accounts.execute(id, (state) => ({ events: decide(command, state), result: undefined }), unknown)
+ */
+export function createStreamRepository<State>(
+  options: StreamRepositoryOptions<State>,
+): StreamRepository<State> {
+  const { store, streamOf, initial, evolve, keep, limitOf, now } = options
+  const kept = new RecentMap<string, Kept<State>>(keep)
+
+  const nothing: Kept<State> = { state: initial, revision: 'no-stream', counts: NO_COUNTS }
+
+  function remember(id: string, loaded: Kept<State>): void {
+    if (loaded.revision === 'no-stream') kept.delete(id)
+    else kept.set(id, loaded)
+  }
+
+  async function load(id: string): Promise<Kept<State>> {
+    const before = kept.get(id)
+    let { state, revision, counts }: Kept<State> = before ?? nothing
+    const from = revision === 'no-stream' ? 0 : revision + 1
+    for await (const event of store.read(streamOf(id), { from })) {
+      // EventStoreDB begins at the end where there is nothing from here on.
+      if (event.revision < from) continue
+      state = evolve(state, event)
+      revision = event.revision
+      if (limitOf !== undefined) counts = countEvent(counts, event, Date.parse(event.at), limitOf)
+    }
+    const loaded = { state, revision, counts }
+    remember(id, loaded)
+    return loaded
+  }
+
+  return {
+    async load(id) {
+      const { state, revision } = await load(id)
+      return { state, revision }
+    },
+    execute(id, decide, unknown) {
+      let { counts } = nothing
+      return executeCommand(options, {
+        stream: streamOf(id),
+        async load() {
+          const loaded = await load(id)
+          counts = loaded.counts
+          return loaded
+        },
+        async decide(state) {
+          const decision = await decide(state)
+          if (limitOf !== undefined) requireWithinHour(counts, decision.events, now(), limitOf)
+          return decision
+        },
+        unknown,
+      })
+    },
+  }
+}
+
+/** @param at when the event was recorded, Unix milliseconds */
+function countEvent(before: HourlyCounts, event: Countable, at: number, limitOf: LimitOf): HourlyCounts {
+  const { kind, perHour, weight = 1 } = limitOf(event)
+  if (perHour === Number.POSITIVE_INFINITY) return before
+  const hour = Math.floor(at / HOUR_MS)
+  // A clock that was set back begins no new hour.
+  const counts = new Map(hour > before.hour ? [] : before.counts)
+  return { hour: Math.max(hour, before.hour), counts: counts.set(kind, (counts.get(kind) ?? 0) + weight) }
+}
+
+/**
+ * Refuses events that a stream takes no more of within this hour.
+ *
+ * @throws ServiceError `rate_limited` with `details.retry_after_s`
+ */
+function requireWithinHour(
+  before: HourlyCounts,
+  events: readonly Countable[],
+  now: number,
+  limitOf: LimitOf,
+): void {
+  let after = before
+  for (const event of events) {
+    after = countEvent(after, event, now, limitOf)
+    const { kind, perHour } = limitOf(event)
+    if ((after.counts.get(kind) ?? 0) <= perHour) continue
+    const seconds = Math.max(1, Math.ceil(((after.hour + 1) * HOUR_MS - now) / 1_000))
+    throw new ServiceError('rate_limited', {
+      message: `One hour takes ${perHour} ${kind} here, and this one has no room for more; nothing was recorded. The next hour begins in ${seconds} s.`,
+      details: { kind, limit: perHour, retry_after_s: seconds },
+    })
+  }
+}

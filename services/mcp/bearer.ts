@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify'
+import type { Json, JsonObject } from '../../contracts/json.ts'
+import type { Scope } from '../../contracts/oauth.ts'
+import { bringsAccessToken, type Identity } from '../accounts/index.ts'
+import { isJsonObject } from './mcp-messages.ts'
+
+/** Who lets programs in here by access tokens. */
+export interface BearerOptions {
+  readonly identify: (authorization: string) => Promise<Identity>
+  /** Where clients read how to come by a token (RFC 9728). */
+  readonly metadataUrl: () => string
+  /** What a tool takes, by its name. */
+  readonly scopeOf: (tool: Json | undefined) => Scope
+}
+
+/** A request that is answered by telling its client to sign in (RFC 6750 §3). */
+export interface Challenge {
+  readonly status: 401 | 403
+  readonly message: string
+  readonly code: 'unauthorized' | 'token_refused' | 'insufficient_scope'
+  /** Value of `WWW-Authenticate`. */
+  readonly header: string
+}
+
+/** Whether a client asks to be told to sign in, where others are served as anonymous. */
+const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
+
+/** What a message needs of who may do some things only; undefined for what everybody may. */
+function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeOf']): Scope | undefined {
+  if (method === 'subscriptions/listen') return 'calls'
+  if (method !== 'tools/call') return undefined
+  return scopeOf(isJsonObject(params) ? params.name : undefined)
+}
+
+/**
+ * What an access token, or a lack of any credential, is to be answered with; undefined where the request goes on.
+ * Keys are not looked at here, but where a client asked to be told: there what does not hold is challenged too.
+ */
+export async function challengeOf(
+  { identify, metadataUrl, scopeOf }: BearerOptions,
+  { headers: { authorization }, url }: Pick<FastifyRequest, 'headers' | 'url'>,
+  message: JsonObject,
+): Promise<Challenge | undefined> {
+  const isToken = bringsAccessToken(authorization)
+  const isAsked = ASKS_FOR_SIGN_IN.test(url)
+  if (!isToken && !isAsked) return undefined
+  const metadata = `resource_metadata="${metadataUrl()}"`
+  if (authorization === undefined) {
+    const why = 'Unauthorized: sign in by OAuth, or send an API key'
+    const header = `Bearer ${metadata}, scope="calls"`
+    return { status: 401, code: 'unauthorized', message: why, header }
+  }
+  const identity = await identify(authorization)
+  if (identity.outcome === 'INDETERMINATE') return undefined
+  if (identity.outcome !== 'OK') {
+    const problem = isToken
+      ? 'the access token has expired, was revoked, or is for another service'
+      : 'what was sent is no key that applies'
+    const header = `Bearer error="invalid_token", error_description="${problem}", ${metadata}`
+    return { status: 401, code: 'token_refused', message: `Unauthorized: ${problem}`, header }
+  }
+  const scope = scopeFor(message, scopeOf)
+  if (scope === undefined || identity.scopes?.includes(scope) !== false) return undefined
+  const problem = `the program was not let do this; it takes the scope ${scope}`
+  const wanted = [...new Set([...identity.scopes, scope])].join(' ')
+  const header = `Bearer error="insufficient_scope", scope="${wanted}", error_description="${problem}", ${metadata}`
+  return { status: 403, code: 'insufficient_scope', message: `Forbidden: ${problem}`, header }
+}

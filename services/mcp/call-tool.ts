@@ -1,0 +1,146 @@
+import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Json } from '../../contracts/json.ts'
+import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
+import type { FreeTools } from './free-tools.ts'
+import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
+import { offerForTool, payForTool } from './paid-tools.ts'
+import type { Caller, KeyCheck, ToolOutcome } from './tool-outcome.ts'
+
+/** Where tool calls go. */
+export interface ToolPaths {
+  /** Calls about markets, and of tools that nobody knows. */
+  readonly calls: CallPath
+  readonly free: FreeTools
+  /**
+   * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
+   * way. What is no key at all is `ok`: it is served as anonymous.
+   */
+  readonly checkKey: (authorization: string) => Promise<KeyCheck>
+  /** Calls that are paid for by themselves; left out, none are. */
+  readonly paid?: Pick<PaidCallPath, 'call'> | undefined
+}
+
+/** A call of a tool as its message has it: of any type, and unchecked. */
+export interface SentToolCall {
+  readonly name: Json | undefined
+  readonly request: Json
+  /** Its payment as lines of headers. */
+  readonly payment?: readonly string[] | undefined
+}
+
+/**
+ * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
+ * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
+ */
+export async function callTool(paths: ToolPaths, caller: Caller, call: SentToolCall): Promise<ToolOutcome> {
+  const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
+  if (operation === undefined) return outcomeOf(paths, caller, call)
+  const outcome = await outcomeOf(paths, { ...caller, traceparent: operation.traceparent }, call)
+  operation.end(errorTypeOf(outcome))
+  return outcome
+}
+
+/** `tool_error` is OpenTelemetry's word for a result that says that it is an error. */
+function errorTypeOf(outcome: ToolOutcome): string | undefined {
+  if (outcome.kind === 'answer') return undefined
+  if (outcome.kind === 'error') return String(outcome.error.code)
+  return typeof outcome.body.code === 'string' ? outcome.body.code : 'tool_error'
+}
+
+async function outcomeOf(
+  { calls, free, paid }: ToolPaths,
+  caller: Caller,
+  { name, request, payment }: SentToolCall,
+): Promise<ToolOutcome> {
+  const tool = typeof name === 'string' ? free.get(name) : undefined
+  try {
+    if (paid !== undefined && payment !== undefined && tool === undefined)
+      return await payForTool(paid, caller, nameOf(name), request, payment)
+    const { authorization, address, idempotencyKey, requestId, traceparent } = caller
+    const call = {
+      request,
+      authorization,
+      address,
+      idempotencyKey,
+      requestId,
+      channel: 'mcp' as const,
+      ...(traceparent !== undefined && { traceparent }),
+    }
+    const answer = await (tool?.run(call, caller.signal) ?? calls.call({ ...call, tool: nameOf(name) }))
+    return { kind: 'answer', ...answer }
+  } catch (error) {
+    const failure = tool?.failure ?? 'internal_error'
+    const refusal = refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
+    if (paid === undefined || tool !== undefined || !isServiceError(error, 'quota_exhausted')) return refusal
+    return (await offerForTool(paid, caller, nameOf(name), request, error)) ?? refusal
+  }
+}
+
+function nameOf(name: Json | undefined): string {
+  if (typeof name === 'string') return name
+  const problem = 'the name of a tool must be given as text'
+  throw new ServiceError('invalid_request', {
+    message: `name: ${problem}`,
+    details: { fields: [{ field: 'name', problem }] },
+  })
+}
+
+/** @param failure code for what failed inside */
+function asServiceError(
+  error: unknown,
+  { log, logCause, requestId }: Caller,
+  failure: ErrorCode,
+): ServiceError {
+  if (isServiceError(error) && error.code !== 'internal_error') {
+    logCause?.(error, requestId)
+    return error
+  }
+  log.error({ err: error, request_id: requestId }, 'tool call failed')
+  // What failed inside is for the operator's log, not for callers.
+  return new ServiceError(failure, { details: { request_id: requestId } })
+}
+
+function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
+  if (error.code === 'key_unknown') return { kind: 'error', error: keyError('unknown', requestId) }
+  if (error.code === 'key_unverifiable') return { kind: 'error', error: keyError('unverifiable', requestId) }
+  // JSON-RPC's code for it stands in the text, since a result has no other place for one.
+  const prefix = UNNAMED.has(error.code)
+    ? `MCP error ${JSON_RPC_CODES.invalidParams}`
+    : INVALID.has(error.code)
+      ? `MCP error ${JSON_RPC_CODES.invalidParams}: ${error.code}`
+      : error.code
+  const { code, message, nextStep, details } = forCallers(error)
+  return {
+    kind: 'refusal',
+    text: `${prefix}: ${asSentence(message)} ${nextStep}`,
+    body: { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) },
+  }
+}
+
+/** Arguments that do not fit: JSON-RPC's own code says what there is to say, or the code of a tool says more. */
+const UNNAMED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['invalid_request', 'unknown_tool'])
+const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'unknown_timeframe',
+  'unknown_exchange',
+  'unknown_coin',
+  'INVALID_QUERY',
+  'QUERY_TOO_SHORT',
+  'QUERY_TOO_LONG',
+  'INVALID_QUESTION',
+  'QUESTION_TOO_SHORT',
+  'QUESTION_TOO_LONG',
+  'INVALID_MODEL',
+])
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+/** The error that a key which does not hold is answered with, whatever the method. */
+export function keyError(check: Exclude<KeyCheck, 'ok'>, requestId: string): RpcError {
+  const isUnknown = check === 'unknown'
+  const { code, message, nextStep } = new ServiceError(isUnknown ? 'key_unknown' : 'key_unverifiable')
+  return {
+    code: isUnknown ? JSON_RPC_CODES.keyUnknown : JSON_RPC_CODES.keyUnverifiable,
+    message,
+    data: { code, next_step: nextStep, request_id: requestId, retryable: !isUnknown },
+  }
+}

@@ -1,0 +1,86 @@
+import type { z } from 'zod'
+import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import { faultMessage, inputFaults } from '../../contracts/input-faults.ts'
+import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
+import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
+import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
+import { type RegimeShiftReader, regimeHistory } from '../http/routes/regime-shifts.ts'
+import type { KnowledgeService, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
+import type { KeyCheck } from './tool-outcome.ts'
+
+/** What a tool does to what is there, as hints of MCP. */
+export interface ToolHints {
+  readonly readOnlyHint: boolean
+  readonly openWorldHint: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+}
+
+/** A call of a tool whose name is known. */
+export type FreeToolCall = Omit<ToolCall, 'tool'>
+
+/** A tool beside those about markets: it costs no calls, and is not sold. */
+export interface FreeTool extends ToolDefinition {
+  readonly hints: ToolHints
+  /** What callers are told where it fails inside. */
+  readonly failure: ErrorCode
+  /**
+   * @param gone aborted when nobody waits for the answer any more
+   * @throws ServiceError what the same refuses over HTTP
+   */
+  run(call: FreeToolCall, gone: () => AbortSignal): Promise<ToolAnswer>
+}
+
+/** Those that are served, by their names. */
+export type FreeTools = ReadonlyMap<string, FreeTool>
+
+/**
+ * The arguments of a tool as its schema has them.
+ *
+ * @throws ServiceError `invalid_request`, naming each field that does not fit
+ */
+export function toolArguments<Schema extends z.ZodType>(
+  tool: string,
+  schema: Schema,
+  sent: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(sent)
+  if (parsed.success) return parsed.data
+  const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool', schema)
+  throw new ServiceError('invalid_request', {
+    message: `${tool}, ${faultMessage(fields)}`,
+    details: { fields },
+  })
+}
+
+const LOOKS_INSIDE: ToolHints = { readOnlyHint: true, openWorldHint: false }
+
+/** The tools about the service itself. What they throw and answer is what search and chat do over HTTP. */
+export const knowledgeTools = (service: KnowledgeService): FreeTools => {
+  const shared = { hints: LOOKS_INSIDE, failure: 'INTERNAL_ERROR' } as const
+  const search = async (call: FreeToolCall) => ({ body: await service.search(call), isReplay: false })
+  return new Map<string, FreeTool>([
+    ['search_knowledge', { ...KNOWLEDGE_TOOLS.search_knowledge, ...shared, run: search }],
+    ['chat_knowledge', { ...KNOWLEDGE_TOOLS.chat_knowledge, ...shared, run: (call) => service.chat(call) }],
+  ])
+}
+
+/** What the tools that read the record stand on. */
+export interface HistoryTools {
+  readonly regimeShifts: RegimeShiftReader
+}
+
+/** The tools that read the record. They need no key, but a key that does not hold is refused as everywhere. */
+export const historyTools = (
+  { regimeShifts }: HistoryTools,
+  checkKey: (authorization: string) => Promise<KeyCheck>,
+): FreeTools => {
+  const tool = HISTORY_TOOLS.get_regime_shifts
+  const run: FreeTool['run'] = async ({ request, authorization }) => {
+    const key = authorization === undefined ? 'ok' : await checkKey(authorization)
+    if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
+    const asked = toolArguments('get_regime_shifts', tool.request, request)
+    return { body: regimeHistory(regimeShifts, asked), isReplay: false }
+  }
+  return new Map([['get_regime_shifts', { ...tool, hints: LOOKS_INSIDE, failure: 'internal_error', run }]])
+}

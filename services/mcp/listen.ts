@@ -1,0 +1,212 @@
+import { createMcpHandler, InMemoryServerEventBus } from '@modelcontextprotocol/server'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Position } from '../../contracts/position.ts'
+import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type { Identity } from '../accounts/index.ts'
+import type { FollowItem, FollowOptions } from '../analyst/index.ts'
+import { addressSite } from '../http/client-address.ts'
+import { createStreamPlaces } from '../runtime/admission/places.ts'
+import { requireVerified } from '../tool-calls/index.ts'
+import { isJsonObject } from './mcp-messages.ts'
+import { createProtocolServer, type McpCore } from './protocol-server.ts'
+import type { Caller } from './tool-outcome.ts'
+import { readWatchUri, type WatchUri } from './watch-uris.ts'
+
+/** What subscriptions to verdicts are read from. */
+export interface ListenOptions {
+  readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
+  /** Market time, Unix milliseconds, never falling. */
+  readonly marketNow: () => number
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  /** Place of a coin in the newest ranking of its exchange before a position; undefined without one. */
+  readonly rankAt: (
+    coin: Pick<VerdictRow, 'exchange' | 'coin'>,
+    position: Position,
+  ) => Promise<number | undefined>
+}
+
+/** Serves `subscriptions/listen`: a stream for each, pulled from the log by who reads it. */
+export interface Listening {
+  /**
+   * @param signal aborted when nobody reads any more
+   * @throws ServiceError `rate_limited`, `too_many_streams`, `invalid_request`, `key_unknown`, `key_unverifiable`
+   */
+  open(message: JsonObject, request: Request, caller: Caller, signal: AbortSignal): Promise<Response>
+  /** Ends all streams, each with the answer to its request. */
+  close(): void
+}
+
+/** Where a notification carries the row that it tells of, and where to go on behind it. */
+export const ROW_META_KEY = 'signal-service/row'
+export const CURSOR_META_KEY = 'signal-service/cursor'
+/** From 1 without a gap, for each address of a stream: what is missing is seen, as in deliveries of a webhook. */
+export const SEQUENCE_META_KEY = 'signal-service/sequence'
+/** What a server that can be listened to says of itself. */
+export const SUBSCRIBABLE = { resources: { subscribe: true } } as const
+
+/**
+ * The SDK says what a stream looks like, this what is on it. One frame is made when one is asked for, so a reader that
+ * is slow holds a page of the log and no more.
+ */
+export function createListening(
+  core: McpCore,
+  { follow, marketNow, identify, rankAt }: ListenOptions,
+): Listening {
+  const closing = new AbortController()
+  const places = createStreamPlaces('subscriptions', {
+    total: LIMITS.mcpSubscriptions,
+    each: { address: LIMITS.mcpSubscriptionsPerAddress, account: LIMITS.mcpSubscriptionsPerAccount },
+  })
+
+  async function* frames(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    handler: ReturnType<typeof createMcpHandler>,
+    watched: readonly WatchUri[],
+    {
+      isKnown,
+      authorization,
+      signal,
+    }: { isKnown: boolean; authorization: string | undefined; signal: AbortSignal },
+  ): AsyncGenerator<Uint8Array, void, void> {
+    const next = async (): Promise<Uint8Array> => (await reader.read()).value ?? new Uint8Array()
+    try {
+      // What the SDK says first: what was asked for and is told of.
+      yield await next()
+      // Whoever has an account is told at once, as by a webhook; others when the window has closed.
+      const now = isKnown ? () => Number.POSITIVE_INFINITY : marketNow
+      const items = merged(
+        watched.map((one) =>
+          told(
+            one,
+            rankAt,
+            follow({ filter: one.filter, now, signal, ...(one.after !== undefined && { after: one.after }) }),
+          ),
+        ),
+      )
+      for await (const item of items) {
+        if (signal.aborted) break
+        if (isKnown && (await identify(authorization)).outcome === 'UNKNOWN') break
+        if (item === 'quiet') {
+          yield KEEP_ALIVE
+          continue
+        }
+        const params = {
+          uri: item.uri,
+          _meta: {
+            [ROW_META_KEY]: item.row,
+            [CURSOR_META_KEY]: item.row.cursor,
+            [SEQUENCE_META_KEY]: item.sequence,
+          },
+        }
+        handler.bus.publish({ kind: 'resource_updated', uri: item.uri, params })
+        yield await next()
+      }
+      // The answer to the request, which says that this was the end of it.
+      if (closing.signal.aborted || !signal.aborted) {
+        void handler.close()
+        yield await next()
+      }
+    } finally {
+      await handler.close()
+      await reader.cancel()
+    }
+  }
+
+  return {
+    async open(message, request, caller, gone) {
+      if (closing.signal.aborted) throw new ServiceError('shutting_down')
+      const identity = requireVerified(await identify(caller.authorization))
+      const { asked, watched } = readWatched(message)
+      const account = identity.outcome === 'OK' ? identity.accountId : undefined
+      const { give } = places.take({ address: addressSite(caller.address), account })
+      gone.addEventListener('abort', give, { once: true })
+      if (gone.aborted) give()
+      const handler = createMcpHandler(
+        () => {
+          const server = createProtocolServer(core, caller, NOTHING_ELSE)
+          server.registerCapabilities(SUBSCRIBABLE)
+          return server
+        },
+        { legacy: 'reject', keepAliveMs: 0, bus: new InMemoryServerEventBus() },
+      )
+      const response = await handler.fetch(request, { parsedBody: asked })
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+      if (!isStream || response.body === null || watched.length === 0) {
+        gone.addEventListener('abort', () => void handler.close(), { once: true })
+        if (!isStream) give()
+        return response
+      }
+      const signal = AbortSignal.any([gone, closing.signal])
+      const stream = frames(response.body.getReader(), handler, watched, {
+        isKnown: identity.outcome === 'OK',
+        authorization: caller.authorization,
+        signal,
+      })
+      const body = ReadableStream.from<Uint8Array>(stream)
+      return new Response(body, { headers: response.headers })
+    },
+    close: () => closing.abort(),
+  }
+}
+
+const KEEP_ALIVE = new TextEncoder().encode(': nothing new\n\n')
+const NOTHING_ELSE = { toolsChanged: () => undefined, promptsChanged: () => undefined }
+
+/** The request with what is told of here alone, which the SDK then says that it agreed to. */
+function readWatched(message: JsonObject): { asked: JsonObject; watched: readonly WatchUri[] } {
+  const { params } = message
+  const notifications = isJsonObject(params) ? params.notifications : undefined
+  if (!isJsonObject(params) || !isJsonObject(notifications)) return { asked: message, watched: [] }
+  const { resourceSubscriptions: uris } = notifications
+  if (!Array.isArray(uris)) return { asked: message, watched: [] }
+  if (uris.length > LIMITS.mcpSubscriptionUris) {
+    throw new ServiceError('invalid_request', {
+      message: `resourceSubscriptions: ${uris.length} are more than ${LIMITS.mcpSubscriptionUris}; name several coins in one`,
+    })
+  }
+  const watched = [...new Set(uris)].flatMap((uri) =>
+    typeof uri === 'string' ? (readWatchUri(uri) ?? []) : [],
+  )
+  const agreed = { ...notifications, resourceSubscriptions: watched.map(({ uri }) => uri) }
+  return { asked: { ...message, params: { ...params, notifications: agreed } }, watched }
+}
+
+type Told = 'quiet' | { readonly uri: string; readonly row: VerdictRow; readonly sequence: number }
+
+async function* told(
+  { uri, admits }: WatchUri,
+  rankAt: ListenOptions['rankAt'],
+  items: AsyncGenerator<FollowItem, void, void>,
+): AsyncGenerator<Told, void, void> {
+  let sequence = 0
+  for await (const item of items) {
+    if (item.kind === 'quiet') {
+      yield 'quiet'
+      continue
+    }
+    const { row, position } = item
+    if (await admits(row, () => rankAt(row, position))) yield { uri, row, sequence: ++sequence }
+  }
+}
+
+/** Several followings as one: whichever has something next; it ends with the first that does. */
+async function* merged(all: readonly AsyncGenerator<Told, void, void>[]): AsyncGenerator<Told, void, void> {
+  const asked = new Map(all.map((one) => [one, one.next().then((result) => ({ one, result }))]))
+  try {
+    for (;;) {
+      const { one, result } = await Promise.race(asked.values())
+      if (result.done === true) return
+      asked.set(
+        one,
+        one.next().then((next) => ({ one, result: next })),
+      )
+      yield result.value
+    }
+  } finally {
+    // Nobody waits for them any more: what they end with has no one to be told.
+    for (const waiting of asked.values()) waiting.catch(() => undefined)
+    void Promise.allSettled(all.map((one) => one.return()))
+  }
+}

@@ -1,0 +1,68 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
+import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
+import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
+import type { KnowledgeService } from '../tool-calls/index.ts'
+import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
+import { createListening, type ListenOptions } from './listen.ts'
+import { type McpRoutesOptions, mcpRoutes } from './mcp-routes.ts'
+import { LISTS_KEPT, type McpCore, SERVER_NAME, SERVER_TITLE } from './protocol-server.ts'
+import { type McpResourceSources, mcpResources } from './resources.ts'
+import { createSdkExchange } from './sdk-exchange.ts'
+import { listedTools } from './tool-list.ts'
+import { WEBHOOK_TOOL_NAMES, type WebhookService, webhookTools } from './webhook-tools.ts'
+
+/** Every tool that may be served. */
+export const TOOL_NAMES: ReadonlySet<string> = new Set([
+  ...Object.keys({ ...TOOLS, ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS }),
+  ...WEBHOOK_TOOL_NAMES,
+])
+
+/** The tools of a part that is left out are not listed. */
+export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' | 'toolList' | 'tail'> {
+  readonly knowledge?: KnowledgeService | undefined
+  readonly history?: HistoryTools | undefined
+  readonly webhooks?: WebhookService | undefined
+  readonly sources: McpResourceSources
+  readonly payment?: McpCore['payment']
+  /** What `subscriptions/listen` is read from; left out, there is nothing to listen to. */
+  readonly listen?: ListenOptions | undefined
+}
+
+/**
+ * Puts the edge of MCP together: its route, the tools beside those about markets, and the SDK for every message that the
+ * route does not answer itself.
+ *
+ * @example await app.register(mcpServer, { calls, checkKey, addressOf, guard, sources })
+ */
+export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
+  const { calls, paid, checkKey, knowledge, history, webhooks, sources, extension, payment, listen } = options
+  const info = { name: SERVER_NAME, title: SERVER_TITLE, version: sources.version }
+  const free = new Map([
+    ...(knowledge === undefined ? [] : knowledgeTools(knowledge)),
+    ...(history === undefined ? [] : historyTools(history, checkKey)),
+    ...(webhooks === undefined ? [] : webhookTools(webhooks)),
+  ])
+  const tools = listedTools(free)
+  const names = tools.map(({ name }) => name)
+  const core: McpCore = {
+    info,
+    paths: { calls, free, paid, checkKey },
+    tools,
+    resources: mcpResources(sources, names),
+    extension,
+    hasListening: listen !== undefined && extension === undefined,
+    payment,
+  }
+  const listed = JSON.stringify([...tools, ...(extension?.tools ?? [])])
+  const meta = `"_meta":${JSON.stringify({ 'io.modelcontextprotocol/serverInfo': info })}`
+  const tail = { legacy: '', modern: `,"resultType":"complete",${meta}` }
+  const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
+  await app.register(mcpRoutes, {
+    ...options,
+    free,
+    sdk: createSdkExchange(core, app.log, listen && createListening(core, listen)),
+    toolList: { legacy: `{"tools":${listed}}`, modern: `{"tools":${listed},${kept}${tail.modern}}` },
+    tail,
+  })
+}

@@ -1,0 +1,92 @@
+import { forCallers, type ServiceError } from '../../contracts/errors.ts'
+import type { Json, JsonObject } from '../../contracts/json.ts'
+import type { PaidCall, PaidCallPath, PaidOutcome } from '../tool-calls/index.ts'
+import type { Caller, ToolOutcome } from './tool-outcome.ts'
+
+/** Where a call carries its payment, and an answer what became of it (x402, transport for MCP). */
+const PAYMENT_META_KEY = 'x402/payment'
+/** Headers of the other transport that prove who the payer is, by their members here. */
+const PROOF_HEADERS = {
+  'x402/payment-secret': 'Payment-Secret',
+  'x402/sign-in-with-x': 'SIGN-IN-WITH-X',
+} as const
+export const SETTLEMENT_META_KEY = 'x402/payment-response'
+/** Clients that name it are told the price by a result of its own type. */
+export const PAYMENT_EXTENSION = 'org.x402/payment'
+
+/**
+ * The payment in the metadata of a call, and the proof beside it, as lines of headers; undefined where there is no payment. The
+ * header holds the same JSON, as it is or in base64.
+ */
+export function paymentLines(meta: JsonObject | undefined): readonly string[] | undefined {
+  const payment = meta?.[PAYMENT_META_KEY]
+  if (meta === undefined || payment === undefined) return undefined
+  const proofs = Object.entries(PROOF_HEADERS).flatMap(([key, name]) => {
+    const proof = meta[key]
+    return proof === undefined ? [] : [name, typeof proof === 'string' ? proof : JSON.stringify(proof)]
+  })
+  return ['PAYMENT-SIGNATURE', JSON.stringify(payment), ...proofs]
+}
+
+/**
+ * Calls a tool with a payment, by the path that paid routes take: the same authorization has the same answer here and
+ * there, and is charged once.
+ *
+ * @throws ServiceError as the path does
+ */
+export async function payForTool(
+  paid: Pick<PaidCallPath, 'call'>,
+  caller: Caller,
+  tool: string,
+  request: Json,
+  rawHeaders: readonly string[],
+): Promise<ToolOutcome> {
+  const outcome = await paid.call({ ...callOf(caller, tool, request), rawHeaders })
+  if (outcome.kind === 'offer') return { kind: 'offer', body: requiredOf(outcome.offer, outcome.refusal) }
+  const { body, isReplay, receipt } = outcome
+  const settlement = receipt && (decoded(receipt.value) as JsonObject)
+  return { kind: 'answer', body, isReplay, settlement }
+}
+
+/**
+ * What a call costs that was refused for want of calls; undefined where nobody can be paid.
+ *
+ * @param refusal why it is to be paid for
+ */
+export async function offerForTool(
+  paid: Pick<PaidCallPath, 'call'>,
+  caller: Caller,
+  tool: string,
+  request: Json,
+  refusal: ServiceError,
+): Promise<ToolOutcome | undefined> {
+  const call = { ...callOf(caller, tool, request), authorization: undefined, rawHeaders: [] }
+  const outcome = await paid.call(call)
+  if (outcome.kind !== 'offer') return undefined
+  const body = requiredOf(outcome.offer, refusal)
+  return Array.isArray(body.accepts) && body.accepts.length > 0 ? { kind: 'offer', body } : undefined
+}
+
+const callOf = (caller: Caller, tool: string, request: Json): Omit<PaidCall, 'rawHeaders'> => ({
+  tool,
+  body: { lenient: request, isEmpty: false, require: () => request },
+  authorization: caller.authorization,
+  address: caller.address,
+  idempotencyKey: caller.idempotencyKey,
+  requestId: caller.requestId,
+  traceparent: caller.traceparent,
+  signal: caller.signal,
+  channel: 'mcp',
+})
+
+/** `PaymentRequired` of version 2, with the members that every refusal here has. */
+function requiredOf(
+  offer: Extract<PaidOutcome, { kind: 'offer' }>['offer'],
+  refusal: ServiceError,
+): JsonObject {
+  const { code, message, nextStep, details } = forCallers(refusal)
+  const told = { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) }
+  return { ...(decoded(offer.header) as JsonObject), ...told }
+}
+
+const decoded = (base64: string): Json => JSON.parse(Buffer.from(base64, 'base64').toString()) as Json

@@ -1,0 +1,80 @@
+import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { PLAN_LIMITS } from '../../contracts/plans.ts'
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+
+/** What the resources are made of. */
+export interface McpResourceSources {
+  readonly version: string
+  /** simulated, recorded or live. */
+  readonly market: string
+  /** Codes of the exchanges that are monitored. */
+  readonly exchanges: () => readonly string[]
+  /** Where the service and its documentation are reached; undefined until it is known. */
+  readonly publicUrl: () => string | undefined
+  /** The track record, as `GET /api/track-record` answers it, per timeframe. */
+  readonly trackRecord: () => JsonObject | Promise<JsonObject>
+}
+
+/** Something to read, at an address of its own. */
+export interface McpResource {
+  readonly uri: string
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly mimeType: 'application/json'
+  readonly read: () => JsonObject | Promise<JsonObject>
+}
+
+export const NOTICE = 'Information, not advice.'
+
+/**
+ * What can be read here besides calling tools; reading costs nothing.
+ *
+ * @param tools names of those that are listed
+ */
+export const mcpResources = (
+  sources: McpResourceSources,
+  tools: readonly string[],
+): readonly McpResource[] => [
+  {
+    uri: 'signal://service',
+    name: 'service',
+    title: 'This service',
+    description: 'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
+    mimeType: 'application/json',
+    read: () => serviceDescription(sources, tools),
+  },
+  {
+    uri: 'signal://track-record',
+    name: 'track-record',
+    title: 'Track record',
+    description:
+      'What became of all recorded verdicts, per model version and timeframe, beside what the constants and a coin would have done. The past of this market, not a promise.',
+    mimeType: 'application/json',
+    read: () => sources.trackRecord(),
+  },
+]
+
+function serviceDescription(sources: McpResourceSources, tools: readonly string[]): JsonObject {
+  const tiers = Object.entries(PLAN_LIMITS).map(([tier, { callsPerWindow, callsPerDay }]) => ({
+    tier,
+    calls_per_window: callsPerWindow,
+    window: tier === 'free' ? 'calendar month, UTC' : '30 days from the day the plan began',
+    calls_per_day: callsPerDay,
+  }))
+  return {
+    service: 'signal-service',
+    version: sources.version,
+    market: sources.market,
+    url: sources.publicUrl() ?? null,
+    exchanges: [...sources.exchanges()],
+    timeframes: [...TIMEFRAMES],
+    tools,
+    tiers,
+    limits: { request_bytes: LIMITS.requestBodyBytes, nesting: LIMITS.jsonDepth },
+    confidence:
+      '100 × the calibrated probability that the called side is reached first; it lives in 50–60 and is capped at 60.',
+    notice: NOTICE,
+  }
+}

@@ -1,0 +1,119 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import type { FastifyBaseLogger } from 'fastify'
+import type { JsonObject } from '../../contracts/json.ts'
+import { type Listening, SUBSCRIBABLE } from './listen.ts'
+import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
+import { createProtocolServer, type McpCore } from './protocol-server.ts'
+import type { Caller } from './tool-outcome.ts'
+
+/** One message as it came over HTTP. */
+export interface Exchange {
+  readonly message: JsonObject
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly caller: Caller
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal
+}
+
+/** The SDK's way through the protocol, for every message that is not answered on the short way. */
+export interface SdkExchange {
+  answer(exchange: Exchange): Promise<Response>
+  /** Ends open streams. */
+  close(): Promise<void>
+}
+
+/** Headers that decide how a message is read; nothing else of a request is for the SDK. */
+const READ_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
+/** What is said to the SDK of a request whose media types were checked before. */
+const CHECKED_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+} as const
+const ADDRESS = 'http://localhost/mcp'
+
+/**
+ * Both eras through the SDK's low-level server, one server for each message and nothing kept between them.
+ * Answers are JSON; only an extension's tools, which say things before they are done, are answered as streams.
+ */
+export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listening?: Listening): SdkExchange {
+  const callers = new WeakMap<Request, Caller>()
+  const callerOf = (request: Request | undefined): Caller => {
+    const caller = request && callers.get(request)
+    if (caller === undefined) throw new Error('an exchange of MCP has lost its request')
+    return caller
+  }
+  // What a client did wrong it is told itself; it is noted for whoever looks for it.
+  const note = (error: Error): void => log.debug({ err: error }, 'MCP exchange')
+  const modern = createMcpHandler(
+    ({ requestInfo }) => {
+      const server = createProtocolServer(core, callerOf(requestInfo), modern.notify)
+      if (listening !== undefined) server.registerCapabilities(SUBSCRIBABLE)
+      return server
+    },
+    { legacy: 'reject', maxSubscriptions: MOST_SUBSCRIPTIONS, onerror: note },
+  )
+  const legacy = async (request: Request, message: JsonObject): Promise<Response> => {
+    const server = createProtocolServer(core, callerOf(request), modern.notify)
+    Object.assign(server, { onerror: note })
+    const isStreamed = core.extension !== undefined && message.method === 'tools/call'
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      enableJsonResponse: !isStreamed,
+      supportedProtocolVersions: LEGACY_VERSIONS,
+    })
+    await server.connect(transport)
+    if (isStreamed) request.signal.addEventListener('abort', () => void server.close(), { once: true })
+    try {
+      return await transport.handleRequest(request, { parsedBody: message })
+    } finally {
+      if (!isStreamed) await server.close()
+    }
+  }
+  return {
+    async answer({ message, headers, caller, signal }) {
+      const isListening = message.method === 'subscriptions/listen' && core.extension === undefined
+      if (isListening && listening === undefined) return nothingToListenTo(message)
+      const request = new Request(ADDRESS, {
+        method: 'POST',
+        headers: readHeaders(headers),
+        body: '{}',
+        signal,
+      })
+      callers.set(request, caller)
+      if (await isLegacyRequest(request, message)) {
+        return isListening ? nothingToListenTo(message) : legacy(request, message)
+      }
+      if (isListening && listening !== undefined) return listening.open(message, request, caller, signal)
+      return modern.fetch(request, { parsedBody: message })
+    },
+    close() {
+      listening?.close()
+      return modern.close()
+    },
+  }
+}
+
+/** Of an extension's subscriptions; those of the service have limits of their own. */
+const MOST_SUBSCRIPTIONS = 16
+
+function readHeaders(headers: Exchange['headers']): Record<string, string> {
+  const read: Record<string, string> = { ...CHECKED_HEADERS }
+  for (const name of READ_HEADERS) {
+    const value = headers[name]
+    if (typeof value === 'string') read[name] = value
+  }
+  return read
+}
+
+/** Revisions of the handshake have no such streams here, nor has a service that follows no verdicts. */
+const nothingToListenTo = (message: JsonObject): Response =>
+  new Response(
+    rpcErrorText(idOf(message), {
+      code: JSON_RPC_CODES.methodNotFound,
+      message: 'Method not found: nothing here changes that could be subscribed to',
+    }),
+    { status: 404, headers: { 'content-type': 'application/json' } },
+  )

@@ -1,0 +1,39 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { CauseLog } from '../http/cause-log.ts'
+import type { RpcError } from './mcp-messages.ts'
+import type { McpTelemetry } from './mcp-telemetry.ts'
+
+/** What a request brings to a tool call beside its message. */
+export interface Caller {
+  readonly authorization: string | undefined
+  readonly address: string
+  readonly idempotencyKey: string | undefined
+  readonly traceparent: string | undefined
+  readonly requestId: string
+  /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
+  readonly signal: () => AbortSignal
+  readonly log: FastifyBaseLogger
+  readonly logCause?: CauseLog | undefined
+  /** Nothing is measured where it is left out. */
+  readonly telemetry?: McpTelemetry | undefined
+}
+
+/** What became of the caller's key. */
+export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
+
+/** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
+export type ToolOutcome =
+  | {
+      readonly kind: 'answer'
+      readonly body: JsonObject
+      /** The body as JSON text, where it is at hand. */
+      readonly text?: string | undefined
+      readonly isReplay: boolean
+      /** What became of the payment that came with the call. */
+      readonly settlement?: JsonObject | undefined
+    }
+  | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
+  /** What the call costs, and why it is to be paid for. */
+  | { readonly kind: 'offer'; readonly body: JsonObject }
+  | { readonly kind: 'error'; readonly error: RpcError }

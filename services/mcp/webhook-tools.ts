@@ -1,0 +1,243 @@
+import { z } from 'zod'
+import { isoTime } from '../../contracts/iso-time.ts'
+import type { Json, JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Scope } from '../../contracts/oauth.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
+import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
+import {
+  attemptsAnswerSchema,
+  createdSubscriptionAnswerSchema,
+  replayAnswerSchema,
+  replayRowSchema,
+  rotatedSecretAnswerSchema,
+  subscriptionAnswerSchema,
+  testAnswerSchema,
+} from '../../contracts/webhook-answers.ts'
+import { attemptsQuery } from '../http/routes/webhook-deliveries.ts'
+import {
+  createSchema,
+  hasSinceWhereAsked,
+  listQuery,
+  replayParams,
+  replaySchema,
+  replayWindow,
+  resumeFields,
+  rotateFields,
+  SINCE_FAULT,
+  subscriptionParams,
+  type WebhookRoutesOptions,
+} from '../http/routes/webhooks.ts'
+import {
+  toAttempt,
+  toCancelledAnswer,
+  toReplayAnswer,
+  toSubscriptionAnswer,
+  toTestAnswer,
+} from '../http/webhook-answers.ts'
+import { callerAs } from '../tool-calls/index.ts'
+import type { SubscriptionView } from '../webhooks/index.ts'
+import { type FreeTool, type FreeTools, type ToolHints, toolArguments } from './free-tools.ts'
+
+/** What the tools for webhooks stand on: what their routes do. */
+export type WebhookService = WebhookRoutesOptions
+
+/** Whose webhooks these are, and who waits. */
+interface Owner {
+  readonly accountId: string
+  readonly origin: { readonly correlationId: string; readonly actor: string }
+  readonly idempotencyKey: string | undefined
+  readonly gone: AbortSignal
+}
+
+/** A tool that manages webhooks, with what it does. */
+interface WebhookTool extends ToolDefinition {
+  readonly effect: Omit<ToolHints, 'openWorldHint'>
+  /** @param asked arguments as its `request` has them */
+  act(service: WebhookService, owner: Owner, asked: unknown): Promise<JsonObject>
+}
+
+const LOOKS = { readOnlyHint: true } as const
+const SETS = { readOnlyHint: false, destructiveHint: false, idempotentHint: true } as const
+const ADDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false } as const
+const REMOVES = { readOnlyHint: false, destructiveHint: true, idempotentHint: true } as const
+
+/** What is listed of a subscription; the rest is described with its route, so that the list of tools stays short. */
+const subscription = subscriptionAnswerSchema
+  .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
+  .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
+
+const { id } = subscriptionParams.shape
+const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
+
+const define = <Request extends z.ZodType>(
+  tool: Omit<WebhookTool, 'request' | 'act'> & {
+    readonly request: Request
+    act(service: WebhookService, owner: Owner, asked: z.output<Request>): Promise<JsonObject>
+  },
+): WebhookTool => ({
+  ...tool,
+  description: `${tool.description} Needs an API key; costs no calls.`,
+  act: async (service, owner, asked) => tool.act(service, owner, asked as z.output<Request>),
+})
+
+const shown = ({ subscriptions, now }: WebhookService, view: SubscriptionView): JsonObject =>
+  toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
+
+/** What owners do with their webhooks, as the routes under /api/webhooks do it. */
+const WEBHOOK_TOOLS = {
+  create_webhook: define({
+    title: 'New webhook',
+    description:
+      'Subscribes a public HTTPS address to signed deliveries of trade calls, regime shifts, scan digests or model notices. The secret that signs them is in this answer and not shown again.',
+    request: createSchema,
+    response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
+    effect: ADDS,
+    async act(service, { accountId, origin, idempotencyKey }, asked) {
+      const created = await service.subscriptions.create(accountId, asked, { idempotencyKey }, origin)
+      return { ...shown(service, created), secret: created.secret }
+    },
+  }),
+  list_webhooks: define({
+    title: 'Own webhooks',
+    description: 'The webhooks of the account, with their state.',
+    request: listQuery.extend({ limit: rows }),
+    response: z.object({
+      webhooks: z.array(subscription),
+      needs_review: z.int().describe('How many are disabled or stopped'),
+      next: z.string().nullable().describe('Give it as `after`; null at the end'),
+    }),
+    effect: LOOKS,
+    act: (service, { accountId, gone }, asked) =>
+      service.looks.look(accountId, gone, async () => {
+        const { rows: views, next, needsReview } = await service.subscriptions.list(accountId, asked)
+        return { webhooks: views.map((view) => shown(service, view)), needs_review: needsReview, next }
+      }),
+  }),
+  get_webhook: define({
+    title: 'One webhook',
+    description: 'A webhook with its filter, state, counts, and how many signals wait.',
+    request: subscriptionParams,
+    response: subscription,
+    effect: LOOKS,
+    async act(service, { accountId, gone }, asked) {
+      const show = () => service.subscriptions.show(accountId, asked.id)
+      return shown(service, await service.looks.look(accountId, gone, show))
+    },
+  }),
+  delete_webhook: define({
+    title: 'Delete a webhook',
+    description: 'Removes a webhook for good; nothing is sent to it any more.',
+    request: subscriptionParams,
+    response: z.object({ id, deleted: z.literal(true) }),
+    effect: REMOVES,
+    async act({ subscriptions }, { accountId, origin }, asked) {
+      await subscriptions.remove(accountId, asked.id, origin)
+      return { id: asked.id, deleted: true }
+    },
+  }),
+  pause_webhook: define({
+    title: 'Pause a webhook',
+    description: 'Holds deliveries back until the webhook is resumed; signals wait meanwhile.',
+    request: subscriptionParams,
+    response: subscription,
+    effect: SETS,
+    act: async (service, { accountId, origin }, asked) =>
+      shown(service, await service.subscriptions.pause(accountId, asked.id, origin)),
+  }),
+  resume_webhook: define({
+    title: 'Resume a webhook',
+    description: 'Lets a paused or disabled webhook go on, where it stopped or from another point.',
+    request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
+    response: subscription,
+    effect: SETS,
+    act: async (service, { accountId, origin }, { id: which, ...point }) =>
+      shown(service, await service.subscriptions.resume(accountId, which, point, origin)),
+  }),
+  rotate_webhook_secret: define({
+    title: 'New secret of a webhook',
+    description:
+      'Makes another secret for a webhook; those before it sign beside it for a while. The secret is in this answer and not shown again.',
+    request: z.strictObject({ id, ...rotateFields }),
+    response: rotatedSecretAnswerSchema,
+    effect: ADDS,
+    async act({ subscriptions }, { accountId, origin }, { id: which, overlap_hours: hours }) {
+      const overlapMs = Math.round(hours * HOUR_MS)
+      const rotated = await subscriptions.rotateSecret(accountId, which, overlapMs, origin)
+      return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
+    },
+  }),
+  test_webhook: define({
+    title: 'Test a webhook',
+    description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
+    request: subscriptionParams,
+    response: testAnswerSchema,
+    effect: ADDS,
+    act: async ({ subscriptions }, { accountId }, asked) =>
+      toTestAnswer(await subscriptions.test(accountId, asked.id)),
+  }),
+  list_webhook_deliveries: define({
+    title: 'Deliveries of a webhook',
+    description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
+    request: attemptsQuery.extend({ id, limit: rows }),
+    response: z.object({
+      attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
+      next: attemptsAnswerSchema.shape.next,
+    }),
+    effect: LOOKS,
+    act: ({ subscriptions, queries, looks }, { accountId, gone }, { id: which, ...query }) =>
+      looks.look(accountId, gone, async () => {
+        const found = await subscriptions.find(accountId, which)
+        const page = await queries.attempts(found.subscriptionId, query)
+        const attempts = await subscriptions.openAttempts(found, page.rows)
+        return { attempts: attempts.map(toAttempt), next: page.next }
+      }),
+  }),
+  replay_webhook_deliveries: define({
+    title: 'Replay deliveries of a webhook',
+    description:
+      'Sends deliveries of a webhook again, by their numbers or since an instant: all, or only those that failed.',
+    request: z.strictObject({ id, window: replaySchema }),
+    response: replayAnswerSchema,
+    effect: ADDS,
+    async act({ subscriptions, looks }, { accountId, origin, gone }, { id: which, window }) {
+      const ask = () => subscriptions.replay(accountId, which, replayWindow(window), origin)
+      return toReplayAnswer(await looks.look(accountId, gone, ask))
+    },
+  }),
+  cancel_webhook_replay: define({
+    title: 'Cancel a replay',
+    description:
+      'Ends a replay of a webhook before its end: nothing more of it is sent, and the answer says how far it came.',
+    request: replayParams,
+    response: replayRowSchema,
+    effect: SETS,
+    async act({ subscriptions }, { accountId, origin }, { id: which, replay_id: replayId }) {
+      return toCancelledAnswer(await subscriptions.cancelReplay(accountId, which, replayId, origin), replayId)
+    },
+  }),
+} as const satisfies Record<string, WebhookTool>
+
+export const WEBHOOK_TOOL_NAMES: readonly string[] = Object.keys(WEBHOOK_TOOLS)
+
+/** What a program that brings an access token must have been let do to call a tool, be it served or not. */
+export const scopeOfTool = (name: Json | undefined): Scope =>
+  typeof name === 'string' && WEBHOOK_TOOL_NAMES.includes(name) ? 'webhooks' : 'calls'
+
+/**
+ * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what
+ * it answers.
+ */
+export const webhookTools = (service: WebhookService): FreeTools =>
+  new Map(
+    Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
+      const run: FreeTool['run'] = async ({ request, authorization, idempotencyKey, requestId }, gone) => {
+        const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
+        const asked = toolArguments(name, tool.request, request)
+        const owner = { accountId, origin, idempotencyKey, gone: gone() }
+        return { body: await tool.act(service, owner, asked), isReplay: false }
+      }
+      const hints = { openWorldHint: true, ...tool.effect }
+      return [name, { ...tool, hints, failure: 'internal_error', run }]
+    }),
+  )

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { importsOf } from './imports-of.fixture.ts'
+import {
+  findCycle,
+  importFault,
+  innerGraph,
+  journeySizes,
+  LAYERS,
+  OWNERS,
+  packageFault,
+  packagesOf,
+  readGraph,
+} from './rooms.fixture.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const graph = readGraph()
+
+describe('imports', () => {
+  test('run down the layers only, and into a room through its index', () => {
+    const faults = [...graph].flatMap(([file, targets]) => targets.map((target) => importFault(file, target)))
+    expect(faults.filter((text) => text !== undefined)).toEqual([])
+  })
+
+  test('keep the journeys short: a longer one is a decision', () => {
+    const most = { verdict: 35, call: 51, delivered: 58, webhook: 26, verdicts: 34 }
+    for (const [journey, files] of journeySizes()) {
+      const last = journey.split(' ').at(-1) as keyof typeof most
+      expect(files, journey).toBeGreaterThan(10)
+      expect(files, journey).toBeLessThanOrEqual(most[last])
+    }
+  })
+
+  test('have no cycle', () => {
+    expect(findCycle(graph)).toBeUndefined()
+  })
+
+  test.each(LAYERS.flat())('have no cycle between the folders of %s', (room) => {
+    expect(findCycle(innerGraph(graph, room))).toBeUndefined()
+  })
+
+  test('of packages in contracts and projections: zod alone; no I/O, clock or randomness', () => {
+    const pure = [...graph.keys()].filter(
+      (file) => /^(contracts|projections)\//.test(file) && !/\.(?:test|contract)\.ts$/.test(file),
+    )
+    expect(pure.length).toBeGreaterThan(10)
+    for (const file of pure) {
+      const text = readFileSync(join(ROOT, file), 'utf8')
+      const packages = importsOf(text).filter((specifier) => !specifier.startsWith('.'))
+      expect(
+        packages.filter((name) => name !== 'zod'),
+        file,
+      ).toEqual([])
+      expect(text, file).not.toMatch(/\bDate\.now\(|\bnew Date\(\)|Math\.random\(|\bprocess\.|\bfetch\(/)
+    }
+  })
+
+  test('of a chain, an HTTP client, a database, a venue or native code happen where they belong', () => {
+    const faults = [...graph.keys()].flatMap((file) =>
+      packagesOf(file).map((name) => packageFault(file, name)),
+    )
+    expect(faults.filter((text) => text !== undefined)).toEqual([])
+  })
+
+  test('of every package that ships have an owner', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly dependencies: Readonly<Record<string, string>>
+    }
+    expect(Object.keys(dependencies).filter((name) => name !== 'zod' && OWNERS[name] === undefined)).toEqual(
+      [],
+    )
+  })
+})
+
+describe('the test itself', () => {
+  test('finds imports of every kind', () => {
+    const text = `import a from './a.ts'\nimport { type B } from "../b.ts"\nexport * from './c.ts'\nimport './d.ts'\nawait import('./e.ts')`
+    expect(importsOf(text)).toEqual(['./a.ts', '../b.ts', './c.ts', './d.ts', './e.ts'])
+  })
+
+  test.each([
+    ['contracts/a.ts', 'services/runtime/b.ts', 'a layer up'],
+    ['services/market/a.ts', 'services/engine/index.ts', 'sideways'],
+    ['services/market/a.ts', 'services/http/index.ts', 'a layer up'],
+    ['services/cli/a.ts', 'services/main.ts', 'a layer up'],
+    ['services/composition/a.ts', 'services/market/inner.ts', 'past its public index.ts'],
+    ['services/http/a.ts', 'services/tool-calls/inner.ts', 'past its public index.ts'],
+    ['services/attic/a.ts', 'contracts/b.ts', 'no room'],
+  ])('%s → %s is a fault', (from, to, words) => {
+    expect(importFault(from, to)).toContain(words)
+  })
+
+  test.each([
+    ['services/webhooks/sending/a.ts', 'viem'],
+    ['services/accounts/a.ts', 'viem/accounts'],
+    ['services/payments/settlement/a.ts', 'undici'],
+    ['services/payments/chain/a.ts', 'secp256k1'],
+    ['services/engine/a.ts', 'node:sqlite'],
+    ['services/market/live/a.ts', 'node:worker_threads'],
+    ['services/main.ts', 'fastify'],
+  ])('%s importing %s is a fault', (file, name) => {
+    expect(packageFault(file, name)).toBe(`${file} imports ${name}`)
+  })
+
+  test('a package whose name only begins like another has no owner', () => {
+    expect(packageFault('services/engine/a.ts', 'undici-types')).toBeUndefined()
+  })
+
+  test('tests and benches may import any package', () => {
+    expect(packageFault('services/http/a.test.ts', 'undici')).toBeUndefined()
+    expect(packageFault('bench/a.bench.ts', 'viem')).toBeUndefined()
+  })
+
+  test('finds a cycle', () => {
+    const cyclic = new Map([
+      ['a', ['b']],
+      ['b', ['c', 'd']],
+      ['c', []],
+      ['d', ['b']],
+    ])
+    expect(findCycle(cyclic)).toEqual(['b', 'd', 'b'])
+  })
+
+  test('finds a cycle between folders that no files make', () => {
+    const files = new Map([
+      ['room/a/1.ts', ['room/b/1.ts']],
+      ['room/b/2.ts', ['room/a/2.ts', 'room/shared.ts']],
+      ['room/shared.ts', ['room/a/1.ts']],
+    ])
+    expect(findCycle(files)).toBeUndefined()
+    expect(findCycle(innerGraph(files, 'room'))).toEqual(['a', 'b', 'a'])
+  })
+})

@@ -1,0 +1,255 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { importsOf } from './imports-of.fixture.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Layers, lowest first, each a list of rooms. A file imports from its own room and from layers below. */
+export const LAYERS: readonly (readonly string[])[] = [
+  // Clients are taken away from here, so they stand on nothing.
+  ['contracts', 'clients/typescript'],
+  ['projections'],
+  ['services/runtime'],
+  ['services/log'],
+  ['services/log-operations'],
+  [
+    'services/market',
+    'services/engine',
+    'services/accounts',
+    'services/payments',
+    'services/webhooks',
+    'services/knowledge',
+    'services/analyst',
+    'services/proof',
+  ],
+  ['services/tool-calls'],
+  ['services/http'],
+  ['services/mcp', 'services/console'],
+  ['services/composition'],
+  ['services/cli'],
+  // What starts a process.
+  ['services'],
+  ['testing'],
+  ['bench', 'tools'],
+]
+
+/** Others enter these through their index; see `services/tool-calls/index.ts`. */
+const WITH_A_DOOR: ReadonlySet<string> = new Set([...(LAYERS[5] ?? []), 'services/tool-calls'])
+
+/** They measure, fit and test the inside, and do not ship. */
+const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools', 'testing'])
+
+/**
+ * Packages, and modules of Node.js that come with native code or another process, with the places that may import
+ * them. A name stands for everything below it: `viem` for `viem/accounts` too.
+ */
+export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@eventstore/db-client': ['services/log/'],
+  '@fastify/swagger': ['services/console/openapi/'],
+  '@grpc/grpc-js': ['testing/eventstoredb-double/'],
+  '@modelcontextprotocol/server': ['services/mcp/'],
+  '@opentelemetry/api': ['services/runtime/tracing/'],
+  '@opentelemetry/exporter-trace-otlp-http': ['services/runtime/tracing/'],
+  '@opentelemetry/resources': ['services/runtime/tracing/'],
+  '@opentelemetry/sdk-trace': ['services/runtime/tracing/'],
+  ccxt: ['services/market/live/'],
+  fastify: ['services/http/', 'services/mcp/', 'services/console/', 'services/composition/server.ts'],
+  'fastify-type-provider-zod': [
+    'services/http/',
+    'services/mcp/',
+    'services/console/',
+    'services/composition/server.ts',
+  ],
+  'google-protobuf': ['services/log/'],
+  'hyparquet-writer': ['services/analyst/formats/'],
+  ioredis: ['services/runtime/cache/'],
+  jose: ['services/accounts/oauth/', 'services/payments/settlement/'],
+  'ipaddr.js': ['services/webhooks/sending/'],
+  nats: ['services/runtime/bus/'],
+  'node:child_process': ['services/own-node.js', 'services/payments/demo/'],
+  'node:dns': ['services/webhooks/sending/'],
+  'node:http': ['services/http/', 'services/cli/', 'services/proof/witnesses/'],
+  'node:https': ['services/cli/'],
+  'node:sqlite': [
+    'services/runtime/sqlite/',
+    'services/log/projector/',
+    'services/log/embedded/',
+    'services/knowledge/search/',
+  ],
+  'node:worker_threads': ['services/analyst/', 'services/log/embedded/'],
+  nodemailer: ['services/accounts/mail/'],
+  pino: ['services/runtime/logging/'],
+  'prom-client': ['services/http/', 'services/mcp/', 'services/composition/'],
+  secp256k1: ['services/payments/recovery/'],
+  undici: ['services/webhooks/sending/'],
+  viem: ['services/payments/'],
+}
+
+const isForTests = (file: string): boolean => /\.(?:test|contract|fixture)\.ts$|(?:^|\/)testing\//.test(file)
+
+interface Place {
+  readonly room: string
+  readonly layer: number
+}
+
+/** The room with the longest name that a file is in; paths are relative to the root. */
+export function roomOf(file: string): Place | undefined {
+  const places = LAYERS.flatMap((rooms, layer) => rooms.map((room) => ({ room, layer })))
+  return places
+    .filter(({ room }) => file.startsWith(`${room}/`))
+    .toSorted((a, b) => b.room.length - a.room.length)
+    .find(({ room }) => room !== 'services' || /^services\/[^/]+$/.test(file))
+}
+
+/** What is wrong with one file importing another; undefined where nothing is. */
+export function importFault(from: string, to: string): string | undefined {
+  const [source, target] = [roomOf(from), roomOf(to)]
+  if (source === undefined) return `${from} is in no room`
+  if (target === undefined) return `${from} imports ${to}, which is in no room`
+  if (target.room === source.room) return undefined
+  if (target.layer > source.layer && !isForTests(from)) return `${from} imports ${to}, a layer up`
+  if (target.layer === source.layer && !isForTests(from)) return `${from} imports ${to}, sideways`
+  const isPastTheDoor = WITH_A_DOOR.has(target.room) && !to.endsWith('/index.ts')
+  if (isPastTheDoor && !isForTests(from) && !WORKSHOPS.has(source.room)) {
+    return `${from} imports ${to}, past its public index.ts`
+  }
+  return undefined
+}
+
+/** What is wrong with a file importing a package; types cost nothing and bind nothing. */
+export function packageFault(file: string, name: string): string | undefined {
+  if (isForTests(file) || WORKSHOPS.has(roomOf(file)?.room ?? '')) return undefined
+  const owned = Object.keys(OWNERS).find((one) => name === one || name.startsWith(`${one}/`))
+  const isAtHome = owned === undefined || OWNERS[owned]?.some((place) => file.startsWith(place))
+  return isAtHome ? undefined : `${file} imports ${name}`
+}
+
+export type Graph = ReadonlyMap<string, readonly string[]>
+
+/** Every source file with the files that it imports. */
+export function readGraph(): Graph {
+  const files = ['contracts', 'projections', 'services', 'bench', 'tools', 'testing', 'clients'].flatMap(
+    (folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+        join(folder, name),
+      ),
+  )
+  const sources = files.filter(
+    // The test of these rules names imports that it does not make.
+    (file) => /\.(?:ts|js)$/.test(file) && !/node_modules|architecture\.test\.ts$/.test(file),
+  )
+  return new Map(sources.map((file) => [file, edgesOf(file)]))
+}
+
+const edgesOf = (file: string): string[] =>
+  importsOf(readFileSync(join(ROOT, file), 'utf8'))
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative(ROOT, resolve(ROOT, dirname(file), specifier)))
+
+/** Packages that a file imports for more than their types. */
+export const packagesOf = (file: string): string[] =>
+  importsOf(
+    readFileSync(join(ROOT, file), 'utf8').replaceAll(/^(?:im|ex)port type [^;]*? from [^\n]*\n/gm, ''),
+  ).filter((specifier) => /^[@\w][\w.:@/-]*$/.test(specifier))
+
+/** One cycle, as the nodes along it; undefined where there is none. */
+export function findCycle(graph: Graph): string[] | undefined {
+  const done = new Set<string>()
+  const path: string[] = []
+  const visit = (node: string): string[] | undefined => {
+    if (done.has(node)) return undefined
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    path.push(node)
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next)
+      if (cycle !== undefined) return cycle
+    }
+    path.pop()
+    done.add(node)
+    return undefined
+  }
+  for (const node of graph.keys()) {
+    const cycle = visit(node)
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}
+
+/**
+ * The folders directly inside a room and which of them import which. Files of the room itself are left out: they put
+ * the folders together, and hold what the folders share.
+ */
+export function innerGraph(graph: Graph, room: string): Graph {
+  const folderOf = (file: string): string | undefined =>
+    file.startsWith(`${room}/`) ? /^([^/]+)\//.exec(file.slice(room.length + 1))?.[1] : undefined
+  const inner = new Map<string, Set<string>>()
+  for (const [file, targets] of graph) {
+    const from = folderOf(file)
+    if (from === undefined || isForTests(file)) continue
+    const found = inner.get(from) ?? new Set()
+    inner.set(from, found)
+    for (const to of targets.map(folderOf)) if (to !== undefined && to !== from) found.add(to)
+  }
+  return new Map([...inner].map(([from, to]) => [from, [...to].toSorted()]))
+}
+
+/** How many imports of what ships go from room to room. */
+export function roomGraph(graph: Graph): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const rooms = new Map<string, Map<string, number>>()
+  for (const [file, targets] of graph) {
+    const from = roomOf(file)?.room
+    if (from === undefined || isForTests(file)) continue
+    const counts = rooms.get(from) ?? new Map<string, number>()
+    rooms.set(from, counts)
+    for (const to of targets.map((target) => roomOf(target)?.room)) {
+      if (to !== undefined && to !== from) counts.set(to, (counts.get(to) ?? 0) + 1)
+    }
+  }
+  return rooms
+}
+
+/** Names that a file imports or exports on from another for more than their types, and that file. */
+function* valueImports(file: string): Generator<{ isExport: boolean; names: readonly string[]; to: string }> {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  for (const [, kind, isType, list = '', to = ''] of text.matchAll(
+    /^(import|export)\s+(type\s+)?([^'"]*?)\s*from\s+'(\.[^']+)'/gm,
+  )) {
+    const names = list.replaceAll(/[{}]/g, '').split(',')
+    const values = names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type '))
+    if (isType !== undefined || values.length === 0) continue
+    const path = relative(ROOT, resolve(ROOT, dirname(file), to))
+    yield { isExport: kind === 'export', names: values.map((name) => name.split(' as ')[0] ?? ''), to: path }
+  }
+}
+
+/** The files in which a name of a file is made: of an index, those behind it. */
+function madeIn(file: string, name: string): string[] {
+  if (!file.endsWith('/index.ts')) return [file]
+  const behind = [...valueImports(file)].filter(({ isExport, names }) => isExport && names.includes(name))
+  return behind.length === 0 ? [file] : behind.flatMap(({ to }) => madeIn(to, name))
+}
+
+/**
+ * How many files each journey of ARCHITECTURE.md stands on: those that it names, and all that they import for more than
+ * types, without contracts.
+ */
+export function journeySizes(): Map<string, number> {
+  const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
+  const journeys = page.slice(page.indexOf('## Five journeys'), page.indexOf('## Words')).split(/^### /m)
+  return new Map(
+    journeys.slice(1).map((journey) => {
+      const open = Array.from(
+        journey.matchAll(/`((?:services|projections)\/[^`]+\.ts)`/g),
+        ([, file = '']) => file,
+      )
+      const found = new Set<string>()
+      for (let file = open.pop(); file !== undefined; file = open.pop()) {
+        if (found.has(file) || file.startsWith('contracts/')) continue
+        found.add(file)
+        for (const { names, to } of valueImports(file))
+          open.push(...names.flatMap((name) => madeIn(to, name)))
+      }
+      return [journey.split('\n', 1)[0] ?? '', found.size]
+    }),
+  )
+}
