@@ -42,14 +42,12 @@ const SERVED_AT = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/
 
 /** The service as a user starts it, with its own data folder and any free port. */
 function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Running {
-  const child = spawn(
-    process.execPath,
-    [START, '--port', '0', '--data-dir', join(directory, 'data'), ...args],
-    {
-      env: { PATH: process.env.PATH, OPERATOR_TOKEN, SEALING_KEY, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const own = { '--port': '0', '--data-dir': join(directory, 'data') }
+  const defaults = Object.entries(own).flatMap((flag) => (args.includes(flag[0]) ? [] : flag))
+  const child = spawn(process.execPath, [START, ...defaults, ...args], {
+    env: { PATH: process.env.PATH, OPERATOR_TOKEN, SEALING_KEY, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let out = ''
   let err = ''
   let isOver = false

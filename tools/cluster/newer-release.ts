@@ -8,19 +8,16 @@ import { registerHooks } from 'node:module'
 const CATALOGUE = '/contracts/event-catalogue.ts'
 
 const CHANGES: readonly (readonly [RegExp, string])[] = [
-  [/NEWEST_LOG_FORMAT = 2\b/, 'NEWEST_LOG_FORMAT = 3'],
-  [/(type: 'VerdictRecorded',\s+schema: )3,/, `$14,`],
+  [/NEWEST_LOG_FORMAT = 3\b/, 'NEWEST_LOG_FORMAT = 4'],
+  [/(type: 'VerdictRecorded',\s+schema: )4,/, `$15,`],
   [
     /(data: )verdictSchema,/,
     `$1verdictSchema.extend({ novelty: z.string().default('of the next release') }),`,
   ],
+  [/(3: \(data\) => data,)/, `$1 4: (data) => ({ ...data, novelty: 'unsaid' }),`],
   [
-    /(2: \(data\) => \(\{ \.\.\.data, forecast: null \}\),)/,
-    `$1 3: (data) => ({ ...data, novelty: 'unsaid' }),`,
-  ],
-  [
-    /(formats: \{ 3: 2)( \},\s+downcasters: \{)( 3: \(\{ forecast)/,
-    '$1, 4: 3$2 4: ({ novelty: _later, ...data }) => data,$3',
+    /(formats: \{ 3: 2, 4: 3)( \},\s+downcasters: \{)/,
+    '$1, 5: 4$2 5: ({ novelty: _later, ...data }) => data,',
   ],
 ]
 

@@ -8,6 +8,7 @@ import {
   payerNumber,
   paymentV1,
   signAuthorization,
+  signInOf,
 } from '../../services/payments/testing/sign-payment.ts'
 import { createRandom, type Random } from '../cluster/random.ts'
 import type { DeliverySeen } from '../cluster/records.ts'
@@ -40,6 +41,7 @@ export interface SeedOutcome {
   readonly tookMs: number
 }
 
+const PUBLIC_URL = 'https://signals.example.com'
 const START = Date.UTC(2026, 10, 21, 12)
 /** For so long faults happen, and callers ask. */
 const [ACTIVE_LEAST_MS, ACTIVE_MOST_MS] = [10_000, 40_000]
@@ -75,7 +77,9 @@ async function prepare(): Promise<Prepared> {
     const authorization = anAuthorization(payer, { nonce: nonceNumber(number), validBefore })
     const signature = await signAuthorization(payer, authorization)
     const { nonce } = authorization
-    return { payer: authorization.payer, nonce, header: encoded(paymentV1(authorization, signature)) }
+    const header = encoded(paymentV1(authorization, signature))
+    const signIn = await signInOf(payer, { nonce, url: PUBLIC_URL, atMs: START })
+    return { payer: authorization.payer, nonce, header, signIn }
   })
   return { recovery, payments: await Promise.all(payments) }
 }

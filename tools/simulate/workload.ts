@@ -30,6 +30,8 @@ export interface SignedPayment {
   readonly payer: `0x${string}`
   readonly nonce: `0x${string}`
   readonly header: string
+  /** The payer's word that a request is its own, which a payment on the chain takes. */
+  readonly signIn: string
 }
 
 /** What may refuse a request, and is no fault: it is asked again. */
@@ -42,6 +44,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'outcome_unknown',
   'payment_pending',
   'payment_refused',
+  'payment_unproven',
   'payments_unavailable',
   'quota_exhausted',
   'rate_limited',
@@ -197,17 +200,21 @@ export async function makePayments(
 
 async function payUntilAnswered(options: WorkloadOptions, payment: SignedPayment): Promise<void> {
   for (let tries = 0; tries < 10; tries++) {
-    if (await payOnce(options, payment)) return
+    if (await payOnce(options, payment, tries > 0)) return
     await options.world.time.sleep(options.random.between(200, 5_000))
   }
 }
 
-async function payOnce({ world, random, seen }: WorkloadOptions, payment: SignedPayment): Promise<boolean> {
+async function payOnce(
+  { world, random, seen }: WorkloadOptions,
+  payment: SignedPayment,
+  isAgain: boolean,
+): Promise<boolean> {
   const { payer, nonce } = payment
   const call: PaidCall = {
     tool: 'get_trade_call',
     body: { lenient: BODY, isEmpty: false, require: () => BODY },
-    rawHeaders: ['X-PAYMENT', payment.header],
+    rawHeaders: ['X-PAYMENT', payment.header, ...(isAgain ? ['SIGN-IN-WITH-X', payment.signIn] : [])],
     authorization: undefined,
     address: '203.0.113.9',
     idempotencyKey: undefined,

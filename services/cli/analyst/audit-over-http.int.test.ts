@@ -128,7 +128,9 @@ describe('a log of 300 tiles behind the limits of a service', () => {
     expect((await auditOf(log, copied(sourceAt(url), copy))).findings).toEqual([])
     expect(asked.map((path) => path.replace(/\/\d.*$/, '')).toSorted()).toEqual(
       [
+        '/api/track-record?group_by=series',
         '/api/track-record?group_by=timeframe',
+        '/log/anchors?after=0',
         '/log/checkpoint',
         '/log/contents',
         '/log/tile',
