@@ -1,14 +1,12 @@
 import fastify from 'fastify'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readSettings } from '../runtime/config/read-settings.ts'
 import { addressWarning, listen } from './serve.ts'
 
-const app = fastify()
-app.get('/', () => 'here')
-afterEach(() => app.close())
-
 describe('the address that is given out', () => {
   test('is one that can be gone to where HOST stands for every address, and the operator is warned', async () => {
+    await using app = fastify()
+    app.get('/', () => 'here')
     const settings = readSettings(['--host', '0.0.0.0', '--port', '0'], {})
     const url = await listen(app, settings)
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
