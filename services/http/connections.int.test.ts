@@ -187,14 +187,15 @@ test('where replays hold every place, one that nobody reads gives its own to a n
 })
 
 test('who reads on, however long the answer, is not', async () => {
-  await start({ ...endless, connectionLimits: QUICK })
+  // Longer than a busy machine keeps this process waiting.
+  await start({ ...endless, connectionLimits: { ...QUICK, readerMs: 1_000 } })
   const { socket } = open('GET /api/verdicts HTTP/1.1\r\nhost: x\r\n\r\n')
-  // Over many looks, and many times what buffers hold.
-  for (let n = 0; n < 100; n++) {
+  // Over many looks and several times that long, and many times what buffers hold.
+  for (let n = 0; n < 150; n++) {
     const [chunk] = (await once(socket, 'data')) as [Buffer]
     expect(chunk.length).toBeGreaterThan(0)
     socket.pause()
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 20))
     socket.resume()
   }
   expect(socket.destroyed).toBe(false)
