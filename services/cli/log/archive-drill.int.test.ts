@@ -42,7 +42,7 @@ afterAll(async () => {
 })
 
 async function run(line: string): Promise<string> {
-  const args = line.split(' ').map((word) => (word.startsWith('../') ? join(folder, word) : word))
+  const args = line.split(' ').map((word) => (word.startsWith('./') ? join(folder, word) : word))
   const { code, said } = await runSignal(...args)
   expect([line, code, code === 0 ? '' : said]).toEqual([line, 0, ''])
   return said

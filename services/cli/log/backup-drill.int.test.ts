@@ -60,7 +60,7 @@ afterAll(async () => {
 
 /** A command line of the guide, with its folders below ours. */
 async function run(line: string): Promise<string> {
-  const args = line.split(' ').map((word) => (word.startsWith('../') ? join(folder, word) : word))
+  const args = line.split(' ').map((word) => (word.startsWith('./') ? join(folder, word) : word))
   const { code, said } = await runSignal(...args)
   expect([line, code, code === 0 ? '' : said]).toEqual([line, 0, ''])
   return said
