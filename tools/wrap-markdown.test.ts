@@ -23,11 +23,15 @@ describe('wrapped Markdown', () => {
     },
   )
 
-  test('breaks neither links nor code, and makes no new blocks', () => {
-    const text = `${'x'.repeat(115)} [a link of words](page.md) \`code of words\` - ${LONG}`
+  test('breaks neither links nor code', () => {
+    const text = `${'x'.repeat(115)} [a link of words](page.md) \`code of words\` ${LONG}`
     const lines = wrapMarkdown(text).split('\n')
     expect(lines.some((line) => line.includes('[a link of words](page.md)'))).toBe(true)
     expect(lines.some((line) => line.includes('`code of words`'))).toBe(true)
+  })
+
+  test('begins no line with the mark of another block', () => {
+    const lines = wrapMarkdown(`${'x'.repeat(119)} - ${LONG}`).split('\n')
     expect(lines.filter((line) => line.startsWith('-'))).toEqual([])
   })
 })
