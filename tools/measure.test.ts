@@ -7,8 +7,8 @@ const MOST = {
   longFunctionFiles: 84,
   commentsOpeningWithAClause: 1_110,
   privateWords: 490,
-  longSentences: 62,
-  longLines: 261,
+  longSentences: 0,
+  longLines: 8,
 }
 
 test.each(Object.entries(MOST))('%s stays at or below its limit', (name, most) => {

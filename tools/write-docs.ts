@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { commandsPage } from '../services/cli/commands-page.ts'
 import { loadModel, modelPage, readRanges, spokenTimeframesModule } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
+import { wrapMarkdown } from './wrap-markdown.ts'
 
 // npm run docs
 writeFileSync(
@@ -14,5 +15,5 @@ const pages = {
   'commands.md': commandsPage(),
 }
 for (const [name, text] of Object.entries(pages)) {
-  writeFileSync(join(import.meta.dirname, '../docs', name), text)
+  writeFileSync(join(import.meta.dirname, '../docs', name), wrapMarkdown(text))
 }

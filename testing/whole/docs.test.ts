@@ -22,6 +22,7 @@ import { referencePages } from '../../services/knowledge/index.ts'
 import { readMarkdown, spansOf } from '../../services/knowledge/testing/read-markdown.ts'
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
+import { wrapMarkdown } from '../../tools/wrap-markdown.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const DOCS = join(ROOT, 'docs')
@@ -45,7 +46,7 @@ describe('generated pages', () => {
     'commands.md': commandsPage(),
   }
   test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {
-    expect(readFileSync(join(DOCS, name), 'utf8')).toBe(text)
+    expect(readFileSync(join(DOCS, name), 'utf8')).toBe(wrapMarkdown(text))
   })
 })
 

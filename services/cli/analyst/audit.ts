@@ -50,7 +50,7 @@ export const auditCommand = defineCommand({
   notes: [
     'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 18 then.',
     'It asks as fast as the service lets it: some 25,000 entries take about two seconds. With --copy, an audit that was broken off goes on where it ended, and the next one asks only for what is new.',
-    'What the log was is kept in a file from one audit to the next: a log that changes what it said is found out by whoever has seen it before.',
+    'Each audit keeps the state of the log in a file for the next one, which finds a log that changed its past.',
   ],
   operands: ['url_or_folder'],
   flags: {

@@ -62,8 +62,8 @@ export const replayCommand = defineCommand({
   name: 'replay',
   summary: 'Writes recorded verdicts to standard output, in the order of the log.',
   notes: [
-    'With --follow it writes the verdicts that become visible from now on, or behind --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
-    'With --what-if each row has the recorded call and probability and those of the model in the file, as an engine with it would have had them over the same bars; both are scored on the same races in the end. A call depends on the one before it, so the first ones of a period are told once they no longer do, and as `?` until then. A verdict that lacks a feature which the model weighs is counted under its name, and not scored. The model is not judged by its own record, so its calls are never withdrawn.',
+    'With --follow it writes the verdicts that become visible from now on, or after --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
+    'With --what-if each row has the recorded call and probability, and those that an engine with the model in the file would have given over the same bars. At the end both are scored on the same races. A call depends on the one before it, so the first calls of a period are `?` until they no longer do. A verdict that lacks a feature of the model is counted under its name, and not scored. The model is not judged by its own record, so its calls are never withdrawn.',
   ],
   operands: [],
   flags: {

@@ -9,7 +9,7 @@ export const logOriginCommand = defineCommand({
   summary:
     'Lets the transparency log go on under another name, where it does not extend what it has signed before.',
   notes: [
-    'Whoever relied on the old origin is told by an entry of the log: it says which checkpoint is not continued, and why.',
+    'An entry of the log tells everybody who relied on the old origin which checkpoint is not continued, and why.',
     OPERATOR_NOTE,
   ],
   operands: ['origin'],

@@ -26,9 +26,16 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
   'Measured walk-forward: every forecast is by a fit that had not seen its bar, nor any bar of its window. Brackets hold 95 % intervals from blocks of time, because windows overlap and coins move together. A race is decided when one of the two barriers is reached within the window. An AUC of 0.5 is a coin. Always saying 50 % has a Brier score of 0.25, and lower is better; *spoken* counts only the bars it said BUY or SELL on. The calibration error is the mean distance of what was said from what happened. What these words mean is in [indicators-and-regimes.md](indicators-and-regimes.md#what-are-confidence-and-strength).',
   scoresTable(model),
   ...silences(model),
-  'A timeframe speaks where, on 180 observed days at least, the whole interval of its AUC lies above 0.5 and above the AUC of the placebo, its Brier score where it spoke is below 0.25, the whole interval of its win rate, by blocks, lies above the best constant call on the same bars, and the AUC of the newest 180 observed days is at least 0.5. Days without a bar count for nothing.',
+  'A timeframe makes calls where all of these hold on 180 observed days at least:',
+  [
+    '- the whole interval of its AUC lies above 0.5 and above the AUC of the placebo;',
+    '- its Brier score where it spoke is below 0.25;',
+    '- the whole interval of its win rate, by blocks, lies above the best constant call on the same bars;',
+    '- the AUC of the newest 180 observed days is at least 0.5.',
+  ].join('\n'),
+  'Days without a bar count for nothing.',
   '## How good are its calls, with every call counted?',
-  'Calls that do not overlap, of each series one after the other, entered at the next open and left at a barrier or, where none is reached, at the close of the window. *In favour* is the share of them that ended on the side that was called; beside it the same share for always BUY, always SELL and a coin on the same bars. *Gross* is the mean return of a call in basis points, *net* after 12 of costs; t is the distance of the net return from 0 in standard errors. This is the figure to judge calls by.',
+  'The table counts calls that do not overlap, of each series one after the other. A call is entered at the next open and left at a barrier or, where none is reached, at the close of the window. *In favour* is the share of them that ended on the called side; beside it the same share for always BUY, always SELL and a coin on the same bars. *Gross* is the mean return of a call in basis points, *net* after 12 of costs; t is the distance of the net return from 0 in standard errors. This is the figure to judge calls by.',
   everyCallTable(model),
   'No timeframe is shown to be profitable after costs, and none is promised to be.',
   '## How often do its calls win the races that are decided?',
@@ -66,9 +73,9 @@ function origin({ provenance, timeframes }: VerdictModel): string[] {
     if (!timeframes[timeframe].skill || sources.join() === timeframe) return []
     return [`${timeframe} by those of ${sources.join(', ')} in equal parts`]
   })
-  const others = borrowed.length === 0 ? '' : `; ${borrowed.join(', ')}`
+  const others = borrowed.length === 0 ? '' : `; ${borrowed.join('; ')}`
   return [
-    `From ${series.length} recordings of ${coins.size} coins, ${day(from)} to ${day(to)}; they are listed [below](#which-data-was-it-fitted-on). Where recordings of a coin overlap its time is shared out among them, a perpetual contract before spot and a longer recording before a shorter one, so that nothing counts twice; a gap of more than 12 bars begins anew. All the coins still trade, and venues are mixed as if they were one market.`,
+    `From ${series.length} recordings of ${coins.size} coins, ${day(from)} to ${day(to)}; they are listed [below](#which-data-was-it-fitted-on). Where recordings of a coin overlap, its time is shared among them, so that nothing counts twice: a perpetual contract goes before spot, and a longer recording before a shorter one. A gap of more than 12 bars begins anew. All the coins still trade, and venues are mixed as if they were one market.`,
     `**Label.** Two barriers stand one deviation above and below the entry, the open of the next bar. The deviation is that of the last ${label.deviationBars} log returns × √window, and at least ${percent(label.floor)}. The label is which barrier comes first within the window. Windows that reach neither are time-outs, and bars that touch both are undecidable: they are counted, and not fitted on.`,
     `**Coefficients.** Ridge logistic regression without intercept (penalty ${recipe.ridgePerRace} per race) on the decided races of all coins together, of at most ${grouped(recipe.mostRaces)} evenly spread races. Each timeframe is fitted by its own races${others}.`,
     `**Calibration.** Platt scaling, its offset left out, on all forecasts of the walk below, none of which had seen its bar.`,
