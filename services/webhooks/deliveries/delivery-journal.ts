@@ -17,14 +17,10 @@ import type { Deliverable } from './read-deliveries.ts'
 
 /** The delivery log of one subscription in the hand of the process that holds it. */
 export interface DeliveryJournal {
-  readonly subscriptionId: string
-  readonly token: number
   /** As the log has it; what waits to be appended is not in it yet. */
   readonly state: Deliveries
   /** True once another process has taken over: nothing can be recorded here any more. */
   readonly isLost: boolean
-  /** Whether a signal may be taken up that was not tried yet, with so many under way. */
-  hasRoom(underWay: number): boolean
   /**
    * Records attempts. What comes while an append is under way shares the next one; while the log does not answer
    * it is repeated until it does, so a slow log slows the sending down instead of losing what came of it.
@@ -34,7 +30,7 @@ export interface DeliveryJournal {
    * holder makes it again, with the same id and body; `internal_error`, `event_invalid`, `append_too_large`;
    * those of the store once this process stops.
    */
-  record(attempts: AttemptsToRecord): Promise<Deliveries>
+  record(...attempts: readonly AttemptsToRecord[]): Promise<Deliveries>
   /**
    * Moves the cursor on through a stretch of the log that had nothing for the subscription, so that it need not
    * be looked through again. Without effect while something that was numbered before is not attempted.
@@ -68,7 +64,8 @@ export interface JournalOptions extends PlanContext, Pick<Clock, 'now'> {
 
 interface Waiting {
   /** Undefined for what has an append of its own. */
-  readonly attempts: AttemptsToRecord | undefined
+  readonly attempts: readonly AttemptsToRecord[] | undefined
+  readonly count: number
   readonly bytes: number
   /** What to append; undefined where nothing is to be done. */
   readonly plan: (state: Deliveries) => Plan | undefined
@@ -84,7 +81,7 @@ const ATTEMPT_BYTES = 1_000
 const FLUSH_BYTES = LIMITS.appendBytes / 2
 
 export function createDeliveryJournal(options: JournalOptions): DeliveryJournal {
-  const { subscriptionId, token, append, now } = options
+  const { subscriptionId, append, now } = options
   const queue: Waiting[] = []
   let { state } = options
   /** What ended it: nothing is recorded any more. */
@@ -108,7 +105,7 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const [first] = batch
     if (first === undefined) return
-    const records = batch.flatMap(({ attempts }) => (attempts === undefined ? [] : [attempts]))
+    const records = batch.flatMap(({ attempts }) => attempts ?? [])
     await commit(first.attempts === undefined ? first.plan : (from) => planAttempts(from, records, options))
     for (const { resolve } of batch) resolve(state)
   }
@@ -147,25 +144,23 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
     isDraining = false
   }
 
-  function push(attempts: AttemptsToRecord | undefined, plan: Waiting['plan']): Promise<Deliveries> {
+  function push(attempts: Waiting['attempts'], plan: Waiting['plan']): Promise<Deliveries> {
     if (broken !== undefined) return Promise.reject(broken)
     return new Promise((resolve, reject) => {
-      queue.push({ attempts, bytes: attempts === undefined ? 0 : bytesOf(attempts), plan, resolve, reject })
+      const made = (attempts ?? []).flatMap((one) => one.attempts)
+      queue.push({ attempts, count: made.length, bytes: bytesOf(made), plan, resolve, reject })
       if (!isDraining) void drain()
     })
   }
 
   return {
-    subscriptionId,
-    token,
     get state() {
       return state
     },
     get isLost() {
       return isServiceError(broken, 'lease_lost')
     },
-    hasRoom: (underWay) => state.open.size + underWay < LIMITS.webhookOpenDeliveries,
-    record: (attempts) => push(attempts, () => undefined),
+    record: (...attempts) => push(attempts, () => undefined),
     advance: (cursor) => push(undefined, (from) => planAdvance(from, cursor, options)),
     move: ({ moved }, underWay = []) => {
       const move = { moved, underWay: [...underWay] }
@@ -191,19 +186,20 @@ const OWN_FAULTS: ReadonlySet<string> = new Set(['event_invalid', 'append_too_la
 
 /** The oldest that wait, as many as share an append. */
 function takeBatch(queue: Waiting[]): Waiting[] {
-  let [count, bytes] = [0, 0]
+  let [taken, count, bytes] = [0, 0, 0]
   for (const waiting of queue) {
+    count += waiting.count
     bytes += waiting.bytes
     const isAlone = waiting.attempts === undefined
-    if (count > 0 && (isAlone || bytes > FLUSH_BYTES || count === LIMITS.webhookAttemptsPerEvent)) break
-    count += 1
+    if (taken > 0 && (isAlone || bytes > FLUSH_BYTES || count > LIMITS.webhookAttemptsPerEvent)) break
+    taken += 1
     if (isAlone) break
   }
-  return queue.splice(0, count)
+  return queue.splice(0, taken)
 }
 
-/** Of attempts as JSON, at most. */
-const bytesOf = ({ attempts }: AttemptsToRecord): number =>
+/** Bytes of attempts as JSON, at most. */
+const bytesOf = (attempts: AttemptsToRecord['attempts']): number =>
   attempts.reduce(
     (sum, { detail }) =>
       sum + ATTEMPT_BYTES + (detail === null ? 0 : Buffer.byteLength(JSON.stringify(detail))),

@@ -1,27 +1,14 @@
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { AttemptsToRecord } from '../deliveries/plan-flush.ts'
 import type { PreparedDelivery } from '../deliveries/prepare-delivery.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ReplayItem } from './endpoint-state.ts'
 
-/** Writes down what came of attempts, several of one endpoint together. */
-export interface AttemptRecorder {
-  /** Resolves when it is durable. @throws ServiceError those of the delivery log's `record` */
-  record(
-    endpoint: Endpoint,
-    body: Pick<PreparedDelivery, 'template' | 'baseUrl'>,
-    attempt: DeliveryAttempt,
-    /** The replay that it belongs to. */
-    replay?: Pick<ReplayItem, 'left' | 'toSequence'>,
-  ): Promise<void>
-}
+export type AttemptRecorder = ReturnType<typeof createAttemptRecorder>
 
 interface Gathered {
-  readonly template: number
-  readonly baseUrl: string
-  readonly attempts: DeliveryAttempt[]
-  /** By replay: the number through which it is done. An event has each once, and not many. */
-  readonly replays: Map<string, number>
+  readonly records: AttemptsToRecord[]
   readonly done: PromiseWithResolvers<void>
   readonly sinceMs: number
 }
@@ -43,7 +30,7 @@ export function createAttemptRecorder(options: {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Whether more is being sent to an endpoint, or about to be. */
   readonly hasMore: (endpoint: Endpoint) => boolean
-}): AttemptRecorder {
+}) {
   const { elapsed, sleep, hasMore } = options
   const gathering = new Map<Endpoint, Gathered>()
 
@@ -66,51 +53,41 @@ export function createAttemptRecorder(options: {
 
   function flush(endpoint: Endpoint, gathered: Gathered): void {
     gathering.delete(endpoint)
-    const { template, baseUrl, attempts, replays, done } = gathered
-    const recorded = endpoint.journal?.record({
-      template,
-      baseUrl,
-      attempts,
-      replays: [...replays].map(([replayId, through]) => ({ replayId, through })),
-    })
-    recorded?.then(() => done.resolve(), done.reject)
+    const { records, done } = gathered
+    endpoint.journal?.record(...records).then(() => done.resolve(), done.reject)
   }
 
-  function open(
-    endpoint: Endpoint,
-    { template, baseUrl }: Pick<PreparedDelivery, 'template' | 'baseUrl'>,
-  ): Gathered {
-    const gathered = {
-      template,
-      baseUrl,
-      attempts: [],
-      replays: new Map<string, number>(),
-      done: Promise.withResolvers<void>(),
-      sinceMs: elapsed(),
-    }
+  function open(endpoint: Endpoint): Gathered {
+    const gathered = { records: [], done: Promise.withResolvers<void>(), sinceMs: elapsed() }
     gathering.set(endpoint, gathered)
     recordInTime().catch(gathered.done.reject)
     return gathered
   }
 
   return {
-    record(endpoint, body, attempt, replay) {
-      const known = gathering.get(endpoint)
-      const isAlike = known?.template === body.template && known.baseUrl === body.baseUrl
-      if (known !== undefined && !isAlike) flush(endpoint, known)
-      const gathered = isAlike && known !== undefined ? known : open(endpoint, body)
-      gathered.attempts.push(attempt)
+    /**
+     * Resolves when the attempt is durable.
+     *
+     * @param replay the replay that it belongs to
+     * @throws ServiceError those of the delivery log's `record`
+     */
+    record(
+      endpoint: Endpoint,
+      { template, baseUrl }: Pick<PreparedDelivery, 'template' | 'baseUrl'>,
+      attempt: DeliveryAttempt,
+      replay?: Pick<ReplayItem, 'left' | 'toSequence'>,
+    ): Promise<void> {
+      const gathered = gathering.get(endpoint) ?? open(endpoint)
+      const { replayId } = attempt
       const through = throughAfter(attempt, replay)
-      if (attempt.replayId !== null && through > 0) gathered.replays.set(attempt.replayId, through)
+      const replays = replayId !== null && through > 0 ? [{ replayId, through }] : []
+      gathered.records.push({ template, baseUrl, attempts: [attempt], replays })
       const isClosed = endpoint.state.phase === 'closed'
-      if (isClosed || !hasMore(endpoint) || isFull(gathered)) flush(endpoint, gathered)
+      if (isClosed || !hasMore(endpoint) || gathered.records.length >= ENOUGH) flush(endpoint, gathered)
       return gathered.done.promise
     },
   }
 }
-
-const isFull = ({ attempts, replays }: Gathered): boolean =>
-  attempts.length >= ENOUGH || replays.size === LIMITS.webhookReplaysKept
 
 /** The number through which a replay is done after an attempt, whatever was done behind it; 0 where it is not new. */
 function throughAfter(

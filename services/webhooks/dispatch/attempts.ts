@@ -1,31 +1,16 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { type AttemptContext, runAttempt } from './run-attempt.ts'
-import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
+import { type Schedulable, Scheduler, type Turn } from './scheduler.ts'
 
-export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'>, Pick<Clock, 'elapsed' | 'sleep'> {
-  readonly report: (error: unknown) => void
+export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
+  /** Monotonic clock, milliseconds. */
+  readonly elapsed: () => number
 }
 
-/** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
-export interface Attempts {
-  /** Attempts that are being sent or recorded. */
-  readonly underWay: number
-  /** Something may be there to send for an endpoint. */
-  offer(endpoint: Endpoint): void
-  /** Whether it waits only for its turn. */
-  isHeldUp(endpoint: Endpoint): boolean
-  /** Begins what there is room for. */
-  pump(): void
-  drop(endpoint: Endpoint): void
-  /** Resolves when the next endpoint has had its turn. */
-  nextTurn(): Promise<void>
-  /** Resolves when nothing is under way for these any more. */
-  drained(endpoints: Iterable<Endpoint>): Promise<void>
-}
+export type Attempts = ReturnType<typeof createAttempts>
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNDER_WAY = 1_024
@@ -64,9 +49,10 @@ function sendable(endpoint: Endpoint): Sendable {
   }
 }
 
-export function createAttempts(options: AttemptsOptions): Attempts {
+/** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
+export function createAttempts(options: AttemptsOptions) {
   const { elapsed, report, sleep, apply } = options
-  const scheduler = createScheduler<Sendable>({ elapsed })
+  const scheduler = new Scheduler<Sendable>(elapsed)
   const known = new Map<Endpoint, Sendable>()
   const hasMore = (endpoint: Endpoint): boolean =>
     (known.get(endpoint)?.sending ?? 0) > 0 || endpoint.work !== undefined
@@ -82,10 +68,12 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     return made
   }
 
+  /** Something may be there to send for an endpoint. */
   function offer(endpoint: Endpoint): void {
     if (endpoint.work !== undefined) scheduler.offer(of(endpoint))
   }
 
+  /** Begins what there is room for. */
   function pump(): void {
     while (underWay < MOST_UNDER_WAY) {
       const taken = scheduler.take()
@@ -103,6 +91,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     underWay += 1
     taken.endpoint.busy += 1
     taken.endpoint.sending += 1
+    const { endpoint } = taken.endpoint
+    if (endpoint.state.health.state === 'degraded') apply(endpoint, { kind: 'probe_begun' })
     attend(taken, item).then(() => leave(taken.endpoint), report)
   }
 
@@ -146,27 +136,31 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   }
 
   return {
-    get underWay() {
+    /** Attempts that are being sent or recorded. */
+    get underWay(): number {
       return underWay
     },
     offer,
-    isHeldUp(endpoint) {
+    /** Whether it waits only for its turn. */
+    isHeldUp(endpoint: Endpoint): boolean {
       const one = known.get(endpoint)
       const isSwift = (endpoint.state.tookMs ?? Number.POSITIVE_INFINITY) <= SWIFT_MS
       return one !== undefined && isSwift && endpoint.mayBegin && scheduler.isHeldUp(one)
     },
     pump,
-    drop(endpoint) {
+    drop(endpoint: Endpoint): void {
       const one = known.get(endpoint)
       if (one === undefined) return
       scheduler.drop(one)
       if (one.busy === 0) known.delete(endpoint)
     },
-    nextTurn() {
+    /** Resolves when the next endpoint has had its turn. */
+    nextTurn(): Promise<void> {
       turn ??= Promise.withResolvers()
       return turn.promise
     },
-    async drained(endpoints) {
+    /** Resolves when nothing is under way for these any more. */
+    async drained(endpoints: Iterable<Endpoint>): Promise<void> {
       for (const endpoint of endpoints) {
         const one = known.get(endpoint)
         if (one === undefined || one.busy === 0) continue

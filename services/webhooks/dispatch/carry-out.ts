@@ -3,12 +3,11 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { RequestedReplay, Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
 import { deliveriesBackwards, findFailed } from '../deliveries/read-deliveries.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
 import type { ChatChannels } from './chat-channels.ts'
-import type { DispatcherOptions, DispatchMetrics } from './dispatcher-options.ts'
+import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
 import type { Change, Effect, EndpointItem, Input, ReplayItem } from './endpoint-state.ts'
@@ -20,19 +19,11 @@ export type SlowEffect = Extract<
   { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' | 'notify' }
 >
 
-export interface CarryOutOptions {
-  readonly store: EventStore
-  readonly deliveries: DeliveryLog
+export interface CarryOutOptions extends DispatcherOptions {
   readonly endpoints: EndpointLog
   readonly notices: OwnerNotices
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
-  readonly directory: Pick<DispatcherOptions['directory'], 'target'>
   readonly channels: ChatChannels
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly metrics: DispatchMetrics | undefined
-  /** Told of what failed, and is tried again. */
-  readonly report: (error: unknown) => void
 }
 
 type Replay = Extract<EndpointItem, { kind: 'replay' }>

@@ -51,6 +51,7 @@ const HANDLERS: Handlers = {
   recorded: afterRecording,
   undone: (state, { item, againMs }, now) =>
     andThen(rest(state, { restMs: againMs }, now), (next) => afterUndone(next, item, now, againMs)),
+  probe_begun: (state) => act({ ...state, isProbeDue: false }),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),

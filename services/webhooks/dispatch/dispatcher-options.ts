@@ -76,8 +76,6 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly tracing?: Tracing | undefined
   /** Signals a second that are read for an endpoint that catches up. */
   readonly catchUpPerSecond?: number
-  /** How often the log is looked at for what the bus lost. */
-  readonly healMs?: number
 }
 
 export interface ShardHealth {

@@ -24,19 +24,7 @@ export interface EndpointStanding {
   readonly goneAt: number | undefined
 }
 
-/** The streams of subscriptions, where the dispatcher tells what became of an endpoint. */
-export interface EndpointLog {
-  /** The subscription after everything that its stream has now. */
-  newest(subscription: Subscription): Promise<Subscription>
-  standing(subscription: Subscription): Promise<EndpointStanding>
-  /**
-   * Says something behind the newest event, if it is still so: what the owner did meanwhile goes before.
-   *
-   * @returns the subscription as its stream has it now, whether that was appended or not
-   * @throws ServiceError of the store, once the signal is aborted
-   */
-  say(subscription: Subscription, fact: EndpointFact): Promise<Subscription>
-}
+export type EndpointLog = ReturnType<typeof createEndpointLog>
 
 export interface EndpointLogOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
@@ -47,10 +35,12 @@ export interface EndpointLogOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal
 }
 
-export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
+/** The streams of subscriptions, in which the dispatcher records what became of an endpoint. */
+export function createEndpointLog(options: EndpointLogOptions) {
   const { store, newId, sleep, signal, now: clock } = options
   const path = { store, sleep, signal, now: clock, policy: UNTIL_ENDED }
 
+  /** The subscription after everything that its stream has now. */
   async function newest(subscription: Subscription): Promise<Subscription> {
     let now = subscription
     const from = subscription.revision + 1
@@ -72,7 +62,7 @@ export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
 
   return {
     newest,
-    async standing(subscription) {
+    async standing(subscription: Subscription): Promise<EndpointStanding> {
       const before: ServiceEvent[] = []
       const stream = subscriptionStream(subscription.subscriptionId)
       for await (const recorded of store.read(stream, { direction: 'backwards' })) {
@@ -82,7 +72,13 @@ export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
       }
       return before.toReversed().reduce(evolveStanding, FRESH)
     },
-    async say(subscription, fact) {
+    /**
+     * Appends a fact after the newest event, if it still holds: changes that the owner made meanwhile come first.
+     *
+     * @returns the subscription as its stream has it now, whether that was appended or not
+     * @throws ServiceError of the store, once the signal is aborted
+     */
+    async say(subscription: Subscription, fact: EndpointFact): Promise<Subscription> {
       for (let now = subscription; ; now = await newest(now)) {
         if (!isStillSo(now, fact)) return now
         if (await append(eventOf(now, fact, newId()), now)) return newest(now)

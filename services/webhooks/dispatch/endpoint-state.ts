@@ -95,7 +95,9 @@ export type Input =
   | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
   /** Not begun, or not recorded: it is still to be done. */
   | { readonly kind: 'undone'; readonly item: EndpointItem; readonly againMs?: number | undefined }
-  /** The end of an attempt, whatever came of it. */
+  /** The attempt that a degraded endpoint is probed with has begun. */
+  | { readonly kind: 'probe_begun' }
+  /** An attempt has ended, with any result. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
   | { readonly kind: 'notice_next'; readonly notice: NoticeKind; readonly since: number; readonly at: number }
@@ -241,5 +243,6 @@ export function nextToProbe(
 /** What happens with every attempt, and takes nobody out of the tail. */
 export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
+  input?.kind === 'probe_begun' ||
   input?.kind === 'free' ||
   (input?.kind === 'recorded' && input.decision?.change === undefined)

@@ -19,7 +19,7 @@ import {
 import type { QueuedSignals } from './queued-signals.ts'
 
 /** What an endpoint stands in, besides what it knows itself. */
-export type Surroundings = Pick<Situation, 'nowMs' | 'wallMs' | 'random' | 'tailCursor' | 'catchUpPerSecond'>
+export type Surroundings = Omit<Situation, 'deliveries' | 'queued' | 'underWay'>
 
 /** Attempts of one endpoint that wait to be recorded; past it the log is too slow for more. */
 const MOST_UNDER_WAY = 64
@@ -117,17 +117,8 @@ export class Endpoint {
   }
 
   situation(surroundings: Surroundings): Situation {
-    const { nowMs, wallMs, random, tailCursor, catchUpPerSecond } = surroundings
-    return {
-      nowMs,
-      wallMs,
-      random,
-      tailCursor,
-      catchUpPerSecond,
-      deliveries: this.deliveries,
-      queued: this.queued,
-      underWay: this.#attempts,
-    }
+    const { deliveries, queued } = this
+    return { ...surroundings, deliveries, queued, underWay: this.#attempts }
   }
 
   /** Takes what happened to it. @returns what is to be done outside */
@@ -219,7 +210,6 @@ export class Endpoint {
     const sequence = isNews ? undefined : nextToProbe(this.deliveries, this.#underWay)
     const matched = sequence === undefined ? this.#signals.shift() : undefined
     if (sequence === undefined && matched === undefined) return undefined
-    this.#state = { ...this.#state, isProbeDue: false }
     return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
   }
 

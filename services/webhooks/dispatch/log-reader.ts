@@ -29,22 +29,6 @@ export interface SignalSink {
   whenRoom(): Promise<void> | undefined
 }
 
-/** Reads the log for all endpoints: its tail, and stretches of the past for those that are behind. */
-export interface LogReader {
-  /** Everything up to here was looked at. */
-  readonly position: Position
-  /** Looks through what is new at the end of the log. */
-  follow(): Promise<void>
-  /** Shows the events of subscriptions that the tail left behind a position. */
-  showSubscriptions(after: Position): Promise<void>
-  /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
-  readFor(subscription: Subscription, cursor: DeliveryCursor): void
-  /** Nothing is brought to it any more. */
-  detach(subscriptionId: string): void
-  /** Where the tail has it; undefined where it is not along. */
-  cursor(subscriptionId: string): DeliveryCursor | undefined
-}
-
 export interface LogReaderOptions {
   readonly store: EventStore
   /** Where the tail begins, exclusive. */
@@ -67,7 +51,8 @@ const PASS_EVENTS = 256
 /** So much is read for those that are behind before others of them have their turn. */
 const STRETCH_EVENTS = 5_000
 
-export function createLogReader({ store, after, sink, signal }: LogReaderOptions): LogReader {
+/** Reads the log for all endpoints: its tail, and stretches of the past for endpoints that are behind. */
+export function createLogReader({ store, after, sink, signal }: LogReaderOptions) {
   const tail = createMatcher({ store, after })
   let position = after
   /** Those that are behind and are read for, or wait for it. */
@@ -239,10 +224,12 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   }
 
   return {
-    get position() {
+    /** Everything up to here was looked at. */
+    get position(): Position {
       return position
     },
-    async follow() {
+    /** Looks through what is new at the end of the log. */
+    async follow(): Promise<void> {
       for (let isAtEnd = false; !isAtEnd && !signal.aborted; ) {
         const advanced = await inTurn(advance)
         isAtEnd = advanced.isAtEnd
@@ -250,13 +237,15 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
         await advanced.room
       }
     },
-    showSubscriptions: (from) =>
+    /** Shows the events of subscriptions between a position and the tail. */
+    showSubscriptions: (from: Position): Promise<void> =>
       inTurn(async () => {
         if (comparePositions(from, position) >= 0) return
         const reading = { after: from, upTo: position, filter: { types: SUBSCRIPTION_EVENTS }, signal }
         for await (const recorded of store.readAll(reading)) sink.subscription(decodeEvent(recorded))
       }),
-    readFor(subscription, cursor) {
+    /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
+    readFor(subscription: Subscription, cursor: DeliveryCursor): void {
       const rider = { subscription, cursor, found: 0 }
       riders.set(subscription.subscriptionId, rider)
       waiting.push(rider)
@@ -267,12 +256,14 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
         .then(ride)
         .catch((error: unknown) => sink.readFailed([], error))
     },
-    detach(subscriptionId) {
+    /** Brings nothing more to a subscription. */
+    detach(subscriptionId: string): void {
       tail.detach(subscriptionId)
       stretch?.detach(subscriptionId)
       riders.delete(subscriptionId)
     },
-    cursor(subscriptionId) {
+    /** The cursor of a subscription in the tail; undefined where it is not part of it. */
+    cursor(subscriptionId: string): DeliveryCursor | undefined {
       const cursor = tail.cursor(subscriptionId)
       return cursor && behind(cursor, position)
     },

@@ -31,12 +31,7 @@ export interface NoticeDue {
   readonly at: number
 }
 
-export interface OwnerNotices {
-  /** What is to be told next; undefined where everything was. */
-  next(subscription: Subscription, problem: Problem): Promise<NoticeDue | undefined>
-  /** Tells it, and then writes down that it was told: who dies in between tells it again. */
-  notify(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
-}
+export type OwnerNotices = ReturnType<typeof createOwnerNotices>
 
 export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -46,7 +41,7 @@ export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
 }
 
-export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
+export function createOwnerNotices(options: OwnerNoticesOptions) {
   const { store, newId, notify } = options
   const path = { ...options, policy: LOOKS_AGAIN }
   async function told(subscriptionId: string, since: number) {
@@ -62,13 +57,15 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
   }
 
   return {
-    async next({ subscriptionId }, { state, since }) {
+    /** The next notice for the owner; undefined where all were sent. */
+    async next({ subscriptionId }: Subscription, { state, since }: Problem): Promise<NoticeDue | undefined> {
       const { kinds } = await told(subscriptionId, since)
       if (state === 'disabled') return kinds.has('disabled') ? undefined : { kind: 'disabled', at: since }
       const [kind, afterMs] = DEGRADED_NOTICES.find(([one]) => !kinds.has(one)) ?? []
       return kind === undefined || afterMs === undefined ? undefined : { kind, at: since + afterMs }
     },
-    async notify(subscription, { since }, kind) {
+    /** Sends a notice and then records it: a crash in between sends it again. */
+    async notify(subscription: Subscription, { since }: Problem, kind: NoticeKind): Promise<void> {
       const { subscriptionId } = subscription
       const { kinds, revision } = await told(subscriptionId, since)
       if (kinds.has(kind)) return

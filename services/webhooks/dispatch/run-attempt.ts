@@ -28,21 +28,7 @@ export type AttemptEnd =
   /** Durable. */
   | { readonly kind: 'recorded'; readonly decision: AttemptDecision | undefined }
 
-export interface AttemptContext
-  extends Pick<
-    DispatcherOptions,
-    | 'store'
-    | 'directory'
-    | 'sender'
-    | 'sign'
-    | 'idOf'
-    | 'baseUrl'
-    | 'now'
-    | 'marketNow'
-    | 'random'
-    | 'metrics'
-    | 'tracing'
-  > {
+export interface AttemptContext extends DispatcherOptions {
   readonly recorder: AttemptRecorder
   readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
