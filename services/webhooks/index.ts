@@ -35,5 +35,4 @@ export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export type { OpenedAttempt, Subscriptions } from './subscriptions/subscription-operations.ts'
-export { createSubscriptions } from './subscriptions/subscriptions.ts'
+export { createSubscriptions, type OpenedAttempt, type Subscriptions } from './subscriptions/subscriptions.ts'

@@ -67,7 +67,7 @@ interface Waiting {
   readonly attempts: readonly AttemptsToRecord[] | undefined
   readonly count: number
   readonly bytes: number
-  /** What to append; undefined where nothing is to be done. */
+  /** The events to append; undefined where there are none. */
   readonly plan: (state: Deliveries) => Plan | undefined
   readonly resolve: (state: Deliveries) => void
   readonly reject: (error: unknown) => void
@@ -84,7 +84,7 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
   const { subscriptionId, append, now } = options
   const queue: Waiting[] = []
   let { state } = options
-  /** What ended it: nothing is recorded any more. */
+  /** The fault that ended it: nothing is recorded any more. */
   let broken: unknown
   let isDraining = false
 
@@ -128,7 +128,7 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
     try {
       await commit((from) => planSnapshot(from, from, options))
     } catch (error) {
-      // Nobody waits for it: it is told to who records next. What was recorded before is safe.
+      // Nobody waits for it: the next call of `record` rejects with it. Earlier records are durable.
       broken = error
     }
   }

@@ -8,7 +8,7 @@ import { deliveryStream } from '../../../contracts/streams.ts'
 import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { lookThrough } from '../signals/match-range.ts'
+import { lookThrough } from '../signals/look-through.ts'
 import type { Signal } from '../signals/signal.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import { signalData } from './delivery-body.ts'
@@ -30,7 +30,7 @@ export interface DryRun {
   readonly rows: readonly DryRunRow[]
   /** Events that were looked at. */
   readonly scanned: number
-  /** Where to go on; null where all was looked at. */
+  /** Cursor of the next page; null at the end. */
   readonly next: Position | null
 }
 
@@ -70,8 +70,8 @@ export interface DeliveryQueries {
     query: { readonly after: string; readonly limit: number },
   ): Promise<MissedPage>
   /**
-   * What a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive. Of signals
-   * whose window is open nothing is told, nor are they counted: a count would tell what they say.
+   * The signals that a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive.
+   * Signals whose window is open are neither shown nor counted: a count would reveal them.
    */
   dryRun(
     filter: SubscriptionFilter,
@@ -104,7 +104,7 @@ export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
       let scanned = 0
       const asOf = marketNow()
       const end = upTo ?? (await store.head())
-      for await (const looked of lookThrough({ store }, subscription, { after, sequence: 1 }, end)) {
+      for await (const looked of lookThrough(store, subscription, { after, sequence: 1 }, end)) {
         scanned += 1
         if (looked.matched !== undefined && windowClosesAt(looked.matched.signal) <= asOf) {
           const { signal, topN } = looked.matched
@@ -134,7 +134,7 @@ interface AttemptsQuery {
 
 interface Page<Row> {
   readonly rows: readonly Row[]
-  /** Where to go on; null at the end. A page may have fewer rows than asked for, or none, and go on. */
+  /** Cursor of the next page; null at the end. A page may have fewer rows than requested, or none, before the end. */
   readonly next: string | null
 }
 

@@ -9,7 +9,7 @@ export interface WantedDigest {
   readonly cadence: Cadence
 }
 
-/** What is wanted of one exchange and timeframe: one scan serves all its cadences. */
+/** The wanted cadences of one exchange and timeframe: one scan serves them all. */
 export interface WantedScan {
   readonly exchange: Exchange
   readonly timeframe: Timeframe
@@ -23,7 +23,7 @@ export interface DueDigest {
   readonly boundary: number
 }
 
-const PERIOD_MS: Readonly<Record<Cadence, number>> = { '1h': HOUR_MS, '4h': 4 * HOUR_MS, '1d': DAY_MS }
+export const PERIOD_MS: Readonly<Record<Cadence, number>> = { '1h': HOUR_MS, '4h': 4 * HOUR_MS, '1d': DAY_MS }
 
 /** @example scanName({ exchange: 'HL', timeframe: '1h' }) === 'HL.1h' */
 export const scanName = ({ exchange, timeframe }: Omit<WantedScan, 'cadences'>): string =>

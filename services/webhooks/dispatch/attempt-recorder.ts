@@ -15,9 +15,9 @@ interface Gathered {
 
 /** As many as share an event without waiting for more. */
 const ENOUGH = 32
-/** Those whose time is over within so little are recorded together, in one commit. */
+/** Batches that end within this time share one commit. */
 const TOGETHER_MS = 5
-/** What is gathered is recorded also when this process ends. */
+/** A batch is recorded also when this process ends. */
 const never = new AbortController().signal
 
 /**
@@ -89,7 +89,7 @@ export function createAttemptRecorder(options: {
   }
 }
 
-/** The number through which a replay is done after an attempt, whatever was done behind it; 0 where it is not new. */
+/** The number through which a replay is done after an attempt, all numbers up to it included; 0 where that is not new. */
 function throughAfter(
   { sequence, result }: DeliveryAttempt,
   replay: Pick<ReplayItem, 'left' | 'toSequence'> | undefined,

@@ -104,7 +104,7 @@ export function createAttempts(options: AttemptsOptions) {
     if (one.endpoint.state.phase === 'closed') known.delete(one.endpoint)
   }
 
-  /** Sees one attempt to its end. Never rejects: what goes wrong is told, and the endpoint goes on. */
+  /** Runs one attempt to its end. Never rejects: a fault is reported, and the endpoint goes on. */
   async function attend(taken: Turn<Sendable>, item: EndpointItem): Promise<void> {
     const { endpoint } = taken.endpoint
     let isSent = false

@@ -4,7 +4,8 @@ import type { RequestedReplay, Subscription } from '../../../projections/index.t
 import type { EventStore } from '../../log/event-store.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
-import { deliveriesBackwards, findFailed } from '../deliveries/read-deliveries.ts'
+import { placeIn } from '../deliveries/prepare-delivery.ts'
+import { deliveriesBackwards, findFailed, isInFront } from '../deliveries/read-deliveries.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
 import type { ChatChannels } from './chat-channels.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
@@ -161,7 +162,7 @@ function troubleOf({ state }: Endpoint): Problem | undefined {
   return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
 }
 
-/** What happens to an endpoint for which something could not be done. */
+/** The input of an endpoint after an effect failed. */
 function failureOf(effect: SlowEffect): Input | undefined {
   if (effect.kind === 'say') return { kind: 'failed_to_say', change: effect.change }
   if (effect.kind === 'notify') return { kind: 'failed_to_tell', notice: effect.notice, since: effect.since }
@@ -192,24 +193,19 @@ async function findReplayed(
   /** Numbers that this replay is done with, in front of one that it is not. */
   const ended = new Set<number>()
   for await (const event of deliveriesBackwards(store, subscriptionId)) {
-    if (event.type !== 'DeliveriesAttempted') {
-      const { cursor, finishedAbove } = event.data.state
-      const isBefore = cursor.sequence <= first && finishedAbove.every(({ sequence }) => sequence < first)
-      if (isBefore) break
-      continue
-    }
+    if (isInFront(event, first)) break
+    if (event.type !== 'DeliveriesAttempted') continue
     const { template, baseUrl } = event.data
     for (const attempt of event.data.attempts) {
-      const { sequence, deliveryId, eventId, position, stream, revision, topN } = attempt
+      const { sequence } = attempt
       if (sequence < first || sequence > last || ended.has(sequence)) continue
       if (attempt.replayId === replayId && attempt.result !== 'failed') {
         ended.add(sequence)
         found.delete(sequence)
         continue
       }
-      const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
-      // The oldest attempt that is met decides, as it did for the retries behind it.
-      found.set(sequence, { ...place, replayId, toSequence, left, template, baseUrl })
+      // The oldest attempt decides, as it did for the retries after it.
+      found.set(sequence, { ...placeIn(attempt), replayId, toSequence, left, template, baseUrl })
     }
     if (found.size + ended.size === last - first + 1) break
   }

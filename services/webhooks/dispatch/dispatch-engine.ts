@@ -27,7 +27,7 @@ const CATCH_UP_PER_SECOND = 500
 const LOADS_AT_ONCE = 32
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
-/** What ends the sending to an endpoint at once. */
+/** Events that end the sending to an endpoint at once. */
 const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
 const WRITES_AT_ONCE = 32
 
@@ -96,7 +96,7 @@ export class DispatchEngine {
     })
   }
 
-  /** What goes on by itself is waited for at the end, and what it fails with is told. */
+  /** Work in the background is awaited at the end, and its faults are reported. */
   #inBackground(work: Promise<unknown>): void {
     const done = work.catch(this.#options.report).finally(() => this.#background.delete(done))
     this.#background.add(done)

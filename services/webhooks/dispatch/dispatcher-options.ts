@@ -11,7 +11,7 @@ import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 
-/** Where deliveries of a subscription go, and what signs them. */
+/** Address of a subscription's endpoint, and the secrets that sign. */
 export interface DeliveryTarget {
   readonly url: string
   /** Newest first; all that sign now. */
@@ -20,7 +20,7 @@ export interface DeliveryTarget {
   readonly sealAnswer: (text: string) => string
 }
 
-/** What the dispatcher asks of those who manage subscriptions. */
+/** The subscriptions, as the dispatcher reads them. */
 export interface SubscriptionDirectory {
   /**
    * All that are not removed, and the position of the log up to which that was looked at; what changed behind it
@@ -31,7 +31,7 @@ export interface SubscriptionDirectory {
   target(subscription: Subscription): DeliveryTarget | undefined | Promise<DeliveryTarget | undefined>
 }
 
-/** What happened, for whoever counts it. */
+/** Counts what the dispatcher does. */
 export interface DispatchMetrics {
   /** An attempt ended; `firstAfterMs` since the signal was recorded, for first attempts that were delivered. */
   attempt?(ended: {
@@ -59,7 +59,7 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly sign: Sign
   readonly idOf: FactId
   readonly newId: () => string
-  /** Where this service is reached, without a slash at its end. */
+  /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string
   /** Tells the owner of an endpoint at other endpoints of theirs; repeated until it resolves, and after a crash. */
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
@@ -81,7 +81,7 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
 export interface ShardHealth {
   readonly shard: number
   readonly subscriptions: number
-  /** Of those, how many read for themselves what lies behind. */
+  /** Subscriptions that are behind the tail. */
   readonly behind: number
   readonly degraded: number
   readonly disabled: number
@@ -105,7 +105,7 @@ export interface DispatcherHealth {
   /** Subscriptions of the shards of this process that it does not work on, and for how long the first, milliseconds. */
   readonly unattended: number
   readonly unattendedMs: number
-  /** What keeps the log from being looked at; undefined where nothing does. */
+  /** The fault that keeps the log from being read; undefined without one. */
   readonly problem: string | undefined
 }
 
@@ -114,7 +114,7 @@ export interface Dispatcher {
   /** Works until the signal, then ends what is under way and records what came of it. Called once. */
   run(signal: AbortSignal): Promise<void>
   /**
-   * Makes whoever sends for a subscription look at its stream now. When it resolves true, nothing is begun any more
+   * Makes the process that sends for a subscription read its stream now. When it resolves true, nothing begins any more
    * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
    * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
    */

@@ -13,7 +13,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 
-/** What the dispatcher has to say of an endpoint. */
+/** A fact about an endpoint that the dispatcher records. */
 export type EndpointFact =
   | { readonly kind: 'recovered' }
   | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }

@@ -20,7 +20,7 @@ export const NOTICE_AGAIN_MS = 60_000
 export const NOTHING_TO_PROBE_MS = 60_000
 /** An endpoint that is behind is read for when it has fewer than this left. */
 export const FEW_LEFT = 64
-/** An endpoint that takes longer than this is slow, whatever it answers. */
+/** An endpoint that takes longer than this is slow, with any answer. */
 export const SLOW_MS = 1_000
 
 export const act = (state: EndpointState, ...effects: readonly Effect[]): Decision => ({ state, effects })

@@ -49,7 +49,7 @@ export function createEndpointRegistry(shardCount: number) {
 export const shardOf = (subscriptionId: string, shards: number): number =>
   createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % shards
 
-/** An endpoint that is behind for longer is told of. */
+/** An endpoint that is behind for longer counts as long behind. */
 const LONG_BEHIND_MS = 60_000
 
 /** @param nowMs of a clock that is never set */

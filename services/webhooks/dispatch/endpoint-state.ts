@@ -18,7 +18,7 @@ export interface ReplayItem extends DeliveryPlace {
   readonly baseUrl: string
 }
 
-/** What an endpoint gets next. */
+/** The next item for an endpoint. */
 export type EndpointItem =
   | { readonly kind: 'first'; readonly matched: Matched }
   | { readonly kind: 'retry'; readonly sequence: number }
@@ -44,16 +44,16 @@ export interface EndpointState {
   readonly restsUntilMs: number | undefined
   /** How long its latest attempt took. */
   readonly tookMs: number | undefined
-  /** Where its signals come from: the tail of the log that all share, or reading for it alone, from behind. */
+  /** Source of its signals: the shared tail of the log, or a separate reading of the past. */
   readonly source: 'tail' | 'behind'
   /** Since when it is behind; undefined while it is along with the tail. */
   readonly behindSinceMs: number | undefined
   /**
-   * Where its delivery log stood when it was read. Until it is in our hand nothing behind this was attempted, however
-   * far the reading for it has come.
+   * Cursor of its delivery log when it was read. Until we own the delivery log, nothing after this cursor has been
+   * attempted, however far reading has come.
    */
   readonly standsAt: DeliveryCursor
-  /** Where reading for it goes on, while it is behind. */
+  /** Cursor at which reading continues while it is behind. */
   readonly readFrom: DeliveryCursor
   readonly isReading: boolean
   /** Before this nothing more is read for it: what paces an endpoint that catches up. */
@@ -72,7 +72,7 @@ export interface EndpointState {
   readonly writtenAtMs: number
 }
 
-/** What comes due for an endpoint. */
+/** Work that comes due for an endpoint. */
 export type Timer =
   | { readonly kind: 'retry'; readonly sequence: number }
   | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
@@ -81,10 +81,10 @@ export type Timer =
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
 
-/** What an attempt said of its endpoint. */
+/** The change of an endpoint that an attempt caused. */
 export type Change = NonNullable<AttemptDecision['change']>
 
-/** What happens to an endpoint. */
+/** An input of the state machine of an endpoint. */
 export type Input =
   /** Its logs were read. */
   | { readonly kind: 'loaded'; readonly subscription: Subscription; readonly standing: EndpointStanding }
@@ -132,7 +132,7 @@ export interface Sent {
   readonly restMs?: number
 }
 
-/** What is to be done about it. */
+/** An effect that a decision asks for. */
 export type Effect =
   /** Reads its logs. */
   | { readonly kind: 'load' }
@@ -164,7 +164,7 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** What else a decision looks at. */
+/** The surroundings of a decision. */
 export interface Situation {
   /** A clock that is never set. */
   readonly nowMs: number
@@ -172,9 +172,9 @@ export interface Situation {
   readonly wallMs: number
   /** Uniform in [0, 1). */
   readonly random: number
-  /** What its delivery log says; undefined before it was read. */
+  /** State of its delivery log; undefined before it was read. */
   readonly deliveries: Deliveries | undefined
-  /** Where the tail had it, when it was detached with this input; undefined where it was not along. */
+  /** Its cursor in the tail; undefined where it is not part of it. */
   readonly tailCursor: DeliveryCursor | undefined
   /** Signals that wait to be sent. */
   readonly queued: number
@@ -240,7 +240,7 @@ export function nextToProbe(
   return next
 }
 
-/** What happens with every attempt, and takes nobody out of the tail. */
+/** Inputs that come with every attempt and take no endpoint out of the tail. */
 export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
   input?.kind === 'probe_begun' ||

@@ -4,12 +4,13 @@ import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalog
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createMatcher, MATCHER_EVENTS, type Matcher } from '../signals/matcher.ts'
+import { createMatcher, type Matcher } from '../signals/matcher.ts'
 import type { Matched } from '../signals/signal.ts'
+import { MATCHER_EVENTS } from '../signals/signal-facts.ts'
 import { weightOf } from './queued-signals.ts'
 import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
 
-/** What the reader finds, for whoever has the endpoints. */
+/** Takes what the reader finds. */
 export interface SignalSink {
   /** A signal for an endpoint, from the tail, or from a stretch of the past. @returns false where there is no room */
   offer(matched: Matched, weight: number, source: 'tail' | 'behind'): boolean
@@ -31,7 +32,7 @@ export interface SignalSink {
 
 export interface LogReaderOptions {
   readonly store: EventStore
-  /** Where the tail begins, exclusive. */
+  /** Position at which the tail begins, exclusive. */
   readonly after: Position
   readonly sink: SignalSink
   readonly signal: AbortSignal
@@ -55,7 +56,7 @@ const STRETCH_EVENTS = 5_000
 export function createLogReader({ store, after, sink, signal }: LogReaderOptions) {
   const tail = createMatcher({ store, after })
   let position = after
-  /** Those that are behind and are read for, or wait for it. */
+  /** Endpoints that are behind and are read for, or wait for it. */
   const riders = new Map<string, Rider>()
   let stretch: Matcher | undefined
   let waiting: Rider[] = []
@@ -65,12 +66,12 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
 
   function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
     const turn = last.then(work)
-    // What one fails with is for whoever gave it, and does not stand in the way of the next.
+    // A fault goes to its caller and does not stop the next.
     last = turn.catch(() => undefined)
     return turn
   }
 
-  /** Where one stands who was numbered up to something, seen from how far was looked. */
+  /** The cursor of a rider, moved on to the position that was read. */
   const behind = (cursor: DeliveryCursor, looked: Position): DeliveryCursor =>
     comparePositions(cursor.after, looked) >= 0 ? cursor : { ...cursor, after: looked }
 
@@ -199,7 +200,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     leave(rider, isTaken ? { after: found.position, sequence: sequence + 1 } : { after: place, sequence })
   }
 
-  /** The end of a rider's stretch; whoever has it asks again where more is wanted. */
+  /** Ends a rider's stretch; its endpoint calls `readFor` again where more is wanted. */
   function leave(rider: Rider, cursor: DeliveryCursor): void {
     const { subscriptionId } = rider.subscription
     riders.delete(subscriptionId)
@@ -270,7 +271,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   }
 }
 
-/** Where a signal of an event is still to come: behind the event before, or behind the one that the event says first. */
+/** The position before a signal of an event: the event before, or the first signal of the same event. */
 const placeBefore = ({ subscriptionId, sequence }: Matched, matched: readonly Matched[], before: Position) =>
   matched.find((other) => other.subscriptionId === subscriptionId && other.sequence === sequence - 1)?.signal
     .position ?? before

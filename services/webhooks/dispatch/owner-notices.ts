@@ -8,7 +8,7 @@ import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-unti
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-/** How long an endpoint has been degraded when its owner is told. */
+/** Time since the degradation after which each notice is sent. */
 const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
   ['degraded_1h', HOUR_MS],
   ['degraded_24h', 24 * HOUR_MS],
@@ -75,7 +75,7 @@ export function createOwnerNotices(options: OwnerNoticesOptions) {
       const stream = noticeStream(subscriptionId)
       const outcome = await appendUntilKnown(path, { stream, events: [event], expected: revision })
       // Where another event has the place, another process was quicker to tell the same.
-      appendedOr(outcome, { what: 'the owner was told', again: 'It is told again.' })
+      appendedOr(outcome, { what: 'the owner was notified', again: 'The notice is sent again.' })
     },
   }
 }

@@ -10,10 +10,10 @@ export class SignalMemory {
 const REFERENCE_BYTES = 128
 const SIGNAL_BYTES = 3_072
 const ROW_BYTES = 512
-/** What each may keep where all together keep as much as they may. */
+/** Signals that each endpoint may keep while all together have used up the memory. */
 const CROWDED_QUEUE = 16
 
-/** What one of those that a signal matched takes of memory for it. */
+/** Bytes that a queued signal costs one of the endpoints that it matched. */
 export function weightOf(signal: Signal, matched: number): number {
   const rows = signal.type === 'scan_digest' ? signal.data.calls.length * ROW_BYTES : 0
   return REFERENCE_BYTES + (SIGNAL_BYTES + rows) / matched

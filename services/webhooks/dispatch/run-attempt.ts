@@ -19,7 +19,7 @@ import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
-/** What became of one thing that an endpoint was to get. */
+/** The end of one item. */
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
@@ -52,7 +52,7 @@ interface Attempt extends Made {
   readonly item: EndpointItem
   readonly replayId: string | null
   readonly isStale: boolean
-  /** What the receiver gets of the trace, where there is one. */
+  /** Trace context for the receiver, where there is one. */
   readonly traceparent: string | undefined
   /** The endpoint was degraded when it was taken up. */
   readonly isProbe: boolean
@@ -235,7 +235,7 @@ async function makeAgain(
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
 }
 
-/** What is not sent is recorded under its number all the same, so that the hole in the sequence has a reason. */
+/** Records a delivery that is not sent under its number, so that the hole in the sequence has a reason. */
 async function skip(
   context: AttemptContext,
   { endpoint, prepared, attemptsBefore }: Attempt,
@@ -256,7 +256,7 @@ async function skip(
   return { kind: 'recorded', decision: undefined }
 }
 
-/** What the log keeps of an attempt. */
+/** The record of an attempt. */
 function attemptOf(
   { prepared, replayId }: Attempt,
   ended: {

@@ -2,13 +2,13 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { SLOW_MS } from './endpoint-moves.ts'
 import type { Pace } from './endpoint-state.ts'
 
-/** What is asked of an endpoint to give it its turn. */
+/** An endpoint as the scheduler sees it. */
 export interface Schedulable {
   /** Something of its turn, or only what was asked for again; undefined where there is nothing. */
   readonly work: 'live' | 'replays' | undefined
   readonly pace: Pace
   readonly isBehind: boolean
-  /** Where it is reached; undefined before that is known. */
+  /** Origin of its address; undefined before that is known. */
   readonly host: string | undefined
   readonly owner: string
 }
@@ -28,7 +28,7 @@ type Kind = 'quick' | 'limited'
 
 interface Seat<Item> {
   readonly endpoint: Item
-  /** Where it waits, and for what; undefined where it does not. */
+  /** The line in which it waits; undefined where it does not. */
   waits: { readonly line: LineName; readonly kind: Kind } | undefined
   /** It waits for places of its host or owner. */
   isParked: boolean
@@ -42,7 +42,7 @@ interface Seat<Item> {
 /** Places that those of one host, or of one owner, share. */
 interface Group<Item> {
   readonly taken: Record<Kind, number>
-  /** Those who were in front and found no place, with what they waited for then. */
+  /** Seats that came first and found no slot, with what they waited for. */
   readonly waiting: Record<Kind, { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }[]>
   /** Forgets it, once nobody has a place of it or waits for one. */
   readonly leave: () => void
@@ -118,7 +118,7 @@ export class Scheduler<Item extends Schedulable> {
     return host === undefined ? [own] : [own, this.#groupOf(this.#hosts, host)]
   }
 
-  /** Where it may wait now; undefined where it has nothing to send, or as much under way as it may. */
+  /** The line that it may enter now; undefined where it has nothing to send, or no slot left. */
   #placeFor(seat: Seat<Item>): Seat<Item>['waits'] {
     const kind = kindOf(seat)
     const { work, isBehind } = seat.endpoint
@@ -299,7 +299,7 @@ const kindOf = <Item extends Schedulable>({ endpoint, late }: Seat<Item>): Kind 
 const isEmpty = <Item>({ taken, waiting }: Group<Item>): boolean =>
   taken.quick === 0 && taken.limited === 0 && waiting.quick.length === 0 && waiting.limited.length === 0
 
-/** Whoever waits, the first that came in front. Its ends cost the same however long it is. */
+/** A queue of seats; both ends cost the same at any length. */
 function createLine<Item>() {
   type Waiting = { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }
   let waiting: Waiting[] = []

@@ -12,9 +12,9 @@ import {
 } from '../../../contracts/subscription.ts'
 import { SubscriptionPaused } from '../../../contracts/subscription-events.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
-import { matchRange } from './match-range.ts'
 import { createMatcher } from './matcher.ts'
 import type { Matched } from './signal.ts'
+import { matchRange } from './testing/match-range.fixture.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from './testing/signal-log.fixture.ts'
 
 const COINS = ['BTC', 'ETH', 'SOL']

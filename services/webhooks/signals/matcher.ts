@@ -1,53 +1,46 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { asksForChange, isOfSeries, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
-import { createSignalFacts, SIGNAL_EVENTS, toSignals } from './signal-facts.ts'
+import { createSignalFacts, toSignals } from './signal-facts.ts'
 import { createSignalIndex } from './signal-index.ts'
-
-/** Types of the events that the tail of the log must show to a matcher. */
-export const MATCHER_EVENTS = [
-  ...SIGNAL_EVENTS,
-  'UniverseRanked',
-  'SubscriptionChanged',
-] as const satisfies readonly EventType[]
 
 export interface MatcherOptions {
   readonly store: Pick<EventStore, 'read'>
-  /** Where the tail begins, exclusive. */
+  /** Position at which the tail begins, exclusive. */
   readonly after: Position
 }
 
 /**
  * Matches and numbers the signals of the tail of the log for many subscriptions at once. The numbers are those
- * that {@link matchRange} gives one subscription alone: they follow from the log and the filters, each from the
+ * that {@link lookThrough} gives one subscription alone: they follow from the log and the filters, each from the
  * position at which it was set, and from no clock.
  */
 export interface Matcher {
-  /** Of the newest event that was matched. */
+  /** Position of the newest event that was matched. */
   readonly position: Position
   readonly size: number
   /**
    * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a tail
    * may begin earlier. Whether a subscription may be sent to is not asked here: one that begins in the past meets
-   * pauses that are long over, so whoever attached it, and knows its newest state, detaches it.
+   * pauses that are long over, so the caller, who knows its newest state, detaches it.
    */
   match(event: ServiceEvent): Promise<readonly Matched[]>
   /**
    * Takes a subscription into the tail. Its cursor may be ahead of the tail, not behind: what lies between is
-   * for {@link matchRange}, up to the matcher's position.
+   * for {@link lookThrough}, up to the matcher's position.
    *
    * @throws ServiceError `internal_error` for a cursor behind the tail.
    */
   attach(subscription: Pick<Subscription, 'subscriptionId' | 'filters'>, cursor: DeliveryCursor): void
   /** Lets a subscription go. @returns where its numbering stands; undefined where it was not attached. */
   detach(subscriptionId: string): DeliveryCursor | undefined
-  /** Where the numbering of a subscription stands; undefined where it is not attached. */
+  /** The cursor of a subscription; undefined where it is not attached. */
   cursor(subscriptionId: string): DeliveryCursor | undefined
 }
 

@@ -14,7 +14,7 @@ interface SlotSet {
   has(slot: number): boolean
 }
 
-/** Of no slots; as a word of it does not exist, `word ?? 0` of any set is what it has there. */
+/** An empty set; words past its end do not exist, so readers take `word ?? 0`. */
 export function createSlotSet(): SlotSet {
   let words = new Uint32Array(0)
   return {

@@ -6,7 +6,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { deliveryEvent, findFailed, firstRevision } from '../deliveries/read-deliveries.ts'
 
-/** What is to be sent again: numbers of deliveries, or when they were tried; both ends inclusive. */
+/** Deliveries to send again, by number or by the time of their attempts; both ends inclusive. */
 export type ReplayWindow =
   | { readonly fromSequence: number; readonly toSequence: number }
   /** Unix milliseconds; until now without an end. */

@@ -14,7 +14,7 @@ const SECRET_BYTES = 32
 export const createSecret = (random: (bytes: number) => Uint8Array): string =>
   `whsec_${Buffer.from(random(SECRET_BYTES)).toString('base64')}`
 
-/** What of a subscription nobody may read in the log. */
+/** The sealed parts of a subscription, opened. */
 export interface OpenedSubscription {
   readonly url: string
   /** Newest first, each with the instant until which it signs; null for the newest. */
@@ -81,7 +81,7 @@ export async function openSubscription(
 }
 
 /**
- * What endpoints answered, unsealed, in the order given.
+ * Unseals the answers of endpoints, in the given order.
  *
  * @throws ServiceError `account_unknown` where the account was erased
  */
