@@ -7,7 +7,7 @@ import { deliveryStream } from '../../../contracts/streams.ts'
 import { appendUntilKnown, CONFLICTS, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
+import { DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
 import type { Plan } from './plan-flush.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
@@ -85,7 +85,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
           await setImmediate()
           continue
         }
-        const journal = createDeliveryJournal({
+        const journal = new DeliveryJournal({
           subscriptionId,
           token,
           state,

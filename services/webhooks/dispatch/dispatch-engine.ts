@@ -6,7 +6,7 @@ import { evolveSubscription, type Subscription } from '../../../projections/inde
 import type { Lease } from '../../log/lease/leases.ts'
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
-import { createAttempts } from './attempts.ts'
+import { Attempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createBackPressure } from './back-pressure.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
@@ -71,7 +71,7 @@ export class DispatchEngine {
     this.#journalOf = createJournalTaker(deliveries, holder)
     this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
     const channels = createChatChannels(this.#elapsed)
-    this.#attempts = createAttempts({
+    this.#attempts = new Attempts({
       ...options,
       channels,
       elapsed: this.#elapsed,

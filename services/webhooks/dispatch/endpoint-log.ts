@@ -12,11 +12,7 @@ import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { GONE_REASON } from './decide-attempt.ts'
-
-/** A fact about an endpoint that the dispatcher records. */
-export type EndpointFact =
-  | { readonly kind: 'recovered' }
-  | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
+import type { Change } from './endpoint-state.ts'
 
 /** How long an endpoint has been failing. Times are Unix milliseconds. */
 export interface EndpointStanding {
@@ -78,7 +74,7 @@ export function createEndpointLog(options: EndpointLogOptions) {
      * @returns the subscription as its stream has it now, whether that was appended or not
      * @throws ServiceError of the store, once the signal is aborted
      */
-    async say(subscription: Subscription, fact: EndpointFact): Promise<Subscription> {
+    async say(subscription: Subscription, fact: Change): Promise<Subscription> {
       for (let now = subscription; ; now = await newest(now)) {
         if (!isStillSo(now, fact)) return now
         if (await append(eventOf(now, fact, newId()), now)) return newest(now)
@@ -104,13 +100,13 @@ function evolveStanding(before: EndpointStanding, event: ServiceEvent): Endpoint
 }
 
 /** Whether there is anything to say: a subscription that its owner stopped has no standing. */
-function isStillSo({ state, reason }: Subscription, fact: EndpointFact): boolean {
+function isStillSo({ state, reason }: Subscription, fact: Change): boolean {
   if (fact.kind === 'recovered') return state === 'degraded'
   if (fact.kind === 'disabled') return state === 'active' || state === 'degraded'
   return state === 'active' || (state === 'degraded' && reason !== fact.reason)
 }
 
-function eventOf({ subscriptionId }: Subscription, fact: EndpointFact, id: string): NewEvent {
+function eventOf({ subscriptionId }: Subscription, fact: Change, id: string): NewEvent {
   const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
   if (fact.kind === 'recovered')
     return newEvent(SubscriptionRecovered, { id, data: { subscriptionId }, meta })

@@ -4,7 +4,7 @@ import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalog
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createMatcher, type Matcher } from '../signals/matcher.ts'
+import { Matcher } from '../signals/matcher.ts'
 import type { Matched } from '../signals/signal.ts'
 import { MATCHER_EVENTS } from '../signals/signal-facts.ts'
 import { weightOf } from './queued-signals.ts'
@@ -54,7 +54,7 @@ const STRETCH_EVENTS = 5_000
 
 /** Reads the log for all endpoints: its tail, and stretches of the past for endpoints that are behind. */
 export function createLogReader({ store, after, sink, signal }: LogReaderOptions) {
-  const tail = createMatcher({ store, after })
+  const tail = new Matcher({ store, after })
   let position = after
   /** Endpoints that are behind and are read for, or wait for it. */
   const riders = new Map<string, Rider>()
@@ -124,7 +124,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     const aboard = new Map<string, Rider>()
     let next = first
     try {
-      const matcher = createMatcher({ store, after: round[first]?.cursor.after ?? after })
+      const matcher = new Matcher({ store, after: round[first]?.cursor.after ?? after })
       stretch = matcher
       const board = (upTo: Position): void => {
         for (; next < round.length; next++) {
