@@ -38,7 +38,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Attempts behind a snapshot after which the next is written; more where it is large. */
+/** Attempts after a snapshot before the next is written; more where it is large. */
 const SNAPSHOT_ATTEMPTS = 256
 const SNAPSHOT_PER_OPEN = 4
 /** An attempt without its detail; and room that is left in an append for the rest of its events. */

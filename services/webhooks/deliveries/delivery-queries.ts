@@ -4,7 +4,6 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import { deliveryStream } from '../../../contracts/streams.ts'
 import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -17,8 +16,7 @@ import { prepareAgain } from './prepare-delivery.ts'
 import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'
 import {
   deliveriesBackwards,
-  deliveryEvent,
-  firstRevision,
+  deliveriesSince,
   type NumberedDelivery,
   readDeliveries,
 } from './read-deliveries.ts'
@@ -59,8 +57,8 @@ export interface DeliveryQueries {
    */
   show(subscription: Subscription, deliveryId: string): Promise<ShownDelivery>
   /**
-   * Signals of a subscription behind a sequence, with the bodies they are sent with, whether they were sent or
-   * not: what a receiver that sees a hole asks for. It ends in front of the first that may not be pulled yet.
+   * Signals of a subscription after a sequence, with the bodies they are sent with, whether they were sent or
+   * not: a receiver that sees a hole asks for them. The page ends before the first that may not be pulled yet.
    *
    * @param query.after a sequence (`"41"`; `"0"` for the first), or `next` of the page before
    * @throws ServiceError `invalid_request` for another `after`
@@ -144,7 +142,7 @@ interface Place {
   readonly index: number
 }
 
-/** Attempts of a subscription, newest first, from behind the one that `after` names. */
+/** Attempts of a subscription, newest first, after the one that `after` names. */
 async function listAttempts(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
@@ -205,17 +203,13 @@ async function showDelivery(
   deliveryId: string,
 ): Promise<ShownDelivery> {
   const recordedAt = Number.parseInt(deliveryId.replaceAll('-', '').slice(0, 12), 16)
-  // It begins with the time of its signal, in front of which nothing was tried.
-  const from = await firstRevision(store, subscriptionId, ({ at }) => Date.parse(at) >= recordedAt)
   const attempts: DeliveryAttempt[] = []
   let newest: NumberedDelivery | undefined
   let looked = 0
-  const reading = { from: from ?? 0, limit: LIMITS.webhookScanEvents }
-  for await (const recorded of from === undefined
-    ? []
-    : store.read(deliveryStream(subscriptionId), reading)) {
+  // An id begins with the time of its signal, before which nothing was tried.
+  const since = deliveriesSince(store, subscriptionId, ({ at }) => Date.parse(at) >= recordedAt)
+  for await (const event of since) {
     looked += 1
-    const event = deliveryEvent(recorded)
     if (event.type !== 'DeliveriesAttempted') continue
     const { template, baseUrl } = event.data
     for (const attempt of event.data.attempts) {

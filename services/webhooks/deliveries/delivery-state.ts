@@ -127,7 +127,7 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
 
 /**
  * The state with its cursor where the owner of the subscription moved it to, where that has not happened yet.
- * Numbers go on behind all that were given out, so that none is used for two signals; what was open is given up.
+ * Numbers go on after the highest used one, so that none stands for two signals; open deliveries are given up.
  *
  * @param underWay numbers that were given out and are not recorded yet
  */

@@ -30,8 +30,8 @@ export interface MissedPage {
 const READS_AT_ONCE = 8
 
 /**
- * The signals behind a sequence: those that were attempted as their log has them, those that were not as they
- * will be. It ends in front of the first that may not be pulled yet.
+ * The signals after a sequence: attempted ones as the log has them, the others as they will be sent. The page ends
+ * before the first that may not be pulled yet.
  */
 export async function pullMissed(
   options: PullOptions,

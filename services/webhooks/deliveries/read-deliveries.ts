@@ -42,8 +42,8 @@ export async function numberedDeliveries(
 }
 
 /**
- * Whether nothing in front of an event is about a number or those behind it. Only an event that says the state whole
- * tells: while one delivery hangs, the cursor stands still in front of it, however many behind it are taken.
+ * Whether no event before this one is about a number or higher ones. Only an event with the whole state can tell:
+ * while one delivery hangs, the cursor stays before it, however many higher ones are taken.
  */
 export function isInFront(event: DeliveryEvent, from: number): boolean {
   if (event.type === 'DeliveriesAttempted') return false
@@ -51,15 +51,15 @@ export function isInFront(event: DeliveryEvent, from: number): boolean {
   return cursor.sequence <= from && [...finishedAbove, ...open].every(({ sequence }) => sequence < from)
 }
 
-/** The number that the cursor stands at behind an event. */
+/** The number of the cursor after an event. */
 const sequenceAt = ({ type, data }: DeliveryEvent): number =>
   type === 'DeliveriesAttempted' ? data.cursor.sequence : data.state.cursor.sequence
 
 /**
- * Revision of the first event of a delivery log for which something holds that holds for all behind it, found by
+ * Revision of the first event of a delivery log for which something holds that holds for all after it, found by
  * halving; undefined where it holds for none.
  */
-export async function firstRevision(
+async function firstRevision(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
   holds: (event: DeliveryEvent) => boolean,
@@ -134,6 +134,22 @@ export async function findFailed(
 
 /** The part of a subscription with which its deliveries begin. */
 export type Deliverable = Pick<Subscription, 'subscriptionId' | 'startAfter' | 'moved'>
+
+/**
+ * The next `LIMITS.webhookScanEvents` events of a delivery log, oldest first, from the first for which something holds
+ * that holds for all after it.
+ */
+export async function* deliveriesSince(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  holds: (event: DeliveryEvent) => boolean,
+): AsyncGenerator<DeliveryEvent, void, void> {
+  const from = await firstRevision(store, subscriptionId, holds)
+  if (from === undefined) return
+  const reading = { from, limit: LIMITS.webhookScanEvents }
+  for await (const recorded of store.read(deliveryStream(subscriptionId), reading))
+    yield deliveryEvent(recorded)
+}
 
 /** The events of a delivery log, newest first. */
 export async function* deliveriesBackwards(

@@ -25,7 +25,7 @@ const never = new AbortController().signal
  * gathered for `LIMITS.webhookRecordMs`: that long a kill may make deliveries come twice. The last one does not wait.
  */
 export function createAttemptRecorder(options: {
-  /** A clock that is never set, milliseconds. */
+  /** Monotonic clock, milliseconds. */
   readonly elapsed: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Whether more is being sent to an endpoint, or about to be. */
@@ -36,7 +36,7 @@ export function createAttemptRecorder(options: {
 
   let isWaiting = false
 
-  /** One wait for all that is gathered: of the oldest for as long as it may take, and then of those behind it. */
+  /** One timer for all batches: it waits for the oldest, and then for the next ones. */
   async function recordInTime(): Promise<void> {
     if (isWaiting) return
     isWaiting = true

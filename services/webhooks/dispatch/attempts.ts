@@ -12,7 +12,7 @@ export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNDER_WAY = 1_024
-/** Quicker endpoints are waited for by the tail when they wait for their turn; the others fall behind it. */
+/** The tail waits for endpoints that are quicker than this and only wait for their turn; the others fall behind. */
 const SWIFT_MS = 100
 
 /** An endpoint as the scheduler sees it. */

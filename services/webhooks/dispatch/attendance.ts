@@ -14,7 +14,7 @@ export function createAttendance(options: {
   readonly registry: EndpointRegistry
   readonly directory: Pick<SubscriptionDirectory, 'all'>
   readonly open: (subscription: Subscription) => void
-  /** A clock that is never set, milliseconds. */
+  /** Monotonic clock, milliseconds. */
   readonly elapsed: () => number
 }) {
   const { registry, directory, open, elapsed } = options

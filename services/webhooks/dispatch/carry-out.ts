@@ -8,10 +8,11 @@ import { placeIn } from '../deliveries/prepare-delivery.ts'
 import { deliveriesBackwards, findFailed, isInFront } from '../deliveries/read-deliveries.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
 import type { ChatChannels } from './chat-channels.ts'
+import type { Change } from './decide-attempt.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
-import type { Change, Effect, EndpointItem, Input, ReplayItem } from './endpoint-state.ts'
+import type { Effect, EndpointItem, Input, ReplayItem } from './endpoint-state.ts'
 import type { OwnerNotices, Problem } from './owner-notices.ts'
 
 /** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
@@ -93,7 +94,7 @@ async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promis
   return { kind: 'drained' }
 }
 
-/** One after the other; the first that cannot be read is looked for again, with those behind it. */
+/** Reads replays one after the other; the first that cannot be read is read again later, with the ones after it. */
 async function seekAll(
   options: CarryOutOptions,
   endpoint: Endpoint,

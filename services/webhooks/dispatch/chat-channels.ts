@@ -9,7 +9,7 @@ interface Channel {
   readonly waiting: Map<string, number>
 }
 
-/** How long who is refused waits for another one's message, and each behind it for one more. */
+/** How long a refused subscription waits for another one's message; each one after it waits for one more. */
 const TURN_MS = 1_000
 /** A turn that is not taken for so long is the next one's. */
 const KEPT_MS = 10_000

@@ -139,11 +139,13 @@ export interface AttemptDecision {
   readonly nextAt: number | null
   readonly health: EndpointHealth
   /** The change of the endpoint that its log records; undefined where nothing is new. */
-  readonly change:
-    | { readonly kind: 'recovered' }
-    | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
-    | undefined
+  readonly change: Change | undefined
 }
+
+/** A change of an endpoint that an attempt caused. */
+export type Change =
+  | { readonly kind: 'recovered' }
+  | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
 
 /** Failures in a row with which an endpoint is degraded: any, and of those that did not reach it. */
 export const FAILURES_TO_DEGRADE = 5

@@ -244,7 +244,7 @@ export class DispatchEngine {
     for (const subscription of subscriptions) {
       if (shards.has(this.#registry.shardOf(subscription.subscriptionId))) this.#open(subscription)
     }
-    // What changed behind that the tail may have met before the endpoints were here.
+    // The tail may have passed later changes before the endpoints were opened.
     await this.#reader.showSubscriptions(position)
   }
 
@@ -313,7 +313,7 @@ export class DispatchEngine {
     this.#happen(endpoint, { kind: 'subscription', subscription })
   }
 
-  /** While the tail is on its way, those who left it behind are found: nothing more may be sent to them. */
+  /** While the tail is being read, finds the endpoints that must stop: nothing more may be sent to them. */
   async #lookAhead(): Promise<void> {
     const from = this.#lookedAhead ?? this.#reader.position
     const { store } = this.#options

@@ -11,8 +11,7 @@ import { evolveSubscription, type Subscription } from '../../../projections/inde
 import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { GONE_REASON } from './decide-attempt.ts'
-import type { Change } from './endpoint-state.ts'
+import { type Change, GONE_REASON } from './decide-attempt.ts'
 
 /** How long an endpoint has been failing. Times are Unix milliseconds. */
 export interface EndpointStanding {

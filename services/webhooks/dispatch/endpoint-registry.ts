@@ -52,7 +52,7 @@ export const shardOf = (subscriptionId: string, shards: number): number =>
 /** An endpoint that is behind for longer counts as long behind. */
 const LONG_BEHIND_MS = 60_000
 
-/** @param nowMs of a clock that is never set */
+/** @param nowMs monotonic clock, milliseconds */
 export function countLongBehind(endpoints: Iterable<Endpoint>, nowMs: number): number {
   let count = 0
   for (const { state } of endpoints) {

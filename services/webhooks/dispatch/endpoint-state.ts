@@ -4,7 +4,7 @@ import { isSending, type RequestedReplay, type Subscription } from '../../../pro
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
-import { type AttemptDecision, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
+import { type AttemptDecision, type Change, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
 import type { EndpointStanding } from './endpoint-log.ts'
 
 /** A delivery of the past that its owner asked for again. */
@@ -30,7 +30,7 @@ export type EndpointItem =
  */
 export type Pace = 'quick' | 'slow' | 'unproven'
 
-/** One endpoint, as this process has it. Times are milliseconds of a clock that is never set, unless they say more. */
+/** One endpoint, as this process has it. Times are milliseconds of a monotonic clock, unless they say more. */
 export interface EndpointState {
   readonly subscription: Subscription
   /**
@@ -46,7 +46,7 @@ export interface EndpointState {
   readonly tookMs: number | undefined
   /** Source of its signals: the shared tail of the log, or a separate reading of the past. */
   readonly source: 'tail' | 'behind'
-  /** Since when it is behind; undefined while it is along with the tail. */
+  /** Since when it is behind; undefined while it is part of the tail. */
   readonly behindSinceMs: number | undefined
   /**
    * Cursor of its delivery log when it was read. Until we own the delivery log, nothing after this cursor has been
@@ -80,9 +80,6 @@ export type Timer =
   | { readonly kind: 'read' | 'load' | 'drain' | 'seek' | 'next_notice' }
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
-
-/** The change of an endpoint that an attempt caused. */
-export type Change = NonNullable<AttemptDecision['change']>
 
 /** An input of the state machine of an endpoint. */
 export type Input =
@@ -138,19 +135,19 @@ export type Effect =
   | { readonly kind: 'load' }
   /** Takes it out of the tail, and ends reading for it. */
   | { readonly kind: 'detach' }
-  /** Forgets what was read and not begun. */
+  /** Drops the queued signals. */
   | { readonly kind: 'drop_queue' }
   | { readonly kind: 'read' }
   | { readonly kind: 'wake'; readonly atMs: number; readonly timer: Timer }
-  /** Puts what waits for another try in line. */
+  /** Queues deliveries for another try. */
   | { readonly kind: 'retry'; readonly sequences: readonly number[] }
-  /** Puts what was asked for again in line: in front of all that is, or behind it. */
+  /** Queues replayed deliveries: before all others, or after them. */
   | {
       readonly kind: 'replay'
       readonly replays: readonly Extract<EndpointItem, { kind: 'replay' }>[]
       readonly where: 'front' | 'back'
     }
-  /** Forgets what of these replays was not begun. */
+  /** Drops the queued deliveries of these replays. */
   | { readonly kind: 'drop_replays'; readonly replayIds: readonly string[] }
   | { readonly kind: 'drain' }
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
@@ -166,7 +163,7 @@ export interface Decision {
 
 /** The surroundings of a decision. */
 export interface Situation {
-  /** A clock that is never set. */
+  /** Monotonic clock. */
   readonly nowMs: number
   /** Wall clock, Unix milliseconds. */
   readonly wallMs: number

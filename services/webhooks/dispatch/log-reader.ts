@@ -24,9 +24,9 @@ export interface SignalSink {
   /** A stretch was read for one that is behind. */
   read(subscriptionId: string, cursor: DeliveryCursor, found: number): void
   readFailed(subscriptionIds: readonly string[], error: unknown): void
-  /** An event of a subscription, behind what was matched before it. */
+  /** An event of a subscription, after the signals that come before it in the log. */
   subscription(event: ServiceEvent): void
-  /** Asked behind each event of the tail: what is to be waited for before it goes on; undefined where nothing is. */
+  /** Called after each event of the tail: resolves when the tail may go on; undefined where it need not wait. */
   whenRoom(): Promise<void> | undefined
 }
 
@@ -38,7 +38,7 @@ export interface LogReaderOptions {
   readonly signal: AbortSignal
 }
 
-/** One that is behind, and where reading for it goes on. */
+/** An endpoint that is behind, and the cursor at which reading continues for it. */
 interface Rider {
   readonly subscription: Subscription
   readonly cursor: DeliveryCursor
@@ -47,9 +47,9 @@ interface Rider {
 
 const PASS_TYPES = [...new Set<string>([...MATCHER_EVENTS, ...SUBSCRIPTION_EVENTS])]
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set(SUBSCRIPTION_EVENTS)
-/** So much of the tail is read before those who want to join have their turn. */
+/** Events of the tail that are read before endpoints may join it. */
 const PASS_EVENTS = 256
-/** So much is read for those that are behind before others of them have their turn. */
+/** Events of one stretch, before the next stretch has its turn. */
 const STRETCH_EVENTS = 5_000
 
 /** Reads the log for all endpoints: its tail, and stretches of the past for endpoints that are behind. */
@@ -61,7 +61,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   let stretch: Matcher | undefined
   let waiting: Rider[] = []
   let isRiding = false
-  /** Ends what was begun while the tail stood still, or while it went on: one at a time. */
+  /** The tail moves, or endpoints join it: one at a time. */
   let last: Promise<unknown> = Promise.resolve()
 
   function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -97,7 +97,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   }
 
   function offerFromPass(matched: readonly Matched[]): void {
-    // One that is left behind with the first signal of an event reads the second again, too.
+    // An endpoint that falls behind with the first signal of an event reads the second again, too.
     let left: Set<string> | undefined
     for (const one of matched) {
       const { subscriptionId, sequence, signal: found } = one
@@ -119,7 +119,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
 
   const isRider = (rider: Rider): boolean => riders.get(rider.subscription.subscriptionId) === rider
 
-  /** Reads a stretch for those that stand in it. @returns the first that stands behind it */
+  /** Reads a stretch for the riders within it. @returns the first rider after it */
   async function readStretch(round: readonly Rider[], first: number): Promise<number> {
     const aboard = new Map<string, Rider>()
     let next = first

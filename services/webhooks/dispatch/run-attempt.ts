@@ -184,7 +184,7 @@ async function send(
     isStale: attempt.isStale,
     traceparent: attempt.traceparent,
   })
-  // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
+  // Nothing is awaited between this check and the POST but a connection, after which it is checked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
   const isAllowed = (): boolean =>
     endpoint.mayBegin && holds(endpoint) && (replayId === null || !isCancelled(endpoint.state, replayId))

@@ -6,7 +6,7 @@ import { type HmacKey, hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 interface SigningKeys {
   /** The whole text, for `X-Service-Signature`. */
   readonly whole: HmacKey
-  /** The bytes behind the prefix, for `webhook-signature`. */
+  /** The bytes after the prefix, for `webhook-signature`. */
   readonly decoded: HmacKey
 }
 

@@ -22,7 +22,7 @@ type Matchable = Pick<Subscription, 'subscriptionId' | 'filters'>
  * them, and between them how far it has come. A filter set within the stretch counts even where the given
  * subscription does not know it yet.
  *
- * @param from the position behind which to look, and the number of the first signal found
+ * @param from the position after which to look, and the number of the first signal found
  * @param upTo inclusive
  */
 export async function* lookThrough(

@@ -20,7 +20,7 @@ interface Entry {
   readonly subscriptionId: string
   readonly slot: number
   sequence: number
-  /** Up to here it has been matched already; null once the tail has something behind it. */
+  /** Up to here it has been matched already; null once the tail has passed it. */
   ahead: Position | null
 }
 

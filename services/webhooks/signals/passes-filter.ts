@@ -1,14 +1,19 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
-import { DAY_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Cadence, SubscriptionFilter } from '../../../contracts/subscription.ts'
+import { DAY_MS, HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { FilterPeriod } from '../../../projections/index.ts'
-import { PERIOD_MS } from '../digests/due-digests.ts'
 import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from './signal.ts'
+
+export const CADENCE_MS: Readonly<Record<Cadence, number>> = {
+  '1h': HOUR_MS,
+  '4h': 4 * HOUR_MS,
+  '1d': DAY_MS,
+}
 
 /** The unit of a signal's age: its bars, the periods of a digest, or the days of a notice; milliseconds. */
 function periodMs(signal: Signal): number {
-  if (signal.type === 'scan_digest') return PERIOD_MS[signal.data.cadence]
+  if (signal.type === 'scan_digest') return CADENCE_MS[signal.data.cadence]
   return signal.type === 'model_notice' ? DAY_MS : timeframeMs(signal.timeframe)
 }
 

@@ -105,7 +105,7 @@ const shiftId = (verdictId: string): string =>
  * are read on demand. So the answers depend on the log alone, and not on where the tail began.
  */
 export interface SignalFacts {
-  /** Takes notice of an event; in the order of the log, each behind the questions about it. */
+  /** Remembers an event; in the order of the log, each after the questions about it. */
   see(event: ServiceEvent): void
   /** Place of the signal's coin in the newest ranking of its exchange before it, from 1; undefined without one. */
   rank(signal: TradeCallSignal | RegimeShiftSignal): Promise<number | undefined> | number | undefined
@@ -137,7 +137,7 @@ export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 
       const { stream, revision } = event
       if (event.type === 'VerdictRecorded') seeSeries(stream, { revision, call: event.data.call })
       if (event.type === 'RegimeShifted') {
-        // It stands behind the verdict it came with; without that one, what was said is not known here.
+        // It follows its verdict; without that one, the call is not known here.
         const before = seen.get(stream)
         if (before?.revision === revision - 1) seeSeries(stream, { revision, call: before.call })
       }

@@ -11,7 +11,7 @@ import { changeFilter, type FilterChange } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { findOwn, type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
-import { createSecret, sealSecret } from './subscription-secrets.ts'
+import { createSecret, seal } from './subscription-secrets.ts'
 
 /** Decides a command for the owner over the newest state. */
 export async function executeFor(
@@ -104,7 +104,13 @@ export function changing(deps: SubscriptionDeps) {
     async rotateSecret(accountId: string, id: string, overlapMs: number, origin: Origin) {
       await findOwn(deps, accountId, id)
       const secret = createSecret(deps.random)
-      const { generation, sealed } = await sealSecret(owners, id, accountId, secret, origin)
+      const { generation, sealed } = await seal(
+        owners,
+        'secret',
+        { subscriptionId: id, accountId },
+        secret,
+        origin,
+      )
       const overlapUntil = now() + overlapMs
       await executeFor(deps, accountId, id, origin, (state) => {
         if (state.generation !== generation) throw unknownSubscriptionError(id)

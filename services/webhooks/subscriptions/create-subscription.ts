@@ -7,7 +7,7 @@ import { type FilterRequest, readFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
-import { createSecret, openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
+import { createSecret, openSubscription, seal } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
 export interface CreateRequest extends FilterRequest, ChannelRequest {
@@ -50,8 +50,9 @@ export async function createSubscription(
   await deps.takeUnasked('creation', accountId, address)
   const startAfter = await resolveStart(deps.looking, 'start', request.start, deps.now())
   const secret = createSecret(deps.random)
-  const url = await sealUrl(deps.owners, subscriptionId, accountId, address, origin)
-  const sealed = await sealSecret(deps.owners, subscriptionId, accountId, secret, origin)
+  const about = { subscriptionId, accountId }
+  const url = await seal(deps.owners, 'url', about, address, origin)
+  const sealed = await seal(deps.owners, 'secret', about, secret, origin)
   if (url.generation !== sealed.generation) throw new ServiceError('account_unknown')
   const { generation } = sealed
   const form = request.form === undefined || request.form === 'signed_json' ? null : request.form

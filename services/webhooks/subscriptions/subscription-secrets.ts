@@ -27,21 +27,14 @@ const urlPurpose = (subscriptionId: string): string => `url of ${subscriptionId}
 const answerPurpose = (subscriptionId: string): string => `answer to ${subscriptionId}`
 const secretPurpose = (subscriptionId: string): string => `secret of ${subscriptionId}`
 
-export const sealUrl = (
+/** Seals an address or a secret for the owner's account. */
+export const seal = (
   owners: OwnerAccounts,
-  subscriptionId: string,
-  owner: string,
-  url: string,
+  what: 'url' | 'secret',
+  { subscriptionId, accountId }: { readonly subscriptionId: string; readonly accountId: string },
+  text: string,
   origin: Origin,
-) => owners.sealFor(owner, urlPurpose(subscriptionId), url, origin)
-
-export const sealSecret = (
-  owners: OwnerAccounts,
-  subscriptionId: string,
-  owner: string,
-  secret: string,
-  origin: Origin,
-) => owners.sealFor(owner, secretPurpose(subscriptionId), secret, origin)
+) => owners.sealFor(accountId, (what === 'url' ? urlPurpose : secretPurpose)(subscriptionId), text, origin)
 
 type Sealed = Pick<Subscription, 'subscriptionId' | 'accountId' | 'generation' | 'sealedUrl'>
 
@@ -67,7 +60,7 @@ export async function openSubscription(
   subscription: Sealed & Pick<Subscription, 'secrets'>,
 ): Promise<OpenedSubscription> {
   const { subscriptionId, sealedUrl, secrets } = subscription
-  const { texts, seal } = await owners.openFor(ownerOf(subscription), [
+  const { texts, seal: sealText } = await owners.openFor(ownerOf(subscription), [
     { purpose: urlPurpose(subscriptionId), sealed: sealedUrl },
     // All are of the account between two erasures, as the subscription itself is.
     ...secrets.map(({ sealed }) => ({ purpose: secretPurpose(subscriptionId), sealed })),
@@ -75,7 +68,7 @@ export async function openSubscription(
   const [url = '', ...opened] = texts
   return {
     url,
-    sealAnswer: (text) => seal(answerPurpose(subscriptionId), text),
+    sealAnswer: (text) => sealText(answerPurpose(subscriptionId), text),
     secrets: secrets.map(({ signsUntil }, index) => ({ secret: opened[index] ?? '', signsUntil })),
   }
 }
