@@ -3,7 +3,7 @@ import type { ServiceEvent } from '../contracts/event-catalogue.ts'
 import { EXCHANGES } from '../contracts/exchanges.ts'
 import type { SubscriptionFilter } from '../contracts/subscription.ts'
 import { TIMEFRAMES } from '../contracts/timeframes.ts'
-import { createMatcher, type Matcher } from '../services/webhooks/index.ts'
+import { Matcher } from '../services/webhooks/index.ts'
 import { openMemoryStore } from '../testing/memory-store/memory-store.ts'
 import { type Candidate, measure, print, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
@@ -68,7 +68,7 @@ function verdictAt(n: number): ServiceEvent {
 const events = Array.from({ length: EVENTS }, (_, n) => verdictAt(n))
 
 function attached(): Matcher {
-  const matcher = createMatcher({ store: openMemoryStore({ now: Date.now }), after: 'start' })
+  const matcher = new Matcher({ store: openMemoryStore({ now: Date.now }), after: 'start' })
   for (const [n, filter] of filters.entries()) {
     const subscription = { subscriptionId: `subscription ${n}`, filters: [{ after: 'start', filter }] }
     matcher.attach(subscription, { after: 'start', sequence: 1 })

@@ -11,7 +11,7 @@ import { cite, findSections } from './search/find-sections.ts'
 export interface KnowledgeOptions {
   /** The folder of the documentation. */
   readonly folder: string
-  /** Where the service is reached, without a slash at the end; empty while it is not known. */
+  /** Public address of the service, without a slash at the end; empty while it is not known. */
   readonly publicUrl: () => string
   /** A model that costs money, answering where none is asked for by name. */
   readonly model?: ChatModel | undefined
@@ -97,5 +97,5 @@ export async function openKnowledge(options: KnowledgeOptions): Promise<Knowledg
   }
 }
 
-/** The digits behind it differ between machines, and an answer is told from another by its bytes. */
+/** Further digits differ between machines, and answers are compared by their bytes. */
 const rounded = (score: number): number => Math.round(score * 1_000) / 1_000

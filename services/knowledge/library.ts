@@ -21,7 +21,7 @@ export interface Shelf {
 
 /** The documentation as it lies in its folder. */
 export interface Library {
-  /** The newest pages. Whoever asks first after an interval has the folder looked at; nothing goes on by itself. */
+  /** The newest pages. The first call after an interval looks at the folder; nothing polls. */
   current(): Promise<Shelf>
   close(): void
 }

@@ -18,7 +18,7 @@ export { createGuardedFetch } from './sending/guarded-fetch.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
-export { createMatcher, type Matcher } from './signals/matcher.ts'
+export { Matcher } from './signals/matcher.ts'
 export { rankAt } from './signals/signal-facts.ts'
 export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
@@ -35,5 +35,4 @@ export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export type { OpenedAttempt, Subscriptions } from './subscriptions/subscription-operations.ts'
-export { createSubscriptions } from './subscriptions/subscriptions.ts'
+export { createSubscriptions, type OpenedAttempt, type Subscriptions } from './subscriptions/subscriptions.ts'

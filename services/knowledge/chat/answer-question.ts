@@ -10,14 +10,14 @@ import { type DraftAnswer, extractiveAnswer } from './extractive-answer.ts'
 import { quoteSection } from './quote-section.ts'
 import { readCompletion } from './read-completion.ts'
 
-/** What was found for a question; nothing has been written yet. */
+/** The sections found for a question; nothing is written yet. */
 export interface Research {
   readonly question: string
   readonly shelf: Shelf
   readonly query: Understood
-  /** Those that an answer may be taken from; none where the documentation does not say. */
+  /** Sections that may answer it; none where the documentation does not say. */
   readonly sections: readonly Found[]
-  /** What they say of it, word for word. */
+  /** Their text about it, word for word. */
   readonly draft: DraftAnswer
 }
 
@@ -51,7 +51,7 @@ export function research(shelf: Shelf, question: string): Research {
   return whole
 }
 
-/** What people tell before and after they ask stands in sentences, or between commas and dashes. */
+/** People surround a question with sentences, or with parts between commas and dashes. */
 const BETWEEN_PARTS = /(?<=[.!?;:,])\s+|\s+[–—-]\s+|\n+/
 
 const ASKS = /\?\s*$|^\W*(?:how|what|which|why|when|where|who|can|do|does|is|are|will|may|must|should)\b/i
@@ -136,5 +136,5 @@ function asGiven({ shelf: { index }, query }: Research, { section }: Found): Giv
   return { title, text: text.slice(0, GIVEN_CHARACTERS).toWellFormed() }
 }
 
-/** Of one section; a long example does not crowd out the others. */
+/** Limit of one section, so that a long example does not crowd out the others. */
 const GIVEN_CHARACTERS = 2_000

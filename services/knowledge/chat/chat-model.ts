@@ -6,12 +6,12 @@ export interface GivenPassage {
 
 /** Something that writes an answer from passages, such as an OpenAI-compatible endpoint. */
 export interface ChatModel {
-  /** What callers choose it by. */
+  /** The name by which callers choose it. */
   readonly name: string
   /**
    * The text it wrote, unchecked. Passages are numbered from 1 in their order.
    *
-   * @throws ChatModelError whatever goes wrong; it gives up by itself within its time
+   * @throws ChatModelError for every fault; it gives up by itself within its time
    */
   complete(question: string, passages: readonly GivenPassage[]): Promise<string>
 }

@@ -3,7 +3,7 @@ import { type Found, shortened } from '../search/find-sections.ts'
 import type { SearchIndex, Understood } from '../search/search-index.ts'
 import { quoteSection } from './quote-section.ts'
 
-/** What was taken from the sections: those in the order of their numbers, and the text with them. */
+/** The quoted text, and its sections in the order of their numbers. */
 export interface DraftAnswer {
   readonly answer: string
   readonly sections: readonly Found[]

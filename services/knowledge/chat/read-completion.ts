@@ -4,7 +4,7 @@ import { type Found, shortened } from '../search/find-sections.ts'
 import type { DraftAnswer } from './extractive-answer.ts'
 import { NO_ANSWER } from './openai-model.ts'
 
-/** What came of a completion: an answer that cites what was given, the word that there is none, or neither. */
+/** A completion as read: an answer that cites the given passages, a statement that there is none, or neither. */
 export type ReadCompletion =
   | ({ readonly kind: 'answer' } & DraftAnswer)
   | { readonly kind: 'not said' }

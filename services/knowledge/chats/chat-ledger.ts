@@ -34,7 +34,7 @@ export interface ChatLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly newId: () => string
 }
 
-/** What tells one chat from others. */
+/** Identifies one chat. */
 export interface ChatUse {
   readonly keyId: string
   /** SHA-256 of the question and the model, hex. */
@@ -102,7 +102,7 @@ const LOOK_EVERY_MS = 2
 const UNKNOWN: UnknownOutcome = {
   what: 'this chat was counted',
   again:
-    'With the same Idempotency-Key it can be sent again: whatever became of it, it is then counted once, and has the same answer.',
+    'With the same Idempotency-Key it can be sent again: it is then counted once, and has the same answer.',
 }
 
 /** @example const ledger = createChatLedger({ store, index: createChatIndex(projector), idOf, newId, now, sleep, signal }) */
@@ -196,7 +196,7 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
   }
 }
 
-/** What is to be appended, if anything, and what is so once it is. */
+/** The event to append, if any, and the result once it is durable. */
 interface Decision<Settled> {
   readonly event: NewEvent | undefined
   readonly settled: Settled

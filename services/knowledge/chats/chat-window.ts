@@ -4,9 +4,9 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import { CHATS_PER_WINDOW, type ChatQuota } from '../../../contracts/knowledge-answers.ts'
 import type { QuotaWindow, Tier } from '../../../contracts/plans.ts'
 
-/** Whose chat it is, and over which time it is counted. */
+/** The account of a chat, and the window in which the chat is counted. */
 export interface Chatter {
-  /** Of an account. */
+  /** Id of an account. */
   readonly id: string
   readonly tier: Tier
   readonly window: QuotaWindow
@@ -23,13 +23,13 @@ export interface Reservation {
   readonly until: number
 }
 
-/** What an account used of one window: the fold of its stream. */
+/** The chats that an account used in one window: the fold of its stream. */
 export interface ChatWindow {
   readonly revision: Revision | 'no-stream'
   readonly used: number
-  /** Those that have no answer yet, whether or not their time is over. */
+  /** Reservations without an answer, expired ones included. */
   readonly reserved: readonly Reservation[]
-  /** Where each idempotency key was used. */
+  /** By idempotency key: the event that used it. */
   readonly keys: ReadonlyMap<string, AnsweredEvent>
 }
 
@@ -48,7 +48,7 @@ export function evolve(before: ChatWindow, event: ChatEvent): ChatWindow {
   return { revision, used, reserved, keys: new Map(before.keys).set(idempotencyHash, event) }
 }
 
-/** Those that hold a chat at an instant, Unix milliseconds. */
+/** Reservations that hold a chat at an instant, Unix milliseconds. */
 export const openAt = ({ reserved }: ChatWindow, at: number): readonly Reservation[] =>
   reserved.filter(({ until }) => until > at)
 
@@ -62,7 +62,7 @@ export function hasRoom(window: ChatWindow, tier: Tier, at: number, own?: string
   return window.used + others.length < CHATS_PER_WINDOW[tier]
 }
 
-/** What a caller is told of the chats left. */
+/** The remaining chats, as callers see them. */
 export function chatQuota({ tier, window }: Chatter, { used }: Pick<ChatWindow, 'used'>): ChatQuota {
   const limit = CHATS_PER_WINDOW[tier]
   return { remaining: Math.max(0, limit - used), limit, used, resets_at: isoTime(window.to) }

@@ -7,7 +7,7 @@ import { type Asked, NOTHING_ASKED, readAsked } from './read-asked.ts'
 
 /** A page of the documentation. */
 export interface DocPage {
-  /** Of its file, without `.md`. */
+  /** Name of its file, without `.md`. */
   readonly name: string
   /** Its first heading, without marks. */
   readonly title: string
@@ -31,7 +31,7 @@ const PAGE_FILE = /^([a-z0-9][a-z0-9-]{0,63})\.md$/
 /** How people ask; a folder without it is read as well. */
 const ASKED_FILE = 'asked.txt'
 
-/** What lies in a folder: its pages, in the order of their names, and how people ask for their sections. */
+/** A folder of documentation: its pages by name, and how people ask for their sections. */
 export interface DocsFolder {
   readonly pages: readonly PageFile[]
   readonly asked: PageFile | undefined

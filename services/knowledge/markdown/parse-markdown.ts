@@ -17,7 +17,7 @@ const ITEM = /^ {0,3}(?:[-*]|(\d{1,3})\.) +(.*)$/
 const CELL_LINE = /^:?-+:?$/
 
 /**
- * Takes a page apart. Whatever is not one of the other blocks is a paragraph, so nothing of a page is lost; comments
+ * Takes a page apart. Everything that is not one of the other blocks is a paragraph, so nothing of a page is lost; comments
  * are left out.
  *
  * @example parseMarkdown('# Quotas\n\nEvery call counts.').map(({ kind }) => kind) // ['heading', 'paragraph']

@@ -2,7 +2,7 @@
  * How many letters one word is away from another: left out, put in, changed, or swapped with their neighbour
  * (Damerau-Levenshtein, optimal string alignment).
  *
- * @param most distances above it are told as `most + 1`
+ * @param most the result for larger distances is `most + 1`
  * @example editDistance('signiture', 'signature', 2) === 1
  */
 export function editDistance(a: string, b: string, most: number): number {

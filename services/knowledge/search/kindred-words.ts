@@ -92,7 +92,7 @@ export function kindredOf(word: string): readonly string[] {
   return own === undefined ? [] : (GROUPS.get(own)?.filter((other) => other !== own) ?? [])
 }
 
-/** What forms of a word end in. */
+/** Endings of the forms of a word. */
 const ENDINGS = [/s$/, /d$/, /ed$/, /ing$/]
 
 /** Names of things that people ask about as one of their kind: what is asked of one coin is asked of all. */

@@ -12,7 +12,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   your yours`.split(/\s+/),
 )
 
-/** What people say around a question: to whom it matters, how urgent it is, and thanks for the answer. */
+/** Talk around a question: to whom it matters, how urgent it is, and thanks for the answer. */
 const AROUND_WORDS: ReadonlySet<string> = new Set(
   `anyway apologies appreciate appreciated asap assume assuming basically boss btw clarify clear colleague confused confusing correctly curious currently dear
   dunno evening exact figure folks fwiw gonna guess guys hear heard hmm honest honestly hope hoping hows idea imagine imho interested kind kinda kindly lol looking lot
@@ -27,7 +27,7 @@ const TWO_IN_ONE = /\b(?:e|log|sign|set|top|back|white)[ -](?=(?:mails?|in|up|la
 /** A text as it is indexed and looked for: one spelling of what some write in one word and some in two. */
 export const respelt = (text: string): string => text.replaceAll(TWO_IN_ONE, (word) => word.slice(0, -1))
 
-/** What a text is looked for by. */
+/** The search terms of a text. */
 export interface QueryTerms {
   /** Each once, in lower case, without those that tell nothing unless there are no others. */
   readonly words: readonly string[]

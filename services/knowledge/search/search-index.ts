@@ -7,7 +7,7 @@ import { editDistance } from './edit-distance.ts'
 import { kindOf, kindredOf } from './kindred-words.ts'
 import { isFormOf, isStopWord, queryTerms, respelt } from './query-terms.ts'
 
-/** What of a query the sections know. */
+/** The part of a query that the sections know. */
 export interface Understood {
   readonly words: readonly UnderstoodWord[]
   /** FTS5 expression of the words that were given and of those that mean the same; empty where none is known. */
@@ -55,17 +55,17 @@ export interface SearchIndex {
   close(): void
 }
 
-/** What a word is worth by where it stands: page's title, heading, how people ask, text, example. */
+/** Weight of a word by its column: page's title, heading, how people ask, text, example. */
 const COLUMN_WEIGHTS = '2.0, 4.0, 4.0, 1.0, 0.3'
-/** What a word of the same meaning is worth beside the word itself. */
+/** Weight of a synonym beside the word itself. */
 const KINDRED_SHARE = 0.3
-/** What a section of a reference is worth beside others: it is complete, and introduces nothing. */
+/** Weight of a section of a reference beside others: it is complete, and introduces nothing. */
 const REFERENCE_SHARE = 0.9
-/** What the parts of a score count: chosen by leaving each wording out, and then looking for it (decision 0043). */
+/** Weights of the parts of a score, chosen by leaving each wording out and then looking for it (decision 0043). */
 const PARTS = { nearness: 0.5, agreement: 1.5, coverage: 1, rank: 0.5 }
 /** Wordings of a section that are taken together. */
 const NEAREST = 3
-/** What a word counts that stands nowhere: it may be a name of something else, but mostly it is talk. */
+/** Weight of a word that no section has: it may be a name of something else, but mostly it is talk. */
 const UNKNOWN_SHARE = 0.35
 /** No more is expected of a section, by the weight of its words, some four rare ones: the rest of a long question is talk around it. */
 const MOST_EXPECTED = 16
@@ -75,7 +75,7 @@ const RARE = 2
 const LEAST_MISSPELT = 5
 /** From so many letters on a word may have two mistakes; shorter ones would be taken for others. */
 const MISSPELT_TWICE = 8
-/** What a shorter word counts that was taken for a misspelt one. */
+/** Weight of a shorter word that was taken for a misspelt one. */
 const GUESS = 0.6
 /** No word of the documentation is longer. */
 const MOST_MISSPELT = 40
@@ -161,7 +161,7 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
     }
   }
 
-  /** Where any of some words stands; undefined where none does. */
+  /** The places of any of some words; undefined where none has one. */
   function lookUp(...words: readonly string[]): Places | undefined {
     const placesIn = (statement: typeof rowsOf, some: readonly string[]): number[] =>
       (statement.all(anyOf(some)) as unknown as [number][]).map(([row]) => row)
@@ -268,7 +268,7 @@ function coverageOf(words: readonly UnderstoodWord[], row: number): number {
   return all === 0 ? 0 : Math.min(1, known / all)
 }
 
-/** What is to be found of a query, by the weight of its words. */
+/** The most that a section can match of a query, by the weight of its words. */
 const expectedOf = (words: readonly UnderstoodWord[]): number =>
   Math.min(
     MOST_EXPECTED,
@@ -333,7 +333,7 @@ function fill(db: DatabaseSync, sections: readonly Section[], { bySection, unans
   return { vocabulary: { uses: (word) => uses.get(word) ?? 0, byLetter }, sectionOf }
 }
 
-/** What the words of each wording weigh together. */
+/** The sum of the word weights of each wording. */
 function weighWordings(db: DatabaseSync, count: number, weightOf: (rows: number) => number): number[] {
   const stems = db.prepare('SELECT term, doc FROM stems').all() as { term: string; doc: number }[]
   const rows = new Map(stems.map(({ term, doc }) => [term, doc]))

@@ -16,7 +16,7 @@ import type {
 
 /** Version of what bodies look like today. A released one never changes: bodies are made again from the log. */
 export const BODY_TEMPLATE = 1
-/** Those of messages to chats. */
+/** Templates of messages to chats. */
 const CHAT_TEMPLATES: Readonly<Record<ChatForm, number>> = { discord: 2, slack: 3, telegram: 4 }
 
 export const templateOf = (form: ChatForm | null): number =>
@@ -54,7 +54,7 @@ export function deliveryBody(parts: BodyParts): Buffer {
   const head = `{"event":"${signal.type}","delivery_id":"${deliveryId}","created_at":"${created}","sequence":${sequence},"data":`
   const data = dataBytes(parts, LIMITS.webhookBodyBytes - head.length - 1)
   const body = Buffer.allocUnsafe(head.length + data.length + 1)
-  // The head is ASCII whatever the signal says.
+  // The head is ASCII for every signal.
   body.write(head, 'latin1')
   body.set(data, head.length)
   body[body.length - 1] = CLOSING_BRACE
@@ -63,7 +63,7 @@ export function deliveryBody(parts: BodyParts): Buffer {
 
 const CLOSING_BRACE = 0x7d
 
-/** What was made of a signal last: one signal goes to many subscribers, and all but the head is the same. */
+/** The newest encoding of a signal: one signal goes to many subscribers, and all but the head is the same. */
 interface Made {
   readonly baseUrl: string
   readonly topN: number | null
@@ -94,7 +94,7 @@ function shorter(signal: ScanDigestSignal, baseUrl: string, topN: number | null,
   return JSON.stringify({ ...digestData(signal, baseUrl, topN), calls: [] })
 }
 
-/** What subscribers are told of a signal: `data` of its body. */
+/** `data` of a signal's body. */
 export function signalData(signal: Signal, baseUrl: string, topN: number | null): JsonObject {
   if (signal.type === 'trade_call') return tradeCallData(signal, baseUrl)
   if (signal.type === 'regime_shift') return regimeShiftData(signal, baseUrl)

@@ -292,7 +292,6 @@ describe('a holder', () => {
     const failed = all.map((delivery) => recordOf(anAttempt(delivery, { result: 'failed' })))
     const ends = await Promise.allSettled(failed.map((record) => journal.record(record)))
     expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(most)
-    expect(journal.hasRoom(0)).toBe(false)
     // All of them fit into one event that says the state whole.
     expect((await world.open().take(world.own(), 2, 'next')).state.open.size).toBe(most)
   })

@@ -7,7 +7,7 @@ import { deliveryStream } from '../../../contracts/streams.ts'
 import { appendUntilKnown, CONFLICTS, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
+import { DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
 import type { Plan } from './plan-flush.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
@@ -27,7 +27,7 @@ export interface DeliveryLog {
    */
   load(subscription: Deliverable): Promise<Deliveries>
   /**
-   * Takes a subscription over. From then on whatever a former holder appends is refused by the log, because it
+   * Takes a subscription over. From then on the log refuses each append of a former holder, because it
    * names a revision that has passed.
    *
    * @param token of the lease under which it is taken; rises whenever the work changes hands
@@ -85,7 +85,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
           await setImmediate()
           continue
         }
-        const journal = createDeliveryJournal({
+        const journal = new DeliveryJournal({
           subscriptionId,
           token,
           state,
@@ -114,7 +114,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
   }
 }
 
-/** Whether events are in the log where they were to be, whatever was said of them. */
+/** Whether planned events are in the log at their revisions, also after an append that failed. */
 async function isThere(store: EventStore, subscriptionId: string, { events, after }: Plan): Promise<boolean> {
   const from = Number(after.revision) - events.length + 1
   const found = await Array.fromAsync(

@@ -4,11 +4,10 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import { deliveryStream } from '../../../contracts/streams.ts'
 import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { lookThrough } from '../signals/match-range.ts'
+import { lookThrough } from '../signals/look-through.ts'
 import type { Signal } from '../signals/signal.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import { signalData } from './delivery-body.ts'
@@ -17,8 +16,7 @@ import { prepareAgain } from './prepare-delivery.ts'
 import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'
 import {
   deliveriesBackwards,
-  deliveryEvent,
-  firstRevision,
+  deliveriesSince,
   type NumberedDelivery,
   readDeliveries,
 } from './read-deliveries.ts'
@@ -30,7 +28,7 @@ export interface DryRun {
   readonly rows: readonly DryRunRow[]
   /** Events that were looked at. */
   readonly scanned: number
-  /** Where to go on; null where all was looked at. */
+  /** Cursor of the next page; null at the end. */
   readonly next: Position | null
 }
 
@@ -59,8 +57,8 @@ export interface DeliveryQueries {
    */
   show(subscription: Subscription, deliveryId: string): Promise<ShownDelivery>
   /**
-   * Signals of a subscription behind a sequence, with the bodies they are sent with, whether they were sent or
-   * not: what a receiver that sees a hole asks for. It ends in front of the first that may not be pulled yet.
+   * Signals of a subscription after a sequence, with the bodies they are sent with, whether they were sent or
+   * not: a receiver that sees a hole asks for them. The page ends before the first that may not be pulled yet.
    *
    * @param query.after a sequence (`"41"`; `"0"` for the first), or `next` of the page before
    * @throws ServiceError `invalid_request` for another `after`
@@ -70,8 +68,8 @@ export interface DeliveryQueries {
     query: { readonly after: string; readonly limit: number },
   ): Promise<MissedPage>
   /**
-   * What a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive. Of signals
-   * whose window is open nothing is told, nor are they counted: a count would tell what they say.
+   * The signals that a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive.
+   * Signals whose window is open are neither shown nor counted: a count would reveal them.
    */
   dryRun(
     filter: SubscriptionFilter,
@@ -104,7 +102,7 @@ export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
       let scanned = 0
       const asOf = marketNow()
       const end = upTo ?? (await store.head())
-      for await (const looked of lookThrough({ store }, subscription, { after, sequence: 1 }, end)) {
+      for await (const looked of lookThrough(store, subscription, { after, sequence: 1 }, end)) {
         scanned += 1
         if (looked.matched !== undefined && windowClosesAt(looked.matched.signal) <= asOf) {
           const { signal, topN } = looked.matched
@@ -134,7 +132,7 @@ interface AttemptsQuery {
 
 interface Page<Row> {
   readonly rows: readonly Row[]
-  /** Where to go on; null at the end. A page may have fewer rows than asked for, or none, and go on. */
+  /** Cursor of the next page; null at the end. A page may have fewer rows than requested, or none, before the end. */
   readonly next: string | null
 }
 
@@ -144,7 +142,7 @@ interface Place {
   readonly index: number
 }
 
-/** Attempts of a subscription, newest first, from behind the one that `after` names. */
+/** Attempts of a subscription, newest first, after the one that `after` names. */
 async function listAttempts(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
@@ -205,17 +203,13 @@ async function showDelivery(
   deliveryId: string,
 ): Promise<ShownDelivery> {
   const recordedAt = Number.parseInt(deliveryId.replaceAll('-', '').slice(0, 12), 16)
-  // It begins with the time of its signal, in front of which nothing was tried.
-  const from = await firstRevision(store, subscriptionId, ({ at }) => Date.parse(at) >= recordedAt)
   const attempts: DeliveryAttempt[] = []
   let newest: NumberedDelivery | undefined
   let looked = 0
-  const reading = { from: from ?? 0, limit: LIMITS.webhookScanEvents }
-  for await (const recorded of from === undefined
-    ? []
-    : store.read(deliveryStream(subscriptionId), reading)) {
+  // An id begins with the time of its signal, before which nothing was tried.
+  const since = deliveriesSince(store, subscriptionId, ({ at }) => Date.parse(at) >= recordedAt)
+  for await (const event of since) {
     looked += 1
-    const event = deliveryEvent(recorded)
     if (event.type !== 'DeliveriesAttempted') continue
     const { template, baseUrl } = event.data
     for (const attempt of event.data.attempts) {

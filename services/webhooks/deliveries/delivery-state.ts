@@ -9,13 +9,14 @@ import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import { placeIn } from './prepare-delivery.ts'
 
 export type DeliveryEvent = Extract<
   ServiceEvent,
   { type: 'CursorTaken' | 'DeliveriesAttempted' | 'CursorMoved' }
 >
 
-/** What an event of a delivery log says, wherever it stands. */
+/** An event of a delivery log without its envelope. */
 export type DeliveryFact = DeliveryEvent extends infer Event
   ? Event extends DeliveryEvent
     ? Pick<Event, 'type' | 'data' | 'revision'>
@@ -41,9 +42,9 @@ export const sentThrough = (state: Pick<Deliveries, 'replays'> | undefined, repl
  * are Unix milliseconds.
  */
 export interface Deliveries extends Omit<DeliveryState, 'open' | 'finishedAbove' | 'replays'> {
-  /** Of the newest event of the log; `no-stream` before the first. */
+  /** Revision of the newest event of the log; `no-stream` before the first. */
   readonly revision: Revision | 'no-stream'
-  /** Of the lease under which the newest holder took it; -1 before the first. */
+  /** Token of the lease under which the newest holder took it; -1 before the first. */
   readonly token: number
   /** By sequence: tried, and to be tried again. */
   readonly open: ReadonlyMap<number, OpenDelivery>
@@ -94,7 +95,7 @@ export function evolveDeliveries(before: Deliveries, event: DeliveryFact): Deliv
 export const wasAttempted = (state: Deliveries, sequence: number): boolean =>
   sequence < state.cursor.sequence || state.finishedAbove.has(sequence) || state.open.has(sequence)
 
-/** Where the cursor stands once these attempts are counted: behind all that is finished or open in its turn. */
+/** The cursor after these attempts: it passes each number that is finished, or open, without a gap. */
 export function cursorAfter(
   before: Deliveries,
   attempts: readonly DeliveryAttempt[],
@@ -126,7 +127,7 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
 
 /**
  * The state with its cursor where the owner of the subscription moved it to, where that has not happened yet.
- * Numbers go on behind all that were given out, so that none is used for two signals; what was open is given up.
+ * Numbers go on after the highest used one, so that none stands for two signals; open deliveries are given up.
  *
  * @param underWay numbers that were given out and are not recorded yet
  */
@@ -183,10 +184,18 @@ function openAfter(
   before: OpenDelivery | undefined,
   { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
 ): OpenDelivery {
-  const { deliveryId, sequence, eventId, position, stream, revision, topN, status, reason, at } = attempt
-  const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
-  const end = { attempt: attempt.attempt, status, reason }
-  return { ...place, ...end, template, baseUrl, firstAt: before?.firstAt ?? at, lastAt: at, nextAt }
+  const { attempt: tries, status, reason, at } = attempt
+  return {
+    ...placeIn(attempt),
+    attempt: tries,
+    status,
+    reason,
+    template,
+    baseUrl,
+    firstAt: before?.firstAt ?? at,
+    lastAt: at,
+    nextAt,
+  }
 }
 
 function statistics(

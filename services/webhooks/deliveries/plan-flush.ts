@@ -18,6 +18,7 @@ import {
   toSnapshot,
   withMove,
 } from './delivery-state.ts'
+import { placeIn } from './prepare-delivery.ts'
 import type { Deliverable } from './read-deliveries.ts'
 
 /** Attempts that are recorded together; their bodies were made with one template and one address. */
@@ -25,7 +26,7 @@ export interface AttemptsToRecord {
   readonly template: number
   readonly baseUrl: string
   readonly attempts: readonly DeliveryAttempt[]
-  /** Of the replays that they belong to: the sequence through which each has sent. */
+  /** By replay: the sequence through which it has sent. */
   readonly replays?: readonly ReplayProgress[]
 }
 
@@ -139,8 +140,7 @@ export function planMove(
 ): Plan | undefined {
   if (withMove(from, { moved }) === from) return undefined
   const open = [...from.open.values()].map((delivery): AttemptsToRecord => {
-    const { deliveryId, sequence, eventId, position, stream, revision, topN, attempt } = delivery
-    const place = { deliveryId, sequence, eventId, position, stream, revision, topN, attempt }
+    const place = { ...placeIn(delivery), attempt: delivery.attempt }
     const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
     const skipped = { ...place, ...nothingSent, at: now, durationMs: 0, reason: 'cursor_moved' }
     return { ...delivery, attempts: [{ ...skipped, result: 'skipped' }] }

@@ -10,7 +10,7 @@ import type { Matched, Signal } from '../signals/signal.ts'
 import { toSignals } from '../signals/signal-facts.ts'
 import { deliveryBody, templateOf } from './delivery-body.ts'
 
-/** What the log keeps of a delivery besides how its attempts ended. */
+/** The identity of a delivery in the log: its id, its number, and the event that it is about. */
 export type DeliveryPlace = Pick<
   DeliveryAttempt,
   'deliveryId' | 'sequence' | 'eventId' | 'position' | 'stream' | 'revision' | 'topN'
@@ -22,40 +22,25 @@ export interface PreparedDelivery extends DeliveryPlace {
   readonly template: number
   readonly baseUrl: string
   readonly body: Buffer
-  /** Of the body, hex. */
+  /** SHA-256 of the body, hex. */
   readonly bodySha256: string
 }
 
 /**
- * The id of a signal's delivery to a subscription: the same over every retry and replay, and nobody can guess it.
- * It begins with the time at which the signal was recorded.
+ * The place of a matched signal. The id of its delivery is the same over every retry and replay, and nobody can guess
+ * it. It begins with the time at which the signal was recorded.
  */
-export const deliveryIdOf = (
-  idOf: FactId,
-  subscriptionId: string,
-  signal: Pick<Signal, 'at' | 'eventId'>,
-): string => idOf.at(signal.at, 'delivery', subscriptionId, signal.eventId)
-
-/** Where a matched signal is to be found again, and its delivery's id. */
-export const placeOf = (idOf: FactId, matched: Matched): DeliveryPlace => {
-  const { signal, sequence, subscriptionId, topN } = matched
-  const { eventId, position, stream, revision } = signal
-  return {
-    deliveryId: deliveryIdOf(idOf, subscriptionId, signal),
-    sequence,
-    eventId,
-    position,
-    stream,
-    revision,
-    topN,
-  }
+const placeOf = (idOf: FactId, { signal, sequence, subscriptionId, topN }: Matched): DeliveryPlace => {
+  const { at, eventId, position, stream, revision } = signal
+  const deliveryId = idOf.at(at, 'delivery', subscriptionId, eventId)
+  return { deliveryId, sequence, eventId, position, stream, revision, topN }
 }
 
 /**
  * A matched signal with its body.
  *
  * @param baseUrl address of this service, which links in the body begin with
- * @param form the chat that is told; signed JSON without it
+ * @param form the kind of chat; signed JSON without it
  * @example const { body, deliveryId } = prepareDelivery(matched, { idOf, baseUrl: 'https://signals.example.com' })
  */
 export const prepareDelivery = (

@@ -5,7 +5,7 @@ import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
-import { lookThrough } from '../signals/match-range.ts'
+import { lookThrough } from '../signals/look-through.ts'
 import { BODY_TEMPLATE } from './delivery-body.ts'
 import { type Deliveries, withMove } from './delivery-state.ts'
 import { mayPull } from './may-pull.ts'
@@ -23,15 +23,15 @@ export interface PullOptions {
 
 export interface MissedPage {
   readonly rows: readonly PreparedDelivery[]
-  /** Where to go on; null at the end of what may be pulled now. A page may have fewer rows than asked for, or none, and go on. */
+  /** Cursor of the next page; null where no further signal may be pulled now. A page may be short or empty before that. */
   readonly next: string | null
 }
 
 const READS_AT_ONCE = 8
 
 /**
- * The signals behind a sequence: those that were attempted as their log has them, those that were not as they
- * will be. It ends in front of the first that may not be pulled yet.
+ * The signals after a sequence: attempted ones as the log has them, the others as they will be sent. The page ends
+ * before the first that may not be pulled yet.
  */
 export async function pullMissed(
   options: PullOptions,
@@ -50,7 +50,7 @@ export async function pullMissed(
     from.sequence + 1,
     lastAttempted,
   )
-  // As JSON, also of what a chat was told in words.
+  // As JSON, also for messages that a chat got in words.
   const prepared = await mapConcurrently(numbered, READS_AT_ONCE, (place) =>
     prepareAgain(store, { ...place, template: BODY_TEMPLATE }),
   )
@@ -66,7 +66,7 @@ export async function pullMissed(
   return { rows: [...rows, ...ahead.rows], next: ahead.next }
 }
 
-/** What lies ahead of the cursor, numbered as it will be. */
+/** Signals after the cursor, with the numbers that they will have. */
 async function pullAhead(
   { store, idOf, baseUrl, marketNow }: PullOptions,
   subscription: Subscription,
@@ -80,7 +80,7 @@ async function pullAhead(
   const rows: PreparedDelivery[] = []
   let { sequence } = begin
   let looked = 0
-  for await (const { position, matched } of lookThrough({ store }, subscription, begin, await store.head())) {
+  for await (const { position, matched } of lookThrough(store, subscription, begin, await store.head())) {
     if (matched !== undefined) {
       if (!mayPull(matched, subscription, state, marketNow())) return { rows, next: null }
       sequence = matched.sequence + 1

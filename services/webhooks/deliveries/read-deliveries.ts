@@ -7,7 +7,7 @@ import { deliveryStream } from '../../../contracts/streams.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { type Deliveries, type DeliveryEvent, evolveDeliveries, initialDeliveries } from './delivery-state.ts'
-import type { DeliveryPlace } from './prepare-delivery.ts'
+import { type DeliveryPlace, placeIn } from './prepare-delivery.ts'
 
 /** A delivery that was attempted: where its event is, and what its body was made with. */
 export type NumberedDelivery = DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>
@@ -33,9 +33,7 @@ export async function numberedDeliveries(
       const { template, baseUrl, attempts } = event.data
       for (const { replayId, ...attempt } of attempts.toReversed()) {
         if (replayId !== null || attempt.sequence < from || attempt.sequence > to) continue
-        const { deliveryId, sequence, eventId, position, stream, revision, topN } = attempt
-        const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
-        found.set(sequence, { ...place, template, baseUrl })
+        found.set(attempt.sequence, { ...placeIn(attempt), template, baseUrl })
       }
     }
     if (found.size > to - from || isInFront(event, from) || ++looked === LIMITS.webhookScanEvents) break
@@ -44,24 +42,24 @@ export async function numberedDeliveries(
 }
 
 /**
- * Whether nothing in front of an event is about a number or those behind it. Only an event that says the state whole
- * tells: while one delivery hangs, the cursor stands still in front of it, however many behind it are taken.
+ * Whether no event before this one is about a number or higher ones. Only an event with the whole state can tell:
+ * while one delivery hangs, the cursor stays before it, however many higher ones are taken.
  */
-function isInFront(event: DeliveryEvent, from: number): boolean {
+export function isInFront(event: DeliveryEvent, from: number): boolean {
   if (event.type === 'DeliveriesAttempted') return false
   const { cursor, finishedAbove, open } = event.data.state
   return cursor.sequence <= from && [...finishedAbove, ...open].every(({ sequence }) => sequence < from)
 }
 
-/** The number that the cursor stands at behind an event. */
+/** The number of the cursor after an event. */
 const sequenceAt = ({ type, data }: DeliveryEvent): number =>
   type === 'DeliveriesAttempted' ? data.cursor.sequence : data.state.cursor.sequence
 
 /**
- * Revision of the first event of a delivery log for which something holds that holds for all behind it, found by
+ * Revision of the first event of a delivery log for which something holds that holds for all after it, found by
  * halving; undefined where it holds for none.
  */
-export async function firstRevision(
+async function firstRevision(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
   holds: (event: DeliveryEvent) => boolean,
@@ -84,13 +82,13 @@ export async function firstRevision(
   return high
 }
 
-/** Where failed deliveries are looked for. Sequences, both ends inclusive. */
+/** The window in which failed deliveries are looked for. Sequences, both ends inclusive. */
 interface FailedWindow {
   readonly first: number
   readonly last: number
-  /** What waits for another try comes by itself. */
+  /** Deliveries that are retried anyway. */
   readonly open: Pick<Deliveries['open'], 'has'>
-  /** What this replay gave up is not begun again by it. */
+  /** A replay does not send again the deliveries that it gave up. */
   readonly replayId?: string
 }
 
@@ -115,13 +113,11 @@ export async function findFailed(
         message: 'from: too much was sent since to be looked through; give a later instant, or numbers',
       })
     }
-    if (event.type !== 'DeliveriesAttempted') {
-      if (isBefore(event, first)) break
-      continue
-    }
+    if (isInFront(event, first)) break
+    if (event.type !== 'DeliveriesAttempted') continue
     const { template, baseUrl, attempts } = event.data
     for (const { result, ...attempt } of attempts) {
-      const { deliveryId, sequence, eventId, position, stream, revision, topN } = attempt
+      const { sequence } = attempt
       if (sequence < first || sequence > last || taken.has(sequence) || open.has(sequence)) continue
       const isGivenUpAgain = result === 'exhausted' && attempt.replayId === replayId
       if (result === 'delivered' || isGivenUpAgain) {
@@ -129,22 +125,31 @@ export async function findFailed(
         failed.delete(sequence)
         continue
       }
-      const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
-      // What was never sent, since it was too old for its owner, has not failed.
-      if (result !== 'skipped') failed.set(sequence, { ...place, template, baseUrl })
+      // A delivery that was skipped, since it was too old for its owner, has not failed.
+      if (result !== 'skipped') failed.set(sequence, { ...placeIn(attempt), template, baseUrl })
     }
   }
   return [...failed.values()].toSorted((a, b) => a.sequence - b.sequence)
 }
 
-/** Whether nothing in front of an event, which says the state whole, is about a number or those behind it. */
-function isBefore(event: Exclude<DeliveryEvent, { type: 'DeliveriesAttempted' }>, first: number): boolean {
-  const { cursor, finishedAbove, open } = event.data.state
-  return cursor.sequence <= first && [...finishedAbove, ...open].every(({ sequence }) => sequence < first)
-}
-
-/** What of a subscription its deliveries begin with. */
+/** The part of a subscription with which its deliveries begin. */
 export type Deliverable = Pick<Subscription, 'subscriptionId' | 'startAfter' | 'moved'>
+
+/**
+ * The next `LIMITS.webhookScanEvents` events of a delivery log, oldest first, from the first for which something holds
+ * that holds for all after it.
+ */
+export async function* deliveriesSince(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  holds: (event: DeliveryEvent) => boolean,
+): AsyncGenerator<DeliveryEvent, void, void> {
+  const from = await firstRevision(store, subscriptionId, holds)
+  if (from === undefined) return
+  const reading = { from, limit: LIMITS.webhookScanEvents }
+  for await (const recorded of store.read(deliveryStream(subscriptionId), reading))
+    yield deliveryEvent(recorded)
+}
 
 /** The events of a delivery log, newest first. */
 export async function* deliveriesBackwards(

@@ -23,7 +23,7 @@ import {
 } from './due-digests.ts'
 
 export interface DigestRecorderOptions {
-  /** What digests somebody is subscribed to at the moment; asked every second. */
+  /** The digests that have subscribers at the moment; polled every second. */
   readonly wanted: () => Iterable<WantedDigest>
   /** Asks the tool `scan_trade_calls`. */
   readonly scan: (request: {
@@ -38,8 +38,6 @@ export interface DigestRecorderOptions {
   readonly clock: () => number
   /** Ends after some milliseconds of wall time, or at once when the signal is aborted; does not reject. */
   readonly sleep: Clock['sleep']
-  /** After a boundary, how long the verdicts of its bars are given to be there; market time. */
-  readonly settleMs?: number
   /** Told when digests of an exchange and timeframe cannot be made or recorded; once until it works again. */
   readonly onProblem: (scan: Pick<WantedScan, 'exchange' | 'timeframe'>, error: ServiceError) => void
 }
@@ -51,7 +49,7 @@ export interface DigestRecorder {
    * Rejects only with faults of the program.
    */
   run(signal: AbortSignal): Promise<void>
-  /** What keeps digests from being recorded at the moment, in words. */
+  /** The faults that keep digests from being recorded at the moment, in words. */
   problems(): readonly string[]
 }
 
@@ -65,7 +63,7 @@ const SCANS_AT_ONCE = 4
 /** Behind so many events of the others, the newest digest of a cadence is older than its period. */
 const EVENTS_LOOKED_AT = 100
 
-/** Where the stream of an exchange and timeframe ends, as far as digests go. */
+/** The end of the stream of an exchange and timeframe, as far as digests matter. */
 interface Head {
   readonly revision: Revision | 'no-stream'
   readonly newest: ReadonlyMap<Cadence, number>
@@ -74,7 +72,7 @@ interface Head {
 interface State {
   /** Boundaries that are recorded. */
   done: ReadonlyMap<Cadence, number>
-  /** What could not be recorded at the last try. */
+  /** Digests whose last recording failed. */
   failed: readonly DueDigest[]
   failures: number
   looksToSkip: number
@@ -82,14 +80,14 @@ interface State {
 }
 
 /**
- * Several processes may record the same digests over one log: whoever is first records for all.
+ * Several processes may record the same digests over one log: the first append counts for all.
  *
  * @example
  * const digests = createDigestRecorder({ wanted, scan: (request) => toolHandler.answer('scan_trade_calls', request), store, … })
  * await digests.run(signal)
  */
 export function createDigestRecorder(options: DigestRecorderOptions): DigestRecorder {
-  const { wanted, scan, store, idOf, clock, sleep, settleMs = LIMITS.digestSettleMs, onProblem } = options
+  const { wanted, scan, store, idOf, clock, sleep, onProblem } = options
   const states = new Map<string, State>()
 
   function stateOf(name: string): State {
@@ -115,7 +113,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
           return { state: newest, revision }
         },
         async decide(newest) {
-          const due = dueDigests(wantedScan, newest, clock(), settleMs)
+          const due = dueDigests(wantedScan, newest, clock(), LIMITS.digestSettleMs)
           if (due.length === 0) return { events: [], result: newest }
           const request = { exchange, timeframe, top_n: LIMITS.scanCoins, limit: LIMITS.scanCoins }
           const scanned = await scan(request)
@@ -131,7 +129,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
   /** Looks at one exchange and timeframe, and records what is due. */
   async function look(wantedScan: WantedScan, signal: AbortSignal): Promise<void> {
     const state = stateOf(scanName(wantedScan))
-    const due = dueDigests(wantedScan, state.done, clock(), settleMs)
+    const due = dueDigests(wantedScan, state.done, clock(), LIMITS.digestSettleMs)
     if (due.length === 0) return
     // A period that has begun since is not to wait for the pauses of the one before.
     if (!due.every((digest) => state.failed.some((one) => isSame(one, digest)))) {

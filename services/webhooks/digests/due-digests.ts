@@ -1,6 +1,7 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { CADENCES, type Cadence } from '../../../contracts/subscription.ts'
-import { DAY_MS, HOUR_MS, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+import { CADENCE_MS } from '../signals/passes-filter.ts'
 
 /** A digest that somebody is subscribed to. */
 export interface WantedDigest {
@@ -9,7 +10,7 @@ export interface WantedDigest {
   readonly cadence: Cadence
 }
 
-/** What is wanted of one exchange and timeframe: one scan serves all its cadences. */
+/** The wanted cadences of one exchange and timeframe: one scan serves them all. */
 export interface WantedScan {
   readonly exchange: Exchange
   readonly timeframe: Timeframe
@@ -22,8 +23,6 @@ export interface DueDigest {
   /** Beginning of its period, market time. */
   readonly boundary: number
 }
-
-const PERIOD_MS: Readonly<Record<Cadence, number>> = { '1h': HOUR_MS, '4h': 4 * HOUR_MS, '1d': DAY_MS }
 
 /** @example scanName({ exchange: 'HL', timeframe: '1h' }) === 'HL.1h' */
 export const scanName = ({ exchange, timeframe }: Omit<WantedScan, 'cadences'>): string =>
@@ -61,7 +60,7 @@ export function dueDigests(
   return cadences
     .map((cadence) => ({
       cadence,
-      boundary: Math.floor((marketNow - settleMs) / PERIOD_MS[cadence]) * PERIOD_MS[cadence],
+      boundary: Math.floor((marketNow - settleMs) / CADENCE_MS[cadence]) * CADENCE_MS[cadence],
     }))
     .filter(({ cadence, boundary }) => boundary > (newest.get(cadence) ?? 0))
 }

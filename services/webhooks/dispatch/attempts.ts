@@ -1,35 +1,18 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { type AttemptContext, runAttempt } from './run-attempt.ts'
-import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
+import { type Schedulable, Scheduler, type Turn } from './scheduler.ts'
 
-export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'>, Pick<Clock, 'elapsed' | 'sleep'> {
-  readonly report: (error: unknown) => void
-}
-
-/** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
-export interface Attempts {
-  /** Attempts that are being sent or recorded. */
-  readonly underWay: number
-  /** Something may be there to send for an endpoint. */
-  offer(endpoint: Endpoint): void
-  /** Whether it waits only for its turn. */
-  isHeldUp(endpoint: Endpoint): boolean
-  /** Begins what there is room for. */
-  pump(): void
-  drop(endpoint: Endpoint): void
-  /** Resolves when the next endpoint has had its turn. */
-  nextTurn(): Promise<void>
-  /** Resolves when nothing is under way for these any more. */
-  drained(endpoints: Iterable<Endpoint>): Promise<void>
+export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
+  /** Monotonic clock, milliseconds. */
+  readonly elapsed: () => number
 }
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNDER_WAY = 1_024
-/** Quicker endpoints are waited for by the tail when they wait for their turn; the others fall behind it. */
+/** The tail waits for endpoints that are quicker than this and only wait for their turn; the others fall behind. */
 const SWIFT_MS = 100
 
 /** An endpoint as the scheduler sees it. */
@@ -64,115 +47,128 @@ function sendable(endpoint: Endpoint): Sendable {
   }
 }
 
-export function createAttempts(options: AttemptsOptions): Attempts {
-  const { elapsed, report, sleep, apply } = options
-  const scheduler = createScheduler<Sendable>({ elapsed })
-  const known = new Map<Endpoint, Sendable>()
-  const hasMore = (endpoint: Endpoint): boolean =>
-    (known.get(endpoint)?.sending ?? 0) > 0 || endpoint.work !== undefined
-  const context: AttemptContext = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }
-  let underWay = 0
-  let turn: PromiseWithResolvers<void> | undefined
+/** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
+export class Attempts {
+  readonly #report: AttemptsOptions['report']
+  readonly #apply: AttemptsOptions['apply']
+  readonly #context: AttemptContext
+  readonly #scheduler: Scheduler<Sendable>
+  readonly #known = new Map<Endpoint, Sendable>()
+  #underWay = 0
+  #turn: PromiseWithResolvers<void> | undefined
 
-  function of(endpoint: Endpoint): Sendable {
-    const found = known.get(endpoint)
-    if (found !== undefined) return found
-    const made = sendable(endpoint)
-    known.set(endpoint, made)
-    return made
+  constructor(options: AttemptsOptions) {
+    const { elapsed, report, sleep, apply } = options
+    this.#report = report
+    this.#apply = apply
+    this.#scheduler = new Scheduler(elapsed)
+    const hasMore = (endpoint: Endpoint): boolean =>
+      (this.#known.get(endpoint)?.sending ?? 0) > 0 || endpoint.work !== undefined
+    this.#context = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }
   }
 
-  function offer(endpoint: Endpoint): void {
-    if (endpoint.work !== undefined) scheduler.offer(of(endpoint))
+  /** Attempts that are being sent or recorded. */
+  get underWay(): number {
+    return this.#underWay
   }
 
-  function pump(): void {
-    while (underWay < MOST_UNDER_WAY) {
-      const taken = scheduler.take()
+  /** Queues an endpoint that may have something to send. */
+  offer(endpoint: Endpoint): void {
+    if (endpoint.work === undefined) return
+    const one = this.#known.get(endpoint) ?? sendable(endpoint)
+    this.#known.set(endpoint, one)
+    this.#scheduler.offer(one)
+  }
+
+  /** Begins as many attempts as there is room for. */
+  pump(): void {
+    while (this.#underWay < MOST_UNDER_WAY) {
+      const taken = this.#scheduler.take()
       if (taken === undefined) break
       const item = taken.endpoint.endpoint.take()
-      if (item === undefined) scheduler.done(taken)
-      else begin(taken, item)
-      scheduler.offer(taken.endpoint)
+      if (item === undefined) this.#scheduler.done(taken)
+      else this.#begin(taken, item)
+      this.#scheduler.offer(taken.endpoint)
     }
-    turn?.resolve()
-    turn = undefined
+    this.#turn?.resolve()
+    this.#turn = undefined
   }
 
-  function begin(taken: Turn<Sendable>, item: EndpointItem): void {
-    underWay += 1
-    taken.endpoint.busy += 1
-    taken.endpoint.sending += 1
-    attend(taken, item).then(() => leave(taken.endpoint), report)
+  /** Whether it waits only for its turn. */
+  isHeldUp(endpoint: Endpoint): boolean {
+    const one = this.#known.get(endpoint)
+    const isSwift = (endpoint.state.tookMs ?? Number.POSITIVE_INFINITY) <= SWIFT_MS
+    return one !== undefined && isSwift && endpoint.mayBegin && this.#scheduler.isHeldUp(one)
   }
 
-  function leave(one: Sendable): void {
+  drop(endpoint: Endpoint): void {
+    const one = this.#known.get(endpoint)
+    if (one === undefined) return
+    this.#scheduler.drop(one)
+    if (one.busy === 0) this.#known.delete(endpoint)
+  }
+
+  /** Resolves when the next endpoint has had its turn. */
+  nextTurn(): Promise<void> {
+    this.#turn ??= Promise.withResolvers()
+    return this.#turn.promise
+  }
+
+  /** Resolves when nothing is under way for these any more. */
+  async drained(endpoints: Iterable<Endpoint>): Promise<void> {
+    for (const endpoint of endpoints) {
+      const one = this.#known.get(endpoint)
+      if (one === undefined || one.busy === 0) continue
+      one.idle ??= Promise.withResolvers()
+      await one.idle.promise
+    }
+  }
+
+  #begin(taken: Turn<Sendable>, item: EndpointItem): void {
+    const one = taken.endpoint
+    this.#underWay += 1
+    one.busy += 1
+    one.sending += 1
+    if (one.endpoint.state.health.state === 'degraded') this.#apply(one.endpoint, { kind: 'probe_begun' })
+    this.#attend(taken, item).then(() => this.#leave(one), this.#report)
+  }
+
+  #leave(one: Sendable): void {
     one.busy -= 1
     if (one.busy > 0) return
     one.idle?.resolve()
     one.idle = undefined
-    if (one.endpoint.state.phase === 'closed') known.delete(one.endpoint)
+    if (one.endpoint.state.phase === 'closed') this.#known.delete(one.endpoint)
   }
 
-  /** Sees one attempt to its end. Never rejects: what goes wrong is told, and the endpoint goes on. */
-  async function attend(taken: Turn<Sendable>, item: EndpointItem): Promise<void> {
+  /** Runs one attempt to its end. Never rejects: a fault is reported, and the endpoint goes on. */
+  async #attend(taken: Turn<Sendable>, item: EndpointItem): Promise<void> {
     const { endpoint } = taken.endpoint
     let isSent = false
     const onSent = (): void => {
       if (isSent) return
       isSent = true
       taken.endpoint.sending -= 1
-      scheduler.done(taken)
-      offer(endpoint)
-      pump()
+      this.#scheduler.done(taken)
+      this.offer(endpoint)
+      this.pump()
     }
     try {
-      const end = await runAttempt(context, endpoint, item, onSent)
+      const end = await runAttempt(this.#context, endpoint, item, onSent)
       endpoint.ended(item)
-      if (end.kind === 'recorded') apply(endpoint, { kind: 'recorded', item, decision: end.decision })
-      if (end.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
+      if (end.kind === 'recorded') this.#apply(endpoint, { kind: 'recorded', item, decision: end.decision })
+      if (end.kind === 'not_begun') this.#apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
     } catch (error) {
       endpoint.ended(item)
-      if (isServiceError(error, 'lease_lost')) apply(endpoint, { kind: 'lost' })
+      if (isServiceError(error, 'lease_lost')) this.#apply(endpoint, { kind: 'lost' })
       else {
-        apply(endpoint, { kind: 'undone', item })
-        report(error)
+        this.#apply(endpoint, { kind: 'undone', item })
+        this.#report(error)
       }
     }
-    underWay -= 1
+    this.#underWay -= 1
     onSent()
-    apply(endpoint, { kind: 'free' })
-    pump()
-  }
-
-  return {
-    get underWay() {
-      return underWay
-    },
-    offer,
-    isHeldUp(endpoint) {
-      const one = known.get(endpoint)
-      const isSwift = (endpoint.state.tookMs ?? Number.POSITIVE_INFINITY) <= SWIFT_MS
-      return one !== undefined && isSwift && endpoint.mayBegin && scheduler.isHeldUp(one)
-    },
-    pump,
-    drop(endpoint) {
-      const one = known.get(endpoint)
-      if (one === undefined) return
-      scheduler.drop(one)
-      if (one.busy === 0) known.delete(endpoint)
-    },
-    nextTurn() {
-      turn ??= Promise.withResolvers()
-      return turn.promise
-    },
-    async drained(endpoints) {
-      for (const endpoint of endpoints) {
-        const one = known.get(endpoint)
-        if (one === undefined || one.busy === 0) continue
-        one.idle ??= Promise.withResolvers()
-        await one.idle.promise
-      }
-    },
+    this.#apply(endpoint, { kind: 'free' })
+    this.pump()
   }
 }

@@ -2,37 +2,28 @@ import type { Subscription } from '../../../projections/index.ts'
 import type { DispatcherHealth, SubscriptionDirectory } from './dispatcher-options.ts'
 import type { EndpointRegistry } from './endpoint-registry.ts'
 
-/** Compares the subscriptions of the shards that this process holds with the endpoints that it works on. */
-export interface Attendance {
-  /** Compares now and then, and soon where one was asked for; what nobody works on is opened. */
-  tend(): Promise<void>
-  /** Something was closed that may be ours all the same. */
-  doubt(): void
-  /** Subscriptions of held shards that are not worked on, and for how long the first. */
-  unattended(): Pick<DispatcherHealth, 'unattended' | 'unattendedMs'>
-}
-
 /** Every subscription is looked through for it. */
 const COMPARE_MS = 30_000
 
 /**
- * Whatever takes an endpoint off this process while its shard stays here, nobody else sends to it. So what is to be
- * sent to is taken from the directory, which knows nothing of what is being done, and what is missing is opened again.
+ * Compares the subscriptions of the held shards with the endpoints of this process. Nobody else sends to an endpoint
+ * that closed here while its shard stayed here. So the directory, which does not depend on the endpoints, says what
+ * should be open, and missing endpoints are opened again.
  */
 export function createAttendance(options: {
   readonly registry: EndpointRegistry
   readonly directory: Pick<SubscriptionDirectory, 'all'>
   readonly open: (subscription: Subscription) => void
-  /** A clock that is never set, milliseconds. */
+  /** Monotonic clock, milliseconds. */
   readonly elapsed: () => number
-}): Attendance {
+}) {
   const { registry, directory, open, elapsed } = options
   let missing = new Map<string, number>()
   let comparedAt = elapsed()
   let isInDoubt = false
   let isComparing = false
 
-  const isHeld = (id: string): boolean => registry.shard(registry.shardOf(id)) !== undefined
+  const isHeld = (id: string): boolean => registry.heldFor(id) !== undefined
   const isAttended = (id: string): boolean => {
     const phase = registry.get(id)?.state.phase
     return phase === 'ready' || phase === 'draining'
@@ -52,8 +43,10 @@ export function createAttendance(options: {
   }
 
   return {
-    doubt: () => void (isInDoubt = true),
-    async tend() {
+    /** Asks for a comparison soon: an endpoint closed that this process may still have to serve. */
+    doubt: (): void => void (isInDoubt = true),
+    /** Compares from time to time, or at once after a doubt. */
+    async tend(): Promise<void> {
       if (isComparing || !(isInDoubt || elapsed() - comparedAt >= COMPARE_MS)) return
       isComparing = true
       isInDoubt = false
@@ -62,7 +55,8 @@ export function createAttendance(options: {
         isComparing = false
       })
     },
-    unattended() {
+    /** Subscriptions of held shards without a working endpoint, and for how long the first. */
+    unattended(): Pick<DispatcherHealth, 'unattended' | 'unattendedMs'> {
       const since = [...missing].flatMap(([id, at]) => (isHeld(id) && !isAttended(id) ? [at] : []))
       const unattendedMs = since.length === 0 ? 0 : elapsed() - since.reduce((a, b) => Math.min(a, b))
       return { unattended: since.length, unattendedMs }

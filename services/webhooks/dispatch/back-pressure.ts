@@ -1,22 +1,11 @@
 import type { Attempts } from './attempts.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Halts the tail while more is to be sent than can be sent at once. */
-export interface BackPressure {
-  /** Looks at an endpoint that a signal of the tail was queued for. */
-  look(endpoint: Endpoint): void
-  /** What is to be waited for before the tail goes on; undefined where nothing is. */
-  whenRoom(): Promise<void> | undefined
-}
-
 /**
- * With more to be sent at once than can be, reading on would only drop endpoints out of the tail. So the tail waits
- * for those whose queue is full because they wait for their turn, until half of that is sent.
+ * Halts the tail while more is to be sent than can be sent at once: reading on would only drop endpoints out of the
+ * tail. It waits for endpoints whose queue is full because they wait for their turn, until half of the queue is sent.
  */
-export function createBackPressure(
-  attempts: Pick<Attempts, 'isHeldUp' | 'nextTurn'>,
-  signal: AbortSignal,
-): BackPressure {
+export function createBackPressure(attempts: Attempts, signal: AbortSignal) {
   /** How much may be left of the queue of each. */
   const heldUp = new Map<Endpoint, number>()
 
@@ -30,9 +19,11 @@ export function createBackPressure(
   }
 
   return {
-    look(endpoint) {
+    /** Looks at an endpoint for which a signal of the tail was queued. */
+    look(endpoint: Endpoint): void {
       if (!endpoint.hasRoom && attempts.isHeldUp(endpoint)) heldUp.set(endpoint, endpoint.queued / 2)
     },
-    whenRoom: () => (heldUp.size === 0 ? undefined : makeRoom()),
+    /** Resolves when the tail may go on; undefined where it need not wait. */
+    whenRoom: (): Promise<void> | undefined => (heldUp.size === 0 ? undefined : makeRoom()),
   }
 }

@@ -3,15 +3,16 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { RequestedReplay, Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
-import { deliveriesBackwards, findFailed } from '../deliveries/read-deliveries.ts'
+import { placeIn } from '../deliveries/prepare-delivery.ts'
+import { deliveriesBackwards, findFailed, isInFront } from '../deliveries/read-deliveries.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
 import type { ChatChannels } from './chat-channels.ts'
-import type { DispatcherOptions, DispatchMetrics } from './dispatcher-options.ts'
+import type { Change } from './decide-attempt.ts'
+import type { DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
-import type { Change, Effect, EndpointItem, Input, ReplayItem } from './endpoint-state.ts'
+import type { Effect, EndpointItem, Input, ReplayItem } from './endpoint-state.ts'
 import type { OwnerNotices, Problem } from './owner-notices.ts'
 
 /** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
@@ -20,19 +21,11 @@ export type SlowEffect = Extract<
   { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' | 'notify' }
 >
 
-export interface CarryOutOptions {
-  readonly store: EventStore
-  readonly deliveries: DeliveryLog
+export interface CarryOutOptions extends DispatcherOptions {
   readonly endpoints: EndpointLog
   readonly notices: OwnerNotices
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
-  readonly directory: Pick<DispatcherOptions['directory'], 'target'>
   readonly channels: ChatChannels
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly metrics: DispatchMetrics | undefined
-  /** Told of what failed, and is tried again. */
-  readonly report: (error: unknown) => void
 }
 
 type Replay = Extract<EndpointItem, { kind: 'replay' }>
@@ -101,7 +94,7 @@ async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promis
   return { kind: 'drained' }
 }
 
-/** One after the other; the first that cannot be read is looked for again, with those behind it. */
+/** Reads replays one after the other; the first that cannot be read is read again later, with the ones after it. */
 async function seekAll(
   options: CarryOutOptions,
   endpoint: Endpoint,
@@ -170,7 +163,7 @@ function troubleOf({ state }: Endpoint): Problem | undefined {
   return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
 }
 
-/** What happens to an endpoint for which something could not be done. */
+/** The input of an endpoint after an effect failed. */
 function failureOf(effect: SlowEffect): Input | undefined {
   if (effect.kind === 'say') return { kind: 'failed_to_say', change: effect.change }
   if (effect.kind === 'notify') return { kind: 'failed_to_tell', notice: effect.notice, since: effect.since }
@@ -201,24 +194,19 @@ async function findReplayed(
   /** Numbers that this replay is done with, in front of one that it is not. */
   const ended = new Set<number>()
   for await (const event of deliveriesBackwards(store, subscriptionId)) {
-    if (event.type !== 'DeliveriesAttempted') {
-      const { cursor, finishedAbove } = event.data.state
-      const isBefore = cursor.sequence <= first && finishedAbove.every(({ sequence }) => sequence < first)
-      if (isBefore) break
-      continue
-    }
+    if (isInFront(event, first)) break
+    if (event.type !== 'DeliveriesAttempted') continue
     const { template, baseUrl } = event.data
     for (const attempt of event.data.attempts) {
-      const { sequence, deliveryId, eventId, position, stream, revision, topN } = attempt
+      const { sequence } = attempt
       if (sequence < first || sequence > last || ended.has(sequence)) continue
       if (attempt.replayId === replayId && attempt.result !== 'failed') {
         ended.add(sequence)
         found.delete(sequence)
         continue
       }
-      const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
-      // The oldest attempt that is met decides, as it did for the retries behind it.
-      found.set(sequence, { ...place, replayId, toSequence, left, template, baseUrl })
+      // The oldest attempt decides, as it did for the retries after it.
+      found.set(sequence, { ...placeIn(attempt), replayId, toSequence, left, template, baseUrl })
     }
     if (found.size + ended.size === last - first + 1) break
   }

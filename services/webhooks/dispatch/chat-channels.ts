@@ -1,22 +1,6 @@
 import { hash } from 'node:crypto'
 
-/**
- * Whose turn it is at each channel of a chat. A channel has one limit, however many subscriptions tell it something:
- * one message is on its way at a time, and what it asked for is waited for by all of them.
- */
-export interface ChatChannels {
-  /**
-   * Takes the channel for one message, until `ended`.
-   *
-   * @param who the subscription; those that wait have their turns in the order in which they came
-   * @returns 0 where it is taken; otherwise for how long to wait before asking again, milliseconds
-   */
-  begin(url: string, who: string): number
-  /** The message is over. @param restMs for how long the channel takes nothing more */
-  ended(url: string, restMs: number): void
-  /** Nothing is sent there for so long, as its delivery log says. */
-  rest(url: string, restMs: number): void
-}
+export type ChatChannels = ReturnType<typeof createChatChannels>
 
 interface Channel {
   isBusy: boolean
@@ -25,15 +9,20 @@ interface Channel {
   readonly waiting: Map<string, number>
 }
 
-/** How long who is refused waits for another one's message, and each behind it for one more. */
+/** How long a refused subscription waits for another one's message; each one after it waits for one more. */
 const TURN_MS = 1_000
 /** A turn that is not taken for so long is the next one's. */
 const KEPT_MS = 10_000
 /** Channels beyond which those that are quiet are forgotten. */
 const TIDY_AT = 1_024
 
-/** @param elapsed a clock that is never set, milliseconds */
-export function createChatChannels(elapsed: () => number): ChatChannels {
+/**
+ * Decides who sends next to a chat channel. A channel has one limit, however many subscriptions send to it: one message
+ * is under way at a time, and all subscriptions wait for as long as the channel asked.
+ *
+ * @param elapsed monotonic clock, milliseconds
+ */
+export function createChatChannels(elapsed: () => number) {
   // The address of a channel is its key: it is not kept in clear where it need not be.
   const keyOf = (url: string): string => hash('sha256', url)
   const channels = new Map<string, Channel>()
@@ -53,8 +42,20 @@ export function createChatChannels(elapsed: () => number): ChatChannels {
     return made
   }
 
+  /** Sends nothing there for so long. */
+  function rest(url: string, restMs: number): void {
+    const channel = channelOf(url)
+    channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
+  }
+
   return {
-    begin(url, who) {
+    /**
+     * Takes the channel for one message, until `ended`.
+     *
+     * @param who the subscription; waiting ones have their turns in the order in which they came
+     * @returns 0 where it is taken; otherwise for how long to wait before asking again, milliseconds
+     */
+    begin(url: string, who: string): number {
       const channel = channelOf(url)
       const { waiting } = channel
       const nowMs = elapsed()
@@ -68,19 +69,16 @@ export function createChatChannels(elapsed: () => number): ChatChannels {
       }
       const place = waiting.has(who) ? line.indexOf(who) : line.length
       const waitMs = Math.max(channel.isBusy ? TURN_MS : 0, channel.restsUntilMs - nowMs) + place * TURN_MS
-      // The first in line comes a moment after the rest; whoever asks between them is not to be the quicker.
+      // The first in line comes a moment after the rest; another that asks in between must not overtake it.
       const inMs = Math.max(waitMs, 1)
       waiting.set(who, nowMs + inMs + KEPT_MS)
       return inMs
     },
-    ended(url, restMs) {
-      const channel = channelOf(url)
-      channel.isBusy = false
-      channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
+    /** The message is over. @param restMs for how long the channel takes nothing more */
+    ended(url: string, restMs: number): void {
+      channelOf(url).isBusy = false
+      rest(url, restMs)
     },
-    rest(url, restMs) {
-      const channel = channelOf(url)
-      channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
-    },
+    rest,
   }
 }

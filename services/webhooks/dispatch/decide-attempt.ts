@@ -104,7 +104,7 @@ export const dueInMs = (
   wallMs: number,
 ): number => Math.max(0, nextAt - Math.max(wallMs, lastAt))
 
-/** What is known of an endpoint when an attempt has ended, that attempt not counted. Times are Unix milliseconds. */
+/** The health of an endpoint before an attempt that has ended. Times are Unix milliseconds. */
 export interface EndpointHealth {
   readonly state: 'active' | 'degraded'
   /** Since when it has been degraded without a break; undefined while it is active. */
@@ -112,9 +112,9 @@ export interface EndpointHealth {
   /** Since when it has said that it is gone; undefined where it did not. */
   readonly goneAt: number | undefined
   readonly failuresInARow: number
-  /** Of those at the end: refused connections, timeouts, addresses that nothing is sent to. */
+  /** The newest of them that did not reach it: refused connections, timeouts, refused addresses. */
   readonly unreachableInARow: number
-  /** Of the failures in a row; undefined without one. */
+  /** Time of the first failure in a row; undefined without one. */
   readonly firstFailureAt: number | undefined
 }
 
@@ -130,7 +130,7 @@ export interface EndedAttempt {
   readonly removed?: string | undefined
 }
 
-/** What an attempt means for its delivery, and for its endpoint. */
+/** The consequences of an attempt for its delivery and for its endpoint. */
 export interface AttemptDecision {
   readonly result: Exclude<DeliveryResult, 'skipped'>
   /** Counted attempts, this one included where it counts. */
@@ -138,12 +138,14 @@ export interface AttemptDecision {
   readonly reason: string | null
   readonly nextAt: number | null
   readonly health: EndpointHealth
-  /** What is to be said of the endpoint in its log; undefined where nothing is new. */
-  readonly change:
-    | { readonly kind: 'recovered' }
-    | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
-    | undefined
+  /** The change of the endpoint that its log records; undefined where nothing is new. */
+  readonly change: Change | undefined
 }
+
+/** A change of an endpoint that an attempt caused. */
+export type Change =
+  | { readonly kind: 'recovered' }
+  | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
 
 /** Failures in a row with which an endpoint is degraded: any, and of those that did not reach it. */
 export const FAILURES_TO_DEGRADE = 5
@@ -177,7 +179,7 @@ const inWords = ({ kind, status }: SendOutcome): string =>
   kind === 'answered' ? `answered ${status}` : kind.replaceAll('_', ' ')
 
 /**
- * What follows from how an attempt ended. Only 2xx is success. Failures of a degraded endpoint use up no attempts,
+ * Decides the consequences of an attempt. Only 2xx is success. Failures of a degraded endpoint use up no attempts,
  * since they say nothing about the delivery, unless it was the body that was refused: no other endpoint state will
  * make it acceptable, and the delivery must not stay for ever.
  */

@@ -51,6 +51,7 @@ const HANDLERS: Handlers = {
   recorded: afterRecording,
   undone: (state, { item, againMs }, now) =>
     andThen(rest(state, { restMs: againMs }, now), (next) => afterUndone(next, item, now, againMs)),
+  probe_begun: (state) => act({ ...state, isProbeDue: false }),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
@@ -95,13 +96,13 @@ const TIMERS: TimerHandlers = {
   notice: (state, { notice, since }) => act(state, { kind: 'notify', notice, since }),
 }
 
-/** What becomes of an endpoint with something that happens to it. Pure: whatever is to be done is an effect. */
+/** The next state of an endpoint after an input. Pure: all work is an effect. */
 export function decideEndpoint(state: EndpointState, input: Input, now: Situation): Decision {
   if (state.phase === 'closed') return act(state)
   return HANDLERS[input.kind](state, input as never, now)
 }
 
-/** What was found of replays that were looked for. */
+/** Queues the deliveries found for replays. */
 function afterSeeking(
   state: EndpointState,
   { found, missing }: Extract<Input, { kind: 'sought' }>,
@@ -174,7 +175,7 @@ function afterSubscription(before: EndpointState, subscription: Subscription, no
   return andThen(dropped, () => afterOwner(state, known, now))
 }
 
-/** What is not begun of replays that were cancelled is forgotten; what is under way ends, and is recorded. */
+/** Drops the queued deliveries of cancelled replays; those under way end and are recorded. */
 function dropCancelled(state: EndpointState, known: Subscription): Decision {
   const replayIds = state.subscription.replays
     .filter(({ replayId, cancelledAt }) => {
@@ -185,7 +186,7 @@ function dropCancelled(state: EndpointState, known: Subscription): Decision {
   return replayIds.length === 0 ? act(state) : act(state, { kind: 'drop_replays', replayIds })
 }
 
-/** What its owner did, of an endpoint that is here. */
+/** Follows the owner's change of an endpoint that is loaded. */
 function afterOwner(state: EndpointState, known: Subscription, now: Situation): Decision {
   const { subscription, health } = state
   const isMoved = known.moved !== subscription.moved
@@ -252,7 +253,7 @@ function rest(
 
 function paceOf({ subscription }: EndpointState, result: string, { durationMs }: Sent): Pace {
   if (result !== 'delivered') return 'unproven'
-  // A chat is told one thing after the other.
+  // A chat gets one message after the other.
   if (subscription.form !== null) return 'slow'
   return durationMs > SLOW_MS ? 'slow' : 'quick'
 }
@@ -301,7 +302,7 @@ function replayAgain(
   return [wake(now, at - now.wallMs, { kind: 'replay', replay: { ...replay, tries } })]
 }
 
-/** What was not recorded is not done: it comes again in a while, from the log. */
+/** An attempt that was not recorded did not happen: it is read from the log again, after a while. */
 function afterUndone(
   state: EndpointState,
   item: EndpointItem,
@@ -359,7 +360,7 @@ function afterFailure(
   return scheduleProbe({ ...state, isProbeDue: false }, now, AGAIN_MS)
 }
 
-/** What nobody brings signals to reads from where its delivery log stands, or is probed. */
+/** A stray endpoint reads from the cursor of its delivery log, or is probed. */
 function afterStray(state: EndpointState, now: Situation): Decision {
   if (state.health.state === 'degraded') return scheduleProbe(state, now)
   return andThen(fallBehind({ ...state, readAtMs: 0, isReadDue: false }, now), read)

@@ -6,7 +6,7 @@ import { evolveSubscription, type Subscription } from '../../../projections/inde
 import type { Lease } from '../../log/lease/leases.ts'
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
-import { createAttempts } from './attempts.ts'
+import { Attempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createBackPressure } from './back-pressure.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
@@ -20,53 +20,26 @@ import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoin
 import { createJournalTaker, writeDownQuiet } from './journals.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
-import { createSignalMemory } from './queued-signals.ts'
-
-/** A dispatcher at work: what it is told of, and what it does about it. */
-export interface DispatchEngine {
-  gained(lease: Lease): Promise<void>
-  lost(lease: Lease): Promise<void>
-  /** Looks at what is new in the log. */
-  look(): Promise<void>
-  /** Does what has come due. */
-  doDue(): void
-  /** In how many milliseconds something comes due next; undefined where nothing does. */
-  readonly nextDueInMs: number | undefined
-  /** Finds subscriptions that nobody works on and endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
-  tend(): Promise<void>
-  /** Makes an endpoint of this process do what its stream says now. */
-  readonly sync: (subscriptionId: string) => Promise<void>
-  holdsShardOf(subscriptionId: string): boolean
-  health(): DispatcherHealth
-  /** Resolves when nothing goes on any more, behind the loss of every shard. */
-  drained(): Promise<void>
-}
+import { QueuedSignals, SignalMemory } from './queued-signals.ts'
 
 const CATCH_UP_PER_SECOND = 500
 /** Endpoints whose logs are read at a time, when shards are taken up. */
 const LOADS_AT_ONCE = 32
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
-/** What ends the sending to an endpoint at once. */
+/** Events that end the sending to an endpoint at once. */
 const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
 const WRITES_AT_ONCE = 32
 
-/** @param after where the log stands: what came before is looked through for each shard that is gained */
-export function createDispatchEngine(
-  options: DispatcherOptions,
-  { after, signal }: { readonly after: Position; readonly signal: AbortSignal },
-): DispatchEngine {
-  return new Engine(options, after, signal)
-}
-
-class Engine implements DispatchEngine {
+/** A dispatcher at work: its inputs, and the one place that carries out what follows from them. */
+export class DispatchEngine {
   readonly #options: DispatcherOptions
   readonly #signal: AbortSignal
   readonly #elapsed: () => number
   readonly #registry
   readonly #due = createDelayQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
   readonly #background = new Set<Promise<unknown>>()
-  readonly #memory = createSignalMemory()
+  readonly #memory = new SignalMemory()
   readonly #endpoints
   readonly #journalOf
   readonly #reader
@@ -87,8 +60,9 @@ class Engine implements DispatchEngine {
   #gainedTogether: { readonly shards: HeldShard[]; readonly done: Promise<void> } | undefined
   #strays = 0
 
+  /** @param after position at which the log is read on; each gained shard looks through what came before */
   constructor(options: DispatcherOptions, after: Position, signal: AbortSignal) {
-    const { store, leases, deliveries, holder, metrics } = options
+    const { store, leases, deliveries, holder } = options
     this.#options = options
     this.#signal = signal
     this.#elapsed = options.elapsed ?? (() => performance.now())
@@ -97,7 +71,7 @@ class Engine implements DispatchEngine {
     this.#journalOf = createJournalTaker(deliveries, holder)
     this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
     const channels = createChatChannels(this.#elapsed)
-    this.#attempts = createAttempts({
+    this.#attempts = new Attempts({
       ...options,
       channels,
       elapsed: this.#elapsed,
@@ -115,7 +89,6 @@ class Engine implements DispatchEngine {
     })
     this.#carryOut = createCarryOut({
       ...options,
-      metrics,
       endpoints: this.#endpoints,
       notices: createOwnerNotices({ ...options, signal }),
       journalOf: this.#journalOf,
@@ -123,7 +96,7 @@ class Engine implements DispatchEngine {
     })
   }
 
-  /** What goes on by itself is waited for at the end, and what it fails with is told. */
+  /** Work in the background is awaited at the end, and its faults are reported. */
   #inBackground(work: Promise<unknown>): void {
     const done = work.catch(this.#options.report).finally(() => this.#background.delete(done))
     this.#background.add(done)
@@ -245,11 +218,11 @@ class Engine implements DispatchEngine {
   /** One whose shard is here. What its logs say is read before anything is done for it. */
   #open(subscription: Subscription): void {
     const { subscriptionId, startAfter } = subscription
-    const held = this.#registry.shard(this.#registry.shardOf(subscriptionId))
+    const held = this.#registry.heldFor(subscriptionId)
     if (held === undefined || this.#registry.get(subscriptionId) !== undefined) return
     const { shard, token } = held
     const readFrom = { after: startAfter, sequence: 1 }
-    const place = { shard, token, readFrom, nowMs: this.#elapsed(), signals: this.#memory.open() }
+    const place = { shard, token, readFrom, nowMs: this.#elapsed(), signals: new QueuedSignals(this.#memory) }
     const endpoint = new Endpoint(subscription, place)
     this.#registry.add(endpoint)
     this.#perform(endpoint, { kind: 'load' })
@@ -271,7 +244,7 @@ class Engine implements DispatchEngine {
     for (const subscription of subscriptions) {
       if (shards.has(this.#registry.shardOf(subscription.subscriptionId))) this.#open(subscription)
     }
-    // What changed behind that the tail may have met before the endpoints were here.
+    // The tail may have passed later changes before the endpoints were opened.
     await this.#reader.showSubscriptions(position)
   }
 
@@ -292,6 +265,7 @@ class Engine implements DispatchEngine {
     }).catch(this.#options.report)
   }
 
+  /** Does what has come due. */
   doDue(): void {
     const nowMs = this.#elapsed()
     for (let due = this.#due.take(nowMs); due !== undefined; due = this.#due.take(nowMs)) {
@@ -300,11 +274,13 @@ class Engine implements DispatchEngine {
     this.#attempts.pump()
   }
 
+  /** In how many milliseconds something comes due next; undefined where nothing does. */
   get nextDueInMs(): number | undefined {
     const { nextAt } = this.#due
     return nextAt === undefined ? undefined : nextAt - this.#elapsed()
   }
 
+  /** Opens subscriptions that have no endpoint, reads for stray endpoints, and records the cursors of quiet ones. */
   async tend(): Promise<void> {
     // Not waited for: the directory may be behind the log, or away.
     this.#inBackground(this.#attendance.tend())
@@ -329,6 +305,7 @@ class Engine implements DispatchEngine {
     return found
   }
 
+  /** Makes an endpoint of this process follow the newest events of its stream. */
   readonly sync = async (subscriptionId: string): Promise<void> => {
     const endpoint = this.#registry.get(subscriptionId)
     if (endpoint === undefined) return
@@ -336,7 +313,7 @@ class Engine implements DispatchEngine {
     this.#happen(endpoint, { kind: 'subscription', subscription })
   }
 
-  /** While the tail is on its way, those who left it behind are found: nothing more may be sent to them. */
+  /** While the tail is being read, finds the endpoints that must stop: nothing more may be sent to them. */
   async #lookAhead(): Promise<void> {
     const from = this.#lookedAhead ?? this.#reader.position
     const { store } = this.#options
@@ -348,6 +325,7 @@ class Engine implements DispatchEngine {
     if (this.#isLooking) this.#lookedAhead = upTo
   }
 
+  /** Reads what is new in the log. */
   look(): Promise<void> {
     const looking = this.#lookOn()
     this.#inBackground(looking)
@@ -377,7 +355,7 @@ class Engine implements DispatchEngine {
   }
 
   holdsShardOf(subscriptionId: string): boolean {
-    return this.#registry.shard(this.#registry.shardOf(subscriptionId)) !== undefined
+    return this.#registry.heldFor(subscriptionId) !== undefined
   }
 
   health(): DispatcherHealth {
@@ -394,6 +372,7 @@ class Engine implements DispatchEngine {
     }
   }
 
+  /** Resolves once nothing is under way, after the loss of every shard. */
   async drained(): Promise<void> {
     while (this.#background.size > 0) await Promise.all(this.#background)
   }

@@ -11,7 +11,7 @@ import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 
-/** Where deliveries of a subscription go, and what signs them. */
+/** Address of a subscription's endpoint, and the secrets that sign. */
 export interface DeliveryTarget {
   readonly url: string
   /** Newest first; all that sign now. */
@@ -20,18 +20,18 @@ export interface DeliveryTarget {
   readonly sealAnswer: (text: string) => string
 }
 
-/** What the dispatcher asks of those who manage subscriptions. */
+/** The subscriptions, as the dispatcher reads them. */
 export interface SubscriptionDirectory {
   /**
-   * All that are not removed, and the position of the log up to which that was looked at; what changed behind it
-   * the dispatcher sees by itself.
+   * All that are not removed, and the position up to which the log was read for it; the dispatcher reads later changes
+   * itself.
    */
   all(): Promise<{ readonly position: Position; readonly subscriptions: Iterable<Subscription> }>
   /** Undefined where it cannot be opened any more: its account was erased. Asked before each attempt. */
   target(subscription: Subscription): DeliveryTarget | undefined | Promise<DeliveryTarget | undefined>
 }
 
-/** What happened, for whoever counts it. */
+/** Counts what the dispatcher does. */
 export interface DispatchMetrics {
   /** An attempt ended; `firstAfterMs` since the signal was recorded, for first attempts that were delivered. */
   attempt?(ended: {
@@ -41,7 +41,7 @@ export interface DispatchMetrics {
     readonly firstAfterMs: number | undefined
   }): void
   endpoint?(change: 'degraded' | 'recovered' | 'disabled'): void
-  /** An endpoint was found that nobody brought signals to, and is read for. */
+  /** A stray endpoint was found: nothing brought its signals. It is read for now. */
   stray?(): void
 }
 
@@ -51,7 +51,7 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Over as many shards as `shards` says. */
   readonly leases: Leases
   readonly shards: number
-  /** This process, and no other one; as in the leases. */
+  /** Unique name of this process; as in the leases. */
   readonly holder: string
   readonly directory: SubscriptionDirectory
   readonly deliveries: DeliveryLog
@@ -59,31 +59,29 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly sign: Sign
   readonly idOf: FactId
   readonly newId: () => string
-  /** Where this service is reached, without a slash at its end. */
+  /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string
-  /** Tells the owner of an endpoint at other endpoints of theirs; repeated until it resolves, and after a crash. */
+  /** Notifies the owner of an endpoint at the owner's other endpoints; repeated until it resolves, and after a crash. */
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
-  /** A clock that is never set, milliseconds from anywhere: what is waited for is waited for by it. */
+  /** Monotonic clock, milliseconds; all waiting is measured by it. */
   readonly elapsed?: () => number
   /** Market time, which signals are dated in; Unix milliseconds. */
   readonly marketNow: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** Told of what went wrong and is tried again. */
+  /** Reports a fault that is retried. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
-  /** Nothing is traced where it is left out. */
+  /** Without it nothing is traced. */
   readonly tracing?: Tracing | undefined
   /** Signals a second that are read for an endpoint that catches up. */
   readonly catchUpPerSecond?: number
-  /** How often the log is looked at for what the bus lost. */
-  readonly healMs?: number
 }
 
 export interface ShardHealth {
   readonly shard: number
   readonly subscriptions: number
-  /** Of those, how many read for themselves what lies behind. */
+  /** Subscriptions that are behind the tail. */
   readonly behind: number
   readonly degraded: number
   readonly disabled: number
@@ -102,21 +100,21 @@ export interface DispatcherHealth {
   readonly behindMs: number
   /** Active endpoints that have been behind it for longer than a minute. */
   readonly longBehind: number
-  /** Active endpoints that nobody brings signals to at this moment: each is found within a second, and read for. */
+  /** Active endpoints without a source of signals: each is found within a second, and read for. */
   readonly strays: number
-  /** Subscriptions of the shards of this process that it does not work on, and for how long the first, milliseconds. */
+  /** Subscriptions of held shards without a working endpoint, and for how long the first, milliseconds. */
   readonly unattended: number
   readonly unattendedMs: number
-  /** What keeps the log from being looked at; undefined where nothing does. */
+  /** The fault that keeps the log from being read; undefined without one. */
   readonly problem: string | undefined
 }
 
-/** Sends what subscribers asked for, and keeps at it. */
+/** Sends signals to subscribers, and retries. */
 export interface Dispatcher {
-  /** Works until the signal, then ends what is under way and records what came of it. Called once. */
+  /** Works until the signal, then ends the attempts under way and records their outcomes. Called once. */
   run(signal: AbortSignal): Promise<void>
   /**
-   * Makes whoever sends for a subscription look at its stream now. When it resolves true, nothing is begun any more
+   * Makes the process that sends for a subscription read its stream now. When it resolves true, nothing begins any more
    * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
    * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
    */

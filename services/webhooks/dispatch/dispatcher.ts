@@ -1,9 +1,10 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
+import type { Lease } from '../../log/lease/leases.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
-import { createDispatchEngine, type DispatchEngine } from './dispatch-engine.ts'
+import { DispatchEngine } from './dispatch-engine.ts'
 import type { Dispatcher, DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { shardOf } from './endpoint-registry.ts'
 import { SIGNALS_SUBJECT } from './signal-relay.ts'
@@ -22,7 +23,7 @@ const BEGIN_AGAIN_MS = 1_000
  * const running = dispatcher.run(signal)
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { bus, leases, shards, sleep, report, healMs = HEAL_MS } = options
+  const { bus, leases, shards, sleep, report } = options
   const elapsed = options.elapsed ?? (() => performance.now())
   let engine: DispatchEngine | undefined
 
@@ -41,13 +42,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function followClock(working: DispatchEngine, signal: AbortSignal): Promise<void> {
     for (let lookedAt = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
       working.doDue()
-      if (elapsed() - lookedAt >= healMs) {
+      if (elapsed() - lookedAt >= HEAL_MS) {
         lookedAt = elapsed()
         // Not waited for: a long way through the log must not keep what comes due meanwhile.
         void working.look()
         await working.tend().catch(report)
       }
-      const lookInMs = lookedAt + healMs - elapsed()
+      const lookInMs = lookedAt + HEAL_MS - elapsed()
       const dueInMs = working.nextDueInMs ?? Number.POSITIVE_INFINITY
       await sleep(Math.max(1, Math.min(lookInMs, dueInMs)), signal)
     }
@@ -60,13 +61,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const working = engine
       const serving = new Map<number, AbortController>()
       const work = {
-        gained: async (lease: Parameters<DispatchEngine['gained']>[0]) => {
+        gained: async (lease: Lease) => {
           const until = new AbortController()
           serving.set(lease.shard, until)
           serveSync(bus, lease.shard, working.sync, AbortSignal.any([until.signal, signal]))
           await working.gained(lease)
         },
-        lost: async (lease: Parameters<DispatchEngine['lost']>[0]) => {
+        lost: async (lease: Lease) => {
           serving.get(lease.shard)?.abort()
           await working.lost(lease)
         },
@@ -93,7 +94,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 async function begin(options: DispatcherOptions, signal: AbortSignal): Promise<DispatchEngine | undefined> {
   while (!signal.aborted) {
     try {
-      return createDispatchEngine(options, { after: await options.store.head(), signal })
+      return new DispatchEngine(options, await options.store.head(), signal)
     } catch (error) {
       options.report(error)
       await options.sleep(BEGIN_AGAIN_MS, signal)

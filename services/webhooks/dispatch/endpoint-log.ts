@@ -11,12 +11,7 @@ import { evolveSubscription, type Subscription } from '../../../projections/inde
 import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { GONE_REASON } from './decide-attempt.ts'
-
-/** What the dispatcher has to say of an endpoint. */
-export type EndpointFact =
-  | { readonly kind: 'recovered' }
-  | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
+import { type Change, GONE_REASON } from './decide-attempt.ts'
 
 /** How long an endpoint has been failing. Times are Unix milliseconds. */
 export interface EndpointStanding {
@@ -24,19 +19,7 @@ export interface EndpointStanding {
   readonly goneAt: number | undefined
 }
 
-/** The streams of subscriptions, where the dispatcher tells what became of an endpoint. */
-export interface EndpointLog {
-  /** The subscription after everything that its stream has now. */
-  newest(subscription: Subscription): Promise<Subscription>
-  standing(subscription: Subscription): Promise<EndpointStanding>
-  /**
-   * Says something behind the newest event, if it is still so: what the owner did meanwhile goes before.
-   *
-   * @returns the subscription as its stream has it now, whether that was appended or not
-   * @throws ServiceError of the store, once the signal is aborted
-   */
-  say(subscription: Subscription, fact: EndpointFact): Promise<Subscription>
-}
+export type EndpointLog = ReturnType<typeof createEndpointLog>
 
 export interface EndpointLogOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
@@ -47,10 +30,12 @@ export interface EndpointLogOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal
 }
 
-export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
+/** The streams of subscriptions, in which the dispatcher records what became of an endpoint. */
+export function createEndpointLog(options: EndpointLogOptions) {
   const { store, newId, sleep, signal, now: clock } = options
   const path = { store, sleep, signal, now: clock, policy: UNTIL_ENDED }
 
+  /** The subscription after everything that its stream has now. */
   async function newest(subscription: Subscription): Promise<Subscription> {
     let now = subscription
     const from = subscription.revision + 1
@@ -72,7 +57,7 @@ export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
 
   return {
     newest,
-    async standing(subscription) {
+    async standing(subscription: Subscription): Promise<EndpointStanding> {
       const before: ServiceEvent[] = []
       const stream = subscriptionStream(subscription.subscriptionId)
       for await (const recorded of store.read(stream, { direction: 'backwards' })) {
@@ -82,7 +67,13 @@ export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
       }
       return before.toReversed().reduce(evolveStanding, FRESH)
     },
-    async say(subscription, fact) {
+    /**
+     * Appends a fact after the newest event, if it still holds: changes that the owner made meanwhile come first.
+     *
+     * @returns the subscription as its stream has it now, whether that was appended or not
+     * @throws ServiceError of the store, once the signal is aborted
+     */
+    async say(subscription: Subscription, fact: Change): Promise<Subscription> {
       for (let now = subscription; ; now = await newest(now)) {
         if (!isStillSo(now, fact)) return now
         if (await append(eventOf(now, fact, newId()), now)) return newest(now)
@@ -108,13 +99,13 @@ function evolveStanding(before: EndpointStanding, event: ServiceEvent): Endpoint
 }
 
 /** Whether there is anything to say: a subscription that its owner stopped has no standing. */
-function isStillSo({ state, reason }: Subscription, fact: EndpointFact): boolean {
+function isStillSo({ state, reason }: Subscription, fact: Change): boolean {
   if (fact.kind === 'recovered') return state === 'degraded'
   if (fact.kind === 'disabled') return state === 'active' || state === 'degraded'
   return state === 'active' || (state === 'degraded' && reason !== fact.reason)
 }
 
-function eventOf({ subscriptionId }: Subscription, fact: EndpointFact, id: string): NewEvent {
+function eventOf({ subscriptionId }: Subscription, fact: Change, id: string): NewEvent {
   const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
   if (fact.kind === 'recovered')
     return newEvent(SubscriptionRecovered, { id, data: { subscriptionId }, meta })

@@ -13,14 +13,14 @@ import {
   type Timer,
 } from './endpoint-state.ts'
 
-/** How soon what failed here is tried again, and an endpoint whose target cannot be had is looked at. */
+/** Pause before a failed effect is retried, and before an endpoint without a target is looked at. */
 export const AGAIN_MS = 5_000
 export const NOTICE_AGAIN_MS = 60_000
 /** A degraded endpoint that has nothing to be probed with is looked at again after this. */
 export const NOTHING_TO_PROBE_MS = 60_000
 /** An endpoint that is behind is read for when it has fewer than this left. */
 export const FEW_LEFT = 64
-/** An endpoint that takes longer than this is slow, whatever it answers. */
+/** An endpoint that takes longer than this is slow, with any answer. */
 export const SLOW_MS = 1_000
 
 export const act = (state: EndpointState, ...effects: readonly Effect[]): Decision => ({ state, effects })
@@ -52,7 +52,7 @@ const inFront = (replay: Extract<EndpointItem, { kind: 'replay' }>): Effect => (
 export const close = (state: EndpointState): Decision =>
   act({ ...state, phase: 'closed' }, { kind: 'detach' }, { kind: 'drop_queue' }, { kind: 'close' })
 
-/** Reads for it, where it is not along with the tail, and nobody does. */
+/** Begins to read for it, where it is not part of the tail and nothing reads for it yet. */
 export function read(state: EndpointState): Decision {
   if (!mayBegin(state) || state.source === 'tail' || state.isReading) return act(state)
   return act({ ...state, isReading: true }, { kind: 'read' })
@@ -69,11 +69,11 @@ export function seek(state: EndpointState, { deliveries }: Situation): Decision 
   return act({ ...state, sought }, { kind: 'seek', requests })
 }
 
-/** Out of the tail, with nothing in hand that was not begun: it is read again from where its delivery log stands. */
+/** Leaves the tail and drops its queue: it is read again from the cursor of its delivery log. */
 export function fallBehind(state: EndpointState, now: Situation): Decision {
   const { deliveries, tailCursor, queued, underWay } = now
   const written = deliveries?.cursor ?? state.standsAt
-  // With nothing in hand, what the tail has seen need not be read again.
+  // With an empty queue, the part that the tail has passed need not be read again.
   const isDone = tailCursor !== undefined && queued === 0 && underWay === 0
   const readFrom = isDone && tailCursor.sequence === written.sequence ? tailCursor : written
   const behindSinceMs = state.behindSinceMs ?? now.nowMs
@@ -87,7 +87,7 @@ export const readLater = (state: EndpointState): Decision =>
     ? act(state)
     : act({ ...state, isReadDue: true }, { kind: 'wake', atMs: state.readAtMs, timer: { kind: 'read' } })
 
-/** An attempt is over: what comes next, where nothing else sees to it. */
+/** Continues after an attempt, where nothing else does. */
 export function goOn(state: EndpointState, now: Situation): Decision {
   if (state.health.state === 'active') return readOn(state, now)
   const isSeenTo = state.probeAtMs !== undefined || state.isProbeDue || state.isReading

@@ -10,42 +10,34 @@ export interface HeldShard extends Lease {
   readonly endpoints: Set<Endpoint>
 }
 
-/** The endpoints this process sends to, by subscription and by shard. */
-export interface EndpointRegistry {
-  get(subscriptionId: string): Endpoint | undefined
-  add(endpoint: Endpoint): void
-  remove(endpoint: Endpoint): void
-  shardOf(subscriptionId: string): number
-  shard(shard: number): HeldShard | undefined
-  shards(): Iterable<HeldShard>
-  open(lease: Lease): HeldShard
-  close(shard: number): void
-  all(): Iterable<Endpoint>
-}
+export type EndpointRegistry = ReturnType<typeof createEndpointRegistry>
 
-export function createEndpointRegistry(shardCount: number): EndpointRegistry {
+/** The endpoints this process sends to, by subscription and by shard. */
+export function createEndpointRegistry(shardCount: number) {
   const endpoints = new Map<string, Endpoint>()
   const shards = new Map<number, HeldShard>()
   return {
-    get: (subscriptionId) => endpoints.get(subscriptionId),
-    add(endpoint) {
+    get: (subscriptionId: string): Endpoint | undefined => endpoints.get(subscriptionId),
+    add(endpoint: Endpoint): void {
       endpoints.set(endpoint.id, endpoint)
       shards.get(endpoint.shard)?.endpoints.add(endpoint)
     },
-    remove(endpoint) {
+    remove(endpoint: Endpoint): void {
       if (endpoints.get(endpoint.id) === endpoint) endpoints.delete(endpoint.id)
       shards.get(endpoint.shard)?.endpoints.delete(endpoint)
     },
-    shardOf: (subscriptionId) => shardOf(subscriptionId, shardCount),
-    shard: (shard) => shards.get(shard),
-    shards: () => shards.values(),
-    open(lease) {
+    shardOf: (subscriptionId: string): number => shardOf(subscriptionId, shardCount),
+    shard: (shard: number): HeldShard | undefined => shards.get(shard),
+    /** The shard of a subscription, while this process holds it. */
+    heldFor: (subscriptionId: string) => shards.get(shardOf(subscriptionId, shardCount)),
+    shards: (): Iterable<HeldShard> => shards.values(),
+    open(lease: Lease): HeldShard {
       const held = { ...lease, cutOff: new AbortController(), endpoints: new Set<Endpoint>() }
       shards.set(lease.shard, held)
       return held
     },
-    close: (shard) => void shards.delete(shard),
-    all: () => endpoints.values(),
+    close: (shard: number): void => void shards.delete(shard),
+    all: (): Iterable<Endpoint> => endpoints.values(),
   }
 }
 
@@ -57,10 +49,10 @@ export function createEndpointRegistry(shardCount: number): EndpointRegistry {
 export const shardOf = (subscriptionId: string, shards: number): number =>
   createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % shards
 
-/** An endpoint that is behind for longer is told of. */
+/** An endpoint that is behind for longer counts as long behind. */
 const LONG_BEHIND_MS = 60_000
 
-/** @param nowMs of a clock that is never set */
+/** @param nowMs monotonic clock, milliseconds */
 export function countLongBehind(endpoints: Iterable<Endpoint>, nowMs: number): number {
   let count = 0
   for (const { state } of endpoints) {

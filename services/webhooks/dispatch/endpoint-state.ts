@@ -4,7 +4,7 @@ import { isSending, type RequestedReplay, type Subscription } from '../../../pro
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
-import { type AttemptDecision, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
+import { type AttemptDecision, type Change, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
 import type { EndpointStanding } from './endpoint-log.ts'
 
 /** A delivery of the past that its owner asked for again. */
@@ -18,7 +18,7 @@ export interface ReplayItem extends DeliveryPlace {
   readonly baseUrl: string
 }
 
-/** What an endpoint gets next. */
+/** The next item for an endpoint. */
 export type EndpointItem =
   | { readonly kind: 'first'; readonly matched: Matched }
   | { readonly kind: 'retry'; readonly sequence: number }
@@ -30,7 +30,7 @@ export type EndpointItem =
  */
 export type Pace = 'quick' | 'slow' | 'unproven'
 
-/** One endpoint, as this process has it. Times are milliseconds of a clock that is never set, unless they say more. */
+/** One endpoint, as this process has it. Times are milliseconds of a monotonic clock, unless they say more. */
 export interface EndpointState {
   readonly subscription: Subscription
   /**
@@ -44,16 +44,16 @@ export interface EndpointState {
   readonly restsUntilMs: number | undefined
   /** How long its latest attempt took. */
   readonly tookMs: number | undefined
-  /** Where its signals come from: the tail of the log that all share, or reading for it alone, from behind. */
+  /** Source of its signals: the shared tail of the log, or a separate reading of the past. */
   readonly source: 'tail' | 'behind'
-  /** Since when it is behind; undefined while it is along with the tail. */
+  /** Since when it is behind; undefined while it is part of the tail. */
   readonly behindSinceMs: number | undefined
   /**
-   * Where its delivery log stood when it was read. Until it is in our hand nothing behind this was attempted, however
-   * far the reading for it has come.
+   * Cursor of its delivery log when it was read. Until we own the delivery log, nothing after this cursor has been
+   * attempted, however far reading has come.
    */
   readonly standsAt: DeliveryCursor
-  /** Where reading for it goes on, while it is behind. */
+  /** Cursor at which reading continues while it is behind. */
   readonly readFrom: DeliveryCursor
   readonly isReading: boolean
   /** Before this nothing more is read for it: what paces an endpoint that catches up. */
@@ -72,7 +72,7 @@ export interface EndpointState {
   readonly writtenAtMs: number
 }
 
-/** What comes due for an endpoint. */
+/** Work that comes due for an endpoint. */
 export type Timer =
   | { readonly kind: 'retry'; readonly sequence: number }
   | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
@@ -81,10 +81,7 @@ export type Timer =
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
 
-/** What an attempt said of its endpoint. */
-export type Change = NonNullable<AttemptDecision['change']>
-
-/** What happens to an endpoint. */
+/** An input of the state machine of an endpoint. */
 export type Input =
   /** Its logs were read. */
   | { readonly kind: 'loaded'; readonly subscription: Subscription; readonly standing: EndpointStanding }
@@ -95,7 +92,9 @@ export type Input =
   | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
   /** Not begun, or not recorded: it is still to be done. */
   | { readonly kind: 'undone'; readonly item: EndpointItem; readonly againMs?: number | undefined }
-  /** The end of an attempt, whatever came of it. */
+  /** The attempt that a degraded endpoint is probed with has begun. */
+  | { readonly kind: 'probe_begun' }
+  /** An attempt has ended, with any result. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
   | { readonly kind: 'notice_next'; readonly notice: NoticeKind; readonly since: number; readonly at: number }
@@ -130,25 +129,25 @@ export interface Sent {
   readonly restMs?: number
 }
 
-/** What is to be done about it. */
+/** An effect that a decision asks for. */
 export type Effect =
   /** Reads its logs. */
   | { readonly kind: 'load' }
   /** Takes it out of the tail, and ends reading for it. */
   | { readonly kind: 'detach' }
-  /** Forgets what was read and not begun. */
+  /** Drops the queued signals. */
   | { readonly kind: 'drop_queue' }
   | { readonly kind: 'read' }
   | { readonly kind: 'wake'; readonly atMs: number; readonly timer: Timer }
-  /** Puts what waits for another try in line. */
+  /** Queues deliveries for another try. */
   | { readonly kind: 'retry'; readonly sequences: readonly number[] }
-  /** Puts what was asked for again in line: in front of all that is, or behind it. */
+  /** Queues replayed deliveries: before all others, or after them. */
   | {
       readonly kind: 'replay'
       readonly replays: readonly Extract<EndpointItem, { kind: 'replay' }>[]
       readonly where: 'front' | 'back'
     }
-  /** Forgets what of these replays was not begun. */
+  /** Drops the queued deliveries of these replays. */
   | { readonly kind: 'drop_replays'; readonly replayIds: readonly string[] }
   | { readonly kind: 'drain' }
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
@@ -162,17 +161,17 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** What else a decision looks at. */
+/** The surroundings of a decision. */
 export interface Situation {
-  /** A clock that is never set. */
+  /** Monotonic clock. */
   readonly nowMs: number
   /** Wall clock, Unix milliseconds. */
   readonly wallMs: number
   /** Uniform in [0, 1). */
   readonly random: number
-  /** What its delivery log says; undefined before it was read. */
+  /** State of its delivery log; undefined before it was read. */
   readonly deliveries: Deliveries | undefined
-  /** Where the tail had it, when it was detached with this input; undefined where it was not along. */
+  /** Its cursor in the tail; undefined where it is not part of it. */
   readonly tailCursor: DeliveryCursor | undefined
   /** Signals that wait to be sent. */
   readonly queued: number
@@ -238,8 +237,9 @@ export function nextToProbe(
   return next
 }
 
-/** What happens with every attempt, and takes nobody out of the tail. */
+/** Inputs that come with every attempt and take no endpoint out of the tail. */
 export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
+  input?.kind === 'probe_begun' ||
   input?.kind === 'free' ||
   (input?.kind === 'recorded' && input.decision?.change === undefined)

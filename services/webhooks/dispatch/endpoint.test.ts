@@ -7,7 +7,7 @@ import { initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
 import { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
-import { createSignalMemory } from './queued-signals.ts'
+import { QueuedSignals, SignalMemory } from './queued-signals.ts'
 
 const ALONG = { nowMs: 0, wallMs: 0, random: 0, tailCursor: undefined, catchUpPerSecond: 500 }
 const NEWS = 1_000_000
@@ -20,7 +20,7 @@ function endpointWith({ open }: { open: number }): Endpoint {
     token: 0,
     readFrom: { after: START, sequence: 1 },
     nowMs: 0,
-    signals: createSignalMemory().open(),
+    signals: new QueuedSignals(new SignalMemory()),
   })
   const waiting = Array.from(
     { length: open },

@@ -18,23 +18,23 @@ import {
 } from './endpoint-state.ts'
 import type { QueuedSignals } from './queued-signals.ts'
 
-/** What an endpoint stands in, besides what it knows itself. */
-export type Surroundings = Pick<Situation, 'nowMs' | 'wallMs' | 'random' | 'tailCursor' | 'catchUpPerSecond'>
+/** The part of the situation that an endpoint does not hold itself. */
+export type Surroundings = Omit<Situation, 'deliveries' | 'queued' | 'underWay'>
 
 /** Attempts of one endpoint that wait to be recorded; past it the log is too slow for more. */
 const MOST_UNDER_WAY = 64
 
 /**
- * One endpoint: its state, what waits for it, and what is under way to it. Nobody else changes any of it: whatever
- * happens is given to `handle`, which decides and answers with what is to be done.
+ * One endpoint: its state, its queue, and its attempts under way. Only `handle` changes the state: it decides over
+ * each input and returns the effects.
  */
 export class Endpoint {
   readonly shard: number
   readonly token: number
   #state: EndpointState
-  /** Its delivery log in our hand; undefined before the first attempt. */
+  /** Its delivery log, once we own it; undefined before the first attempt. */
   #journal: DeliveryJournal | undefined
-  /** What its delivery log said when it was read, while it is not in our hand and has something open. */
+  /** State of its delivery log when it was read, while we do not own the log and it has open deliveries. */
   #loaded: Deliveries | undefined
   #host: { readonly url: string; readonly origin: string } | undefined
   readonly #signals: QueuedSignals
@@ -74,7 +74,7 @@ export class Endpoint {
     return this.#journal
   }
 
-  /** What its delivery log says; undefined before it was read, or where nothing of it matters before it is taken. */
+  /** State of its delivery log; undefined before it was read, or while we do not own it and nothing is open. */
   get deliveries(): Deliveries | undefined {
     return this.#journal?.state ?? this.#loaded
   }
@@ -87,7 +87,7 @@ export class Endpoint {
     return this.#underWay
   }
 
-  /** Where it is reached, as far as that is known: those of one host share its places. */
+  /** Origin of its address, once known: endpoints of one host share its slots. */
   get host(): string | undefined {
     return this.#host?.origin
   }
@@ -107,7 +107,7 @@ export class Endpoint {
     this.#loaded = undefined
   }
 
-  /** Its delivery log was read; `handle` is told of it with the rest. */
+  /** Keeps the delivery log that was read; the input `loaded` follows. */
   knows(deliveries: Deliveries): void {
     if (this.#journal === undefined) this.#loaded = deliveries
   }
@@ -117,17 +117,8 @@ export class Endpoint {
   }
 
   situation(surroundings: Surroundings): Situation {
-    const { nowMs, wallMs, random, tailCursor, catchUpPerSecond } = surroundings
-    return {
-      nowMs,
-      wallMs,
-      random,
-      tailCursor,
-      catchUpPerSecond,
-      deliveries: this.deliveries,
-      queued: this.queued,
-      underWay: this.#attempts,
-    }
+    const { deliveries, queued } = this
+    return { ...surroundings, deliveries, queued, underWay: this.#attempts }
   }
 
   /** Takes what happened to it. @returns what is to be done outside */
@@ -172,7 +163,7 @@ export class Endpoint {
     return true
   }
 
-  /** What {@link take} would take: something of its turn, or only what was asked for again. */
+  /** Kind of the item that {@link take} would return: one in turn, or only a replay. */
   get work(): 'live' | 'replays' | undefined {
     if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
     if (this.#state.restsUntilMs !== undefined) return undefined
@@ -210,8 +201,8 @@ export class Endpoint {
   }
 
   /**
-   * Where the endpoint answered the probe before and refused it, something that it was never sent has its turn: it
-   * may have been what was sent that it did not like.
+   * After a refused probe the next one carries a delivery that was never sent: the endpoint may have refused only the
+   * body.
    */
   #takeProbe(): EndpointItem | undefined {
     if (!this.#isProbeReady()) return undefined
@@ -219,7 +210,6 @@ export class Endpoint {
     const sequence = isNews ? undefined : nextToProbe(this.deliveries, this.#underWay)
     const matched = sequence === undefined ? this.#signals.shift() : undefined
     if (sequence === undefined && matched === undefined) return undefined
-    this.#state = { ...this.#state, isProbeDue: false }
     return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
   }
 

@@ -4,12 +4,13 @@ import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalog
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createMatcher, MATCHER_EVENTS, type Matcher } from '../signals/matcher.ts'
+import { Matcher } from '../signals/matcher.ts'
 import type { Matched } from '../signals/signal.ts'
+import { MATCHER_EVENTS } from '../signals/signal-facts.ts'
 import { weightOf } from './queued-signals.ts'
 import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
 
-/** What the reader finds, for whoever has the endpoints. */
+/** Takes what the reader finds. */
 export interface SignalSink {
   /** A signal for an endpoint, from the tail, or from a stretch of the past. @returns false where there is no room */
   offer(matched: Matched, weight: number, source: 'tail' | 'behind'): boolean
@@ -23,37 +24,21 @@ export interface SignalSink {
   /** A stretch was read for one that is behind. */
   read(subscriptionId: string, cursor: DeliveryCursor, found: number): void
   readFailed(subscriptionIds: readonly string[], error: unknown): void
-  /** An event of a subscription, behind what was matched before it. */
+  /** An event of a subscription, after the signals that come before it in the log. */
   subscription(event: ServiceEvent): void
-  /** Asked behind each event of the tail: what is to be waited for before it goes on; undefined where nothing is. */
+  /** Called after each event of the tail: resolves when the tail may go on; undefined where it need not wait. */
   whenRoom(): Promise<void> | undefined
-}
-
-/** Reads the log for all endpoints: its tail, and stretches of the past for those that are behind. */
-export interface LogReader {
-  /** Everything up to here was looked at. */
-  readonly position: Position
-  /** Looks through what is new at the end of the log. */
-  follow(): Promise<void>
-  /** Shows the events of subscriptions that the tail left behind a position. */
-  showSubscriptions(after: Position): Promise<void>
-  /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
-  readFor(subscription: Subscription, cursor: DeliveryCursor): void
-  /** Nothing is brought to it any more. */
-  detach(subscriptionId: string): void
-  /** Where the tail has it; undefined where it is not along. */
-  cursor(subscriptionId: string): DeliveryCursor | undefined
 }
 
 export interface LogReaderOptions {
   readonly store: EventStore
-  /** Where the tail begins, exclusive. */
+  /** Position at which the tail begins, exclusive. */
   readonly after: Position
   readonly sink: SignalSink
   readonly signal: AbortSignal
 }
 
-/** One that is behind, and where reading for it goes on. */
+/** An endpoint that is behind, and the cursor at which reading continues for it. */
 interface Rider {
   readonly subscription: Subscription
   readonly cursor: DeliveryCursor
@@ -62,30 +47,31 @@ interface Rider {
 
 const PASS_TYPES = [...new Set<string>([...MATCHER_EVENTS, ...SUBSCRIPTION_EVENTS])]
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set(SUBSCRIPTION_EVENTS)
-/** So much of the tail is read before those who want to join have their turn. */
+/** Events of the tail that are read before endpoints may join it. */
 const PASS_EVENTS = 256
-/** So much is read for those that are behind before others of them have their turn. */
+/** Events of one stretch, before the next stretch has its turn. */
 const STRETCH_EVENTS = 5_000
 
-export function createLogReader({ store, after, sink, signal }: LogReaderOptions): LogReader {
-  const tail = createMatcher({ store, after })
+/** Reads the log for all endpoints: its tail, and stretches of the past for endpoints that are behind. */
+export function createLogReader({ store, after, sink, signal }: LogReaderOptions) {
+  const tail = new Matcher({ store, after })
   let position = after
-  /** Those that are behind and are read for, or wait for it. */
+  /** Endpoints that are behind and are read for, or wait for it. */
   const riders = new Map<string, Rider>()
   let stretch: Matcher | undefined
   let waiting: Rider[] = []
   let isRiding = false
-  /** Ends what was begun while the tail stood still, or while it went on: one at a time. */
+  /** The tail moves, or endpoints join it: one at a time. */
   let last: Promise<unknown> = Promise.resolve()
 
   function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
     const turn = last.then(work)
-    // What one fails with is for whoever gave it, and does not stand in the way of the next.
+    // A fault goes to its caller and does not stop the next.
     last = turn.catch(() => undefined)
     return turn
   }
 
-  /** Where one stands who was numbered up to something, seen from how far was looked. */
+  /** The cursor of a rider, moved on to the position that was read. */
   const behind = (cursor: DeliveryCursor, looked: Position): DeliveryCursor =>
     comparePositions(cursor.after, looked) >= 0 ? cursor : { ...cursor, after: looked }
 
@@ -111,7 +97,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   }
 
   function offerFromPass(matched: readonly Matched[]): void {
-    // One that is left behind with the first signal of an event reads the second again, too.
+    // An endpoint that falls behind with the first signal of an event reads the second again, too.
     let left: Set<string> | undefined
     for (const one of matched) {
       const { subscriptionId, sequence, signal: found } = one
@@ -133,12 +119,12 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
 
   const isRider = (rider: Rider): boolean => riders.get(rider.subscription.subscriptionId) === rider
 
-  /** Reads a stretch for those that stand in it. @returns the first that stands behind it */
+  /** Reads a stretch for the riders within it. @returns the first rider after it */
   async function readStretch(round: readonly Rider[], first: number): Promise<number> {
     const aboard = new Map<string, Rider>()
     let next = first
     try {
-      const matcher = createMatcher({ store, after: round[first]?.cursor.after ?? after })
+      const matcher = new Matcher({ store, after: round[first]?.cursor.after ?? after })
       stretch = matcher
       const board = (upTo: Position): void => {
         for (; next < round.length; next++) {
@@ -214,7 +200,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     leave(rider, isTaken ? { after: found.position, sequence: sequence + 1 } : { after: place, sequence })
   }
 
-  /** The end of a rider's stretch; whoever has it asks again where more is wanted. */
+  /** Ends a rider's stretch; its endpoint calls `readFor` again where more is wanted. */
   function leave(rider: Rider, cursor: DeliveryCursor): void {
     const { subscriptionId } = rider.subscription
     riders.delete(subscriptionId)
@@ -239,10 +225,12 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   }
 
   return {
-    get position() {
+    /** Everything up to here was looked at. */
+    get position(): Position {
       return position
     },
-    async follow() {
+    /** Looks through what is new at the end of the log. */
+    async follow(): Promise<void> {
       for (let isAtEnd = false; !isAtEnd && !signal.aborted; ) {
         const advanced = await inTurn(advance)
         isAtEnd = advanced.isAtEnd
@@ -250,13 +238,15 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
         await advanced.room
       }
     },
-    showSubscriptions: (from) =>
+    /** Shows the events of subscriptions between a position and the tail. */
+    showSubscriptions: (from: Position): Promise<void> =>
       inTurn(async () => {
         if (comparePositions(from, position) >= 0) return
         const reading = { after: from, upTo: position, filter: { types: SUBSCRIPTION_EVENTS }, signal }
         for await (const recorded of store.readAll(reading)) sink.subscription(decodeEvent(recorded))
       }),
-    readFor(subscription, cursor) {
+    /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
+    readFor(subscription: Subscription, cursor: DeliveryCursor): void {
       const rider = { subscription, cursor, found: 0 }
       riders.set(subscription.subscriptionId, rider)
       waiting.push(rider)
@@ -267,19 +257,21 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
         .then(ride)
         .catch((error: unknown) => sink.readFailed([], error))
     },
-    detach(subscriptionId) {
+    /** Brings nothing more to a subscription. */
+    detach(subscriptionId: string): void {
       tail.detach(subscriptionId)
       stretch?.detach(subscriptionId)
       riders.delete(subscriptionId)
     },
-    cursor(subscriptionId) {
+    /** The cursor of a subscription in the tail; undefined where it is not part of it. */
+    cursor(subscriptionId: string): DeliveryCursor | undefined {
       const cursor = tail.cursor(subscriptionId)
       return cursor && behind(cursor, position)
     },
   }
 }
 
-/** Where a signal of an event is still to come: behind the event before, or behind the one that the event says first. */
+/** The position before a signal of an event: the event before, or the first signal of the same event. */
 const placeBefore = ({ subscriptionId, sequence }: Matched, matched: readonly Matched[], before: Position) =>
   matched.find((other) => other.subscriptionId === subscriptionId && other.sequence === sequence - 1)?.signal
     .position ?? before

@@ -46,7 +46,6 @@ describe.skipIf(servers.missing !== undefined)(`a dispatcher over NATS${servers.
       report: (error) => errors.push(error),
     })
     await world.subscribe('all')
-    const healMs = 300
     const running = await world.start({
       bus: consuming,
       relays: false,
@@ -54,7 +53,6 @@ describe.skipIf(servers.missing !== undefined)(`a dispatcher over NATS${servers.
       now: Date.now,
       elapsed: () => performance.now(),
       marketNow: Date.now,
-      healMs,
     })
     const seen = (): number => new Set(world.sequences('all')).size
 

@@ -8,7 +8,7 @@ import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-unti
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-/** How long an endpoint has been degraded when its owner is told. */
+/** Time since the degradation after which each notice is sent. */
 const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
   ['degraded_1h', HOUR_MS],
   ['degraded_24h', 24 * HOUR_MS],
@@ -31,12 +31,7 @@ export interface NoticeDue {
   readonly at: number
 }
 
-export interface OwnerNotices {
-  /** What is to be told next; undefined where everything was. */
-  next(subscription: Subscription, problem: Problem): Promise<NoticeDue | undefined>
-  /** Tells it, and then writes down that it was told: who dies in between tells it again. */
-  notify(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
-}
+export type OwnerNotices = ReturnType<typeof createOwnerNotices>
 
 export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -46,7 +41,7 @@ export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
 }
 
-export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
+export function createOwnerNotices(options: OwnerNoticesOptions) {
   const { store, newId, notify } = options
   const path = { ...options, policy: LOOKS_AGAIN }
   async function told(subscriptionId: string, since: number) {
@@ -62,13 +57,15 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
   }
 
   return {
-    async next({ subscriptionId }, { state, since }) {
+    /** The next notice for the owner; undefined where all were sent. */
+    async next({ subscriptionId }: Subscription, { state, since }: Problem): Promise<NoticeDue | undefined> {
       const { kinds } = await told(subscriptionId, since)
       if (state === 'disabled') return kinds.has('disabled') ? undefined : { kind: 'disabled', at: since }
       const [kind, afterMs] = DEGRADED_NOTICES.find(([one]) => !kinds.has(one)) ?? []
       return kind === undefined || afterMs === undefined ? undefined : { kind, at: since + afterMs }
     },
-    async notify(subscription, { since }, kind) {
+    /** Sends a notice and then records it: a crash in between sends it again. */
+    async notify(subscription: Subscription, { since }: Problem, kind: NoticeKind): Promise<void> {
       const { subscriptionId } = subscription
       const { kinds, revision } = await told(subscriptionId, since)
       if (kinds.has(kind)) return
@@ -78,7 +75,7 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
       const stream = noticeStream(subscriptionId)
       const outcome = await appendUntilKnown(path, { stream, events: [event], expected: revision })
       // Where another event has the place, another process was quicker to tell the same.
-      appendedOr(outcome, { what: 'the owner was told', again: 'It is told again.' })
+      appendedOr(outcome, { what: 'the owner was notified', again: 'The notice is sent again.' })
     },
   }
 }

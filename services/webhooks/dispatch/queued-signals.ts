@@ -1,71 +1,56 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
 
-/** Signals of one endpoint that wait in memory, in their order. */
-export interface QueuedSignals {
-  readonly size: number
-  /** Whether one more is kept: few where all of them together take much memory. */
-  readonly hasRoom: boolean
-  push(matched: Matched, weight: number): void
-  shift(): Matched | undefined
-  clear(): void
-}
-
-/** What all endpoints keep in memory together. */
-export interface SignalMemory {
-  /** An estimate of the bytes that all waiting signals take. */
-  readonly bytes: number
-  open(): QueuedSignals
+/** Estimated bytes that the waiting signals of all endpoints take together. */
+export class SignalMemory {
+  bytes = 0
 }
 
 /** A reference with its number, and the signal itself, which those that it matched share. */
 const REFERENCE_BYTES = 128
 const SIGNAL_BYTES = 3_072
 const ROW_BYTES = 512
-/** What each may keep where all together keep as much as they may. */
+/** Signals that each endpoint may keep while all together have used up the memory. */
 const CROWDED_QUEUE = 16
 
-/** What one of those that a signal matched takes of memory for it. */
+/** Bytes that a queued signal costs one of the endpoints that it matched. */
 export function weightOf(signal: Signal, matched: number): number {
   const rows = signal.type === 'scan_digest' ? signal.data.calls.length * ROW_BYTES : 0
   return REFERENCE_BYTES + (SIGNAL_BYTES + rows) / matched
 }
 
-/** @param most bytes behind which endpoints keep few signals each, and read the others again */
-export function createSignalMemory(most: number = LIMITS.webhookQueuedBytes): SignalMemory {
-  let bytes = 0
+/** Signals of one endpoint that wait in memory, in their order. */
+export class QueuedSignals {
+  readonly #memory: SignalMemory
+  #waiting: { readonly matched: Matched; readonly weight: number }[] = []
 
-  function open(): QueuedSignals {
-    let signals: Matched[] = []
-    let weights: number[] = []
-    return {
-      get size() {
-        return signals.length
-      },
-      get hasRoom() {
-        return signals.length < (bytes > most ? CROWDED_QUEUE : LIMITS.webhookQueue)
-      },
-      push(matched, weight) {
-        signals.push(matched)
-        weights.push(weight)
-        bytes += weight
-      },
-      shift() {
-        bytes -= weights.shift() ?? 0
-        return signals.shift()
-      },
-      clear() {
-        for (const weight of weights) bytes -= weight
-        signals = []
-        weights = []
-      },
-    }
+  constructor(memory: SignalMemory) {
+    this.#memory = memory
   }
 
-  return {
-    get bytes() {
-      return bytes
-    },
-    open,
+  get size(): number {
+    return this.#waiting.length
+  }
+
+  /** Whether one more is kept: few where all endpoints together take much memory. */
+  get hasRoom(): boolean {
+    const isCrowded = this.#memory.bytes > LIMITS.webhookQueuedBytes
+    return this.size < (isCrowded ? CROWDED_QUEUE : LIMITS.webhookQueue)
+  }
+
+  push(matched: Matched, weight: number): void {
+    this.#waiting.push({ matched, weight })
+    this.#memory.bytes += weight
+  }
+
+  shift(): Matched | undefined {
+    const first = this.#waiting.shift()
+    this.#memory.bytes -= first?.weight ?? 0
+    return first?.matched
+  }
+
+  clear(): void {
+    for (const { weight } of this.#waiting) this.#memory.bytes -= weight
+    this.#waiting = []
   }
 }

@@ -19,7 +19,7 @@ import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
-/** What became of one thing that an endpoint was to get. */
+/** The end of one item. */
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
@@ -28,21 +28,7 @@ export type AttemptEnd =
   /** Durable. */
   | { readonly kind: 'recorded'; readonly decision: AttemptDecision | undefined }
 
-export interface AttemptContext
-  extends Pick<
-    DispatcherOptions,
-    | 'store'
-    | 'directory'
-    | 'sender'
-    | 'sign'
-    | 'idOf'
-    | 'baseUrl'
-    | 'now'
-    | 'marketNow'
-    | 'random'
-    | 'metrics'
-    | 'tracing'
-  > {
+export interface AttemptContext extends DispatcherOptions {
   readonly recorder: AttemptRecorder
   readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
@@ -66,7 +52,7 @@ interface Attempt extends Made {
   readonly item: EndpointItem
   readonly replayId: string | null
   readonly isStale: boolean
-  /** What the receiver gets of the trace, where there is one. */
+  /** Trace context for the receiver, where there is one. */
   readonly traceparent: string | undefined
   /** The endpoint was degraded when it was taken up. */
   readonly isProbe: boolean
@@ -198,7 +184,7 @@ async function send(
     isStale: attempt.isStale,
     traceparent: attempt.traceparent,
   })
-  // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
+  // Nothing is awaited between this check and the POST but a connection, after which it is checked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
   const isAllowed = (): boolean =>
     endpoint.mayBegin && holds(endpoint) && (replayId === null || !isCancelled(endpoint.state, replayId))
@@ -249,7 +235,7 @@ async function makeAgain(
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
 }
 
-/** What is not sent is recorded under its number all the same, so that the hole in the sequence has a reason. */
+/** Records a delivery that is not sent under its number, so that the hole in the sequence has a reason. */
 async function skip(
   context: AttemptContext,
   { endpoint, prepared, attemptsBefore }: Attempt,
@@ -270,7 +256,7 @@ async function skip(
   return { kind: 'recorded', decision: undefined }
 }
 
-/** What the log keeps of an attempt. */
+/** The record of an attempt. */
 function attemptOf(
   { prepared, replayId }: Attempt,
   ended: {

@@ -2,13 +2,13 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { SLOW_MS } from './endpoint-moves.ts'
 import type { Pace } from './endpoint-state.ts'
 
-/** What is asked of an endpoint to give it its turn. */
+/** An endpoint as the scheduler sees it. */
 export interface Schedulable {
   /** Something of its turn, or only what was asked for again; undefined where there is nothing. */
   readonly work: 'live' | 'replays' | undefined
   readonly pace: Pace
   readonly isBehind: boolean
-  /** Where it is reached; undefined before that is known. */
+  /** Origin of its address; undefined before that is known. */
   readonly host: string | undefined
   readonly owner: string
 }
@@ -20,34 +20,6 @@ export interface Turn<Item> {
   readonly counted: 'quick' | 'limited'
 }
 
-/**
- * Whose turn it is to send, among all endpoints that have something to send. Those that are slow, or did not take
- * their latest delivery, have half of the places at most, and one each; an attempt that takes long counts among them
- * while it still lasts. Those of one host, or of one owner, have half of the others and a quarter of these at most.
- * Whoever is quick keeps its places for as long as what ends is gathered to be recorded together, and then goes to the
- * end of its line.
- */
-export interface Scheduler<Item extends Schedulable> {
-  /** Attempts under way. */
-  readonly underWay: number
-  /** Puts an endpoint in line, if it has work and room and is not in line yet. */
-  offer(endpoint: Item): void
-  /** Counts an attempt for the next in line; undefined where there is none, or no room. */
-  take(): Turn<Item> | undefined
-  /** It has ended. */
-  done(turn: Turn<Item>): void
-  /** Whether it is quick and waits only for its turn: not for places of its own host or owner. */
-  isHeldUp(endpoint: Item): boolean
-  /** Nothing of it is in line any more. */
-  drop(endpoint: Item): void
-}
-
-export interface SchedulerOptions {
-  /** A clock that is never set, milliseconds. */
-  readonly elapsed: () => number
-  readonly atOnce?: number
-}
-
 /** So few are always left to each kind that none starves. */
 const AT_LEAST = 8
 
@@ -56,7 +28,7 @@ type Kind = 'quick' | 'limited'
 
 interface Seat<Item> {
   readonly endpoint: Item
-  /** Where it waits, and for what; undefined where it does not. */
+  /** The line in which it waits; undefined where it does not. */
   waits: { readonly line: LineName; readonly kind: Kind } | undefined
   /** It waits for places of its host or owner. */
   isParked: boolean
@@ -70,7 +42,7 @@ interface Seat<Item> {
 /** Places that those of one host, or of one owner, share. */
 interface Group<Item> {
   readonly taken: Record<Kind, number>
-  /** Those who were in front and found no place, with what they waited for then. */
+  /** Seats that came first and found no slot, with what they waited for. */
   readonly waiting: Record<Kind, { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }[]>
   /** Forgets it, once nobody has a place of it or waits for one. */
   readonly leave: () => void
@@ -85,14 +57,16 @@ interface OpenTurn<Item> extends Turn<Item> {
   isDone: boolean
 }
 
-export function createScheduler<Item extends Schedulable>(options: SchedulerOptions): Scheduler<Item> {
-  return new PlaceScheduler(options)
-}
-
 /** How many attempts of one endpoint go at a time. */
 const mostOf = (kind: Kind): number => (kind === 'quick' ? LIMITS.webhookAttemptsPerEndpoint : 1)
 
-class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
+/**
+ * Decides which endpoint sends next. Slow endpoints, and those that did not take their latest delivery, get one slot
+ * each and half of all slots at most; an attempt that takes long counts among them while it lasts. The endpoints of one
+ * host, or of one owner, get half of the other slots and a quarter of the limited ones at most. A quick endpoint keeps
+ * its slots until its batch of finished attempts is recorded; then it goes to the end of its line.
+ */
+export class Scheduler<Item extends Schedulable> {
   readonly #elapsed: () => number
   readonly #atOnce: number
   readonly #limitedAtMost: number
@@ -107,7 +81,8 @@ class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
   #front = 0
   #underWay = 0
 
-  constructor({ elapsed, atOnce = LIMITS.webhookAttemptsAtOnce }: SchedulerOptions) {
+  /** @param elapsed monotonic clock, milliseconds */
+  constructor(elapsed: () => number, atOnce: number = LIMITS.webhookAttemptsAtOnce) {
     this.#elapsed = elapsed
     this.#atOnce = atOnce
     this.#limitedAtMost = atOnce / 2
@@ -143,7 +118,7 @@ class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
     return host === undefined ? [own] : [own, this.#groupOf(this.#hosts, host)]
   }
 
-  /** Where it may wait now; undefined where it has nothing to send, or as much under way as it may. */
+  /** The line that it may enter now; undefined where it has nothing to send, or no slot left. */
   #placeFor(seat: Seat<Item>): Seat<Item>['waits'] {
     const kind = kindOf(seat)
     const { work, isBehind } = seat.endpoint
@@ -249,14 +224,12 @@ class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
     return turn
   }
 
-  get underWay(): number {
-    return this.#underWay
-  }
-
+  /** Queues an endpoint, if it has work and room and is not queued yet. */
   offer(endpoint: Item): void {
     if (endpoint.work !== undefined) this.#putInLine(this.#seatOf(endpoint))
   }
 
+  /** Counts an attempt for the next in line; undefined where there is none, or no room. */
   take(): Turn<Item> | undefined {
     this.#countLate()
     for (let name = this.#nextLine(); name !== undefined; name = this.#nextLine()) {
@@ -294,6 +267,7 @@ class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
     return undefined
   }
 
+  /** Ends an attempt. */
   done(given: Turn<Item>): void {
     const turn = given as OpenTurn<Item>
     turn.isDone = true
@@ -305,11 +279,13 @@ class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
     this.#letIn(turn.groups, turn.counted)
   }
 
+  /** Whether it is quick and waits only for its turn: not for slots of its own host or owner. */
   isHeldUp(endpoint: Item): boolean {
     const seat = this.#seats.get(endpoint)
     return seat?.waits?.line === 'live' && !seat.isParked
   }
 
+  /** Takes an endpoint out of every line. */
   drop(endpoint: Item): void {
     const seat = this.#seats.get(endpoint)
     if (seat !== undefined) seat.waits = undefined
@@ -323,7 +299,7 @@ const kindOf = <Item extends Schedulable>({ endpoint, late }: Seat<Item>): Kind 
 const isEmpty = <Item>({ taken, waiting }: Group<Item>): boolean =>
   taken.quick === 0 && taken.limited === 0 && waiting.quick.length === 0 && waiting.limited.length === 0
 
-/** Whoever waits, the first that came in front. Its ends cost the same however long it is. */
+/** A queue of seats; both ends cost the same at any length. */
 function createLine<Item>() {
   type Waiting = { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }
   let waiting: Waiting[] = []

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { LIMITS } from '../../../contracts/limits.ts'
 
-/** What a delivery says, once it is known to be ours. */
+/** A verified delivery. */
 export interface ReceivedWebhook {
   readonly event: string
   /** The same over all tries and replays: what is done once is remembered by it. */
@@ -62,7 +62,7 @@ export function verifyWebhook(options: VerifyWebhookOptions): Verification {
 
 const refused = (reason: string): Verification => ({ ok: false, reason })
 
-/** Of the secret that was there before a rotation, and of the newer ones. */
+/** Signature of the secret before a rotation, and of the newer ones. */
 const SIGNATURES = ['x-service-signature', 'x-service-signature-next']
 
 const CHECKED_HEADERS = [
@@ -94,7 +94,7 @@ function timeFault(timestamp: string, now: number, toleranceS: number): string |
   return awayS > toleranceS ? `it was sent ${Math.round(awayS)} s away from this clock` : undefined
 }
 
-/** What is wrong with the signature of Standard Webhooks; a delivery may come without. */
+/** The fault of the Standard Webhooks signature; a delivery may come without one. */
 function standardFault(
   values: ReadonlyMap<string, string>,
   secrets: readonly string[],

@@ -7,7 +7,7 @@ import type { SendOutcome } from './sender.ts'
 
 /** How a chat service takes a message. */
 interface Writing {
-  /** Of one message, in UTF-16 units, after escaping; Slack cuts only far behind this. */
+  /** Limit of one message, in UTF-16 units, after escaping; Slack cuts far later. */
   readonly mostCharacters: number
   /** Words from elsewhere, so that they neither format nor mention nor link. */
   readonly escape: (words: string) => string
@@ -15,7 +15,7 @@ interface Writing {
   readonly body: (text: string) => JsonObject
 }
 
-/** Invisible, and the end of whatever a service would make of the characters around it. */
+/** Invisible; it keeps a service from linking or formatting the characters around it. */
 const WORD_JOINER = '\u2060'
 const apart = (words: string): string => words.replace(/[@#/.:$]/g, `$&${WORD_JOINER}`)
 const asEntities = (text: string): string =>
@@ -76,7 +76,7 @@ export function chatBody(form: ChatForm, data: JsonObject, baseUrl: string, mark
 interface Told {
   readonly head: string
   readonly rows: readonly { readonly text: string; readonly path: string }[]
-  /** Of the page that says more. */
+  /** Path of the page that says more. */
   readonly path: string
 }
 
@@ -136,7 +136,7 @@ const named = (regime: Json | undefined): string => plain(regime).toLowerCase().
 const seriesPath = ({ exchange, coin, timeframe }: JsonObject): string =>
   `/series/${[exchange, coin, timeframe].map((part) => encodeURIComponent(plain(part))).join('/')}`
 
-/** Where a subscription is to be sent to, as it is asked for. */
+/** The requested channel of a subscription. */
 export interface ChannelRequest {
   /** Signed JSON without it. */
   readonly form?: 'signed_json' | ChatForm | undefined
@@ -176,12 +176,12 @@ const refusedError = (field: string, problem: string): ServiceError =>
     details: { fields: [{ field, problem }] },
   })
 
-/** What of an address is shown: that of a channel is its key. */
+/** The part of an address that may be shown: the rest of a channel's address is its key. */
 export const shownAddress = (url: string, form: ChatForm | null): string =>
   form === null ? url : new URL(url).origin
 
 const SECOND_MS = 1_000
-/** A telegram group takes 20 messages in a minute; whoever else, one in a second. */
+/** A telegram group takes 20 messages in a minute; every other channel, one in a second. */
 const GROUP_MS = 3 * SECOND_MS
 const GROUP = /[?&]chat_id=(?:-|%40)/
 

@@ -41,7 +41,7 @@ export function isTrialAddress(address: string): boolean {
 const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined =>
   isIP(address) === 0 || address.includes('%') ? undefined : ipaddr.parse(address)
 
-/** Where this service sends webhooks to, and where not. */
+/** Limits on the addresses that webhooks may be sent to. */
 export interface EgressPolicy {
   /** For local trials: this machine, private networks and names, plain HTTP, and any port. */
   readonly allowPrivate: boolean
@@ -99,7 +99,7 @@ export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
   }
 }
 
-/** What is wrong with an address of a webhook. */
+/** Refuses an address of a webhook. */
 export const urlRefusedError = (message: string): ServiceError =>
   new ServiceError('url_refused', { message, details: { field: 'url' } })
 

@@ -22,7 +22,7 @@ export type ResolveName = (hostname: string) => Promise<readonly NameAddress[]>
 const TRY_MS = 1_500
 const TRIES = 2
 
-/** What servers answer for a name, or for a type of record, that does not exist. */
+/** Answers of servers for a name, or a type of record, that does not exist. */
 const ABSENT: readonly unknown[] = ['ENOTFOUND', 'ENODATA']
 
 /**
@@ -74,7 +74,7 @@ export interface EgressGuard {
   /** @throws ServiceError `url_refused` */
   check(url: string): CheckedUrl
   /**
-   * What {@link check} does, and that the name exists and all it stands for may be sent to: for the moment an
+   * Checks as {@link check} does, and that the name exists and all its addresses may be sent to: for the moment an
    * address is given.
    *
    * @throws ServiceError `url_refused`

@@ -25,7 +25,7 @@ export function usedUpMs(
   return Math.min(Math.ceil(Number(resetAfter) * 1_000), LIMITS.webhookRetryAfterMs)
 }
 
-/** What terminals and logs would act on; tabs and line breaks may stay. */
+/** Characters that terminals and logs act on; tabs and line breaks may stay. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/gu
 
 /**
@@ -49,12 +49,12 @@ export function keptText(text: string): string {
   return new TextDecoder().decode(kept.subarray(0, written))
 }
 
-/** What came of a request, as far as the request itself can tell. */
+/** The outcome of a request, as far as the request itself can tell. */
 export type ExchangeOutcome = Omit<SendOutcome, 'durationMs'>
 
-/** One request and what is heard of it. */
+/** One request and its answer. */
 export interface Exchange extends Timed {
-  /** What the client is given; for a second try it is given again. */
+  /** The handler for the client; a second try passes it again. */
   readonly handler: Dispatcher.DispatchHandler
   /** Ends it from outside: the request is not sent any more, or its connection is closed. */
   end(kind: 'timed_out' | 'aborted', detail: string): void
@@ -72,12 +72,12 @@ export interface ExchangeOptions extends Pick<Clock, 'now'> {
 /** Answers like `103 Early Hints` in front of the real one. */
 const INTERIM_ANSWERS = 16
 
-/** What the client says where the other side closed the connection. */
+/** Codes of the client for a connection that the other side closed. */
 const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
 
 /**
- * Listens to one request. An outcome is told as soon as it is known; what the endpoint does after that, or the client
- * says because the connection was cut, changes nothing.
+ * Listens to one request. It reports the outcome as soon as it is known; later events of the endpoint or the client
+ * change nothing.
  */
 export function createExchange(options: ExchangeOptions): Exchange {
   const { startedAt, now, finished, sendAgain, mayBegin } = options
@@ -98,7 +98,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   }
 
   const fail = (kind: Exclude<SendOutcome['kind'], 'answered'>, detail: string): void => {
-    // The status of an answer that did not end is no answer; it is told in words.
+    // The status of an answer that did not end is no answer; the detail names it.
     const begun = status === undefined ? '' : `answered ${status}, then: `
     finish({ kind, status: undefined, retryAfterMs: undefined, detail: keptText(`${begun}${detail}`) })
   }
@@ -118,7 +118,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // The outcome is told already, so it must not be sent; throwing takes it out and leaves the connection open.
+      // The outcome is reported already, so it must not be sent; throwing takes it out and leaves the connection open.
       if (!isSettled && mayBegin?.() === false) fail('aborted', 'it may not be sent any more')
       if (isSettled) throw new Error('ended before it was sent')
       controller = started

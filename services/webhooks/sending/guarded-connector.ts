@@ -17,7 +17,7 @@ export interface GuardedConnectorOptions {
 /**
  * Connects to where the guard lets, and says so before a byte is sent: addresses that are written in the URL are
  * checked here, since no name is looked up for them; names by all their addresses; and the connection by its other
- * end, in case anything in between chose another. Certificates are verified, whatever the environment says.
+ * end, in case anything in between chose another. Certificates are verified in every environment.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): buildConnector.connector {
   const { guard, connectMs = LIMITS.webhookConnectMs, authorities } = options

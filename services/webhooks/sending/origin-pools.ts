@@ -13,7 +13,7 @@ interface FloodWatch {
 }
 
 interface Watched {
-  /** What was sent and received when the newest request was first seen. */
+  /** Bytes sent and received when the newest request was first seen. */
   written: number
   read: number
 }

@@ -1,4 +1,4 @@
-/** What goes to an endpoint. */
+/** One POST to an endpoint. */
 export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -10,7 +10,7 @@ export interface WebhookRequest {
   readonly mayBegin?: () => boolean
 }
 
-/** What came of one attempt. Whatever the endpoint does is an answer here, never an exception. */
+/** The outcome of one attempt. Every behaviour of the endpoint is an outcome, never an exception. */
 export interface SendOutcome {
   /** `answered` with any status; the others say what kept it from answering. */
   readonly kind: 'answered' | 'connect_failed' | 'timed_out' | 'broken_off' | 'url_refused' | 'aborted'
@@ -18,7 +18,7 @@ export interface SendOutcome {
   readonly status: number | undefined
   /** Value of `Retry-After` in milliseconds from now; undefined without one that can be read. */
   readonly retryAfterMs: number | undefined
-  /** Where it says that its window of `X-RateLimit` is used up: how long that lasts, milliseconds. */
+  /** Milliseconds until its window of `X-RateLimit` begins anew, where that is used up. */
   readonly windowMs?: number | undefined
   readonly durationMs: number
   /** The first bytes of the answer as text, or what went wrong in words; at most `LIMITS.webhookResponseKeptBytes`. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
-import { matchRange } from './match-range.ts'
 import { isStale } from './passes-filter.ts'
 import type { Signal } from './signal.ts'
 import { toSignals } from './signal-facts.ts'
+import { matchRange } from './testing/match-range.fixture.ts'
 import { aFilter, aSignalLog, NOON } from './testing/signal-log.fixture.ts'
 
 async function aMinuteCall(): Promise<Signal> {

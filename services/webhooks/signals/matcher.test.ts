@@ -12,9 +12,9 @@ import {
 } from '../../../contracts/subscription.ts'
 import { SubscriptionPaused } from '../../../contracts/subscription-events.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
-import { matchRange } from './match-range.ts'
-import { createMatcher } from './matcher.ts'
+import { Matcher } from './matcher.ts'
 import type { Matched } from './signal.ts'
+import { matchRange } from './testing/match-range.fixture.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from './testing/signal-log.fixture.ts'
 
 const COINS = ['BTC', 'ETH', 'SOL']
@@ -221,7 +221,7 @@ describe('matching', () => {
         /** How many of a subscription's signals lie in front of the matcher. */
         const past = (name: number): number =>
           ranges[name]?.filter(({ signal }) => comparePositions(signal.position, after) <= 0).length ?? 0
-        const matcher = createMatcher({ store: world.store, after })
+        const matcher = new Matcher({ store: world.store, after })
         for (const name of NAMES) {
           const subscription = world.subscription(name)
           const { startAfter } = subscription
@@ -257,7 +257,7 @@ describe('matching', () => {
             ranged.push(one)
           expect(ranged.map(short)).toEqual(expected)
 
-          const matcher = createMatcher({ store: world.store, after: cursor.after })
+          const matcher = new Matcher({ store: world.store, after: cursor.after })
           matcher.attach(subscription, cursor)
           const live: Matched[] = []
           for await (const recorded of world.store.readAll({ after: cursor.after }))
@@ -280,7 +280,7 @@ describe('matching', () => {
     await world.universe('SIM', ['BTC', 'ETH'])
     const smaller = await world.verdict({ coin: 'ETH', call: 'BUY' })
 
-    const matcher = createMatcher({ store: world.store, after })
+    const matcher = new Matcher({ store: world.store, after })
     matcher.attach(world.subscription(1), { after, sequence: 7 })
     const found: Matched[][] = []
     for (const event of world.events()) found.push([...(await matcher.match(event))])
@@ -295,7 +295,7 @@ describe('a matcher', () => {
   test('lets nobody go for a pause of the past; detached and attached again, no number is lost or used twice', async () => {
     const world = aSignalLog()
     await world.subscribe(1, aFilter())
-    const matcher = createMatcher({ store: world.store, after: world.head() })
+    const matcher = new Matcher({ store: world.store, after: world.head() })
     matcher.attach(world.subscription(1), { after: world.head(), sequence: 1 })
     await matcher.match(await world.verdict({ call: 'BUY' }))
     const data = { subscriptionId: anId(1), reason: 'asked for' }
@@ -325,7 +325,7 @@ describe('a matcher', () => {
     const world = aSignalLog()
     await world.subscribe(1, aFilter())
     const event = await world.verdict({ call: 'BUY' })
-    const matcher = createMatcher({ store: world.store, after: world.head() })
+    const matcher = new Matcher({ store: world.store, after: world.head() })
     expect(() => matcher.attach(world.subscription(1), { after: START, sequence: 1 })).toThrow(
       expect.objectContaining({
         code: 'internal_error',
@@ -341,7 +341,7 @@ describe('a matcher', () => {
     await world.subscribe(1, aFilter({ assets: ['BTC', 'top:3'], events: ['trade_call'] }))
     await world.subscribe(2, aFilter({ assets: ['ETH'], events: ['trade_call'] }))
     await world.universe('SIM', ['BTC'])
-    const matcher = createMatcher({ store: world.store, after: world.head() })
+    const matcher = new Matcher({ store: world.store, after: world.head() })
     const cursor = { after: world.head(), sequence: 1 }
     matcher.attach(world.subscription(1), cursor)
     matcher.detach(anId(1))

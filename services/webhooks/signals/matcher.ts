@@ -1,99 +1,141 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { asksForChange, isOfSeries, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
-import { createSignalFacts, SIGNAL_EVENTS, toSignals } from './signal-facts.ts'
-import { createSignalIndex } from './signal-index.ts'
-
-/** Types of the events that the tail of the log must show to a matcher. */
-export const MATCHER_EVENTS = [
-  ...SIGNAL_EVENTS,
-  'UniverseRanked',
-  'SubscriptionChanged',
-] as const satisfies readonly EventType[]
+import { createSignalFacts, type SignalFacts, toSignals } from './signal-facts.ts'
+import { SignalIndex } from './signal-index.ts'
 
 export interface MatcherOptions {
   readonly store: Pick<EventStore, 'read'>
-  /** Where the tail begins, exclusive. */
+  /** Position at which the tail begins, exclusive. */
   readonly after: Position
-}
-
-/**
- * Matches and numbers the signals of the tail of the log for many subscriptions at once. The numbers are those
- * that {@link matchRange} gives one subscription alone: they follow from the log and the filters, each from the
- * position at which it was set, and from no clock.
- */
-export interface Matcher {
-  /** Of the newest event that was matched. */
-  readonly position: Position
-  readonly size: number
-  /**
-   * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a tail
-   * may begin earlier. Whether a subscription may be sent to is not asked here: one that begins in the past meets
-   * pauses that are long over, so whoever attached it, and knows its newest state, detaches it.
-   */
-  match(event: ServiceEvent): Promise<readonly Matched[]>
-  /**
-   * Takes a subscription into the tail. Its cursor may be ahead of the tail, not behind: what lies between is
-   * for {@link matchRange}, up to the matcher's position.
-   *
-   * @throws ServiceError `internal_error` for a cursor behind the tail.
-   */
-  attach(subscription: Pick<Subscription, 'subscriptionId' | 'filters'>, cursor: DeliveryCursor): void
-  /** Lets a subscription go. @returns where its numbering stands; undefined where it was not attached. */
-  detach(subscriptionId: string): DeliveryCursor | undefined
-  /** Where the numbering of a subscription stands; undefined where it is not attached. */
-  cursor(subscriptionId: string): DeliveryCursor | undefined
 }
 
 interface Entry {
   readonly subscriptionId: string
   readonly slot: number
   sequence: number
-  /** Up to here it has been matched already; null once the tail has something behind it. */
+  /** Up to here it has been matched already; null once the tail has passed it. */
   ahead: Position | null
 }
 
 /**
+ * Matches and numbers the signals of the tail of the log for many subscriptions at once. The numbers are those
+ * that {@link lookThrough} gives one subscription alone: they follow from the log and the filters, each from the
+ * position at which it was set, and from no clock.
+ *
  * @example
- * const matcher = createMatcher({ store, after: await store.head() })
+ * const matcher = new Matcher({ store, after: await store.head() })
  * matcher.attach(subscription, { after: matcher.position, sequence: 1 })
  * for (const { sequence, signal } of await matcher.match(event)) console.log(sequence, signal.type)
  */
-export function createMatcher({ store, after }: MatcherOptions): Matcher {
-  const index = createSignalIndex()
-  const facts = createSignalFacts({ store })
-  const entries = new Map<string, Entry>()
-  const slots: (Entry | undefined)[] = []
-  const freeSlots: number[] = []
-  let position = after
+export class Matcher {
+  readonly #index = new SignalIndex()
+  readonly #facts: SignalFacts
+  readonly #entries = new Map<string, Entry>()
+  readonly #slots: (Entry | undefined)[] = []
+  readonly #freeSlots: number[] = []
+  #position: Position
 
-  const isAhead = ({ ahead }: Entry): boolean => ahead !== null && comparePositions(ahead, position) > 0
-  const cursorOf = (entry: Entry): DeliveryCursor => ({
-    after: (isAhead(entry) ? entry.ahead : null) ?? position,
-    sequence: entry.sequence,
-  })
+  constructor({ store, after }: MatcherOptions) {
+    this.#facts = createSignalFacts({ store })
+    this.#position = after
+  }
 
-  function detach(subscriptionId: string): DeliveryCursor | undefined {
-    const entry = entries.get(subscriptionId)
+  /** Position of the newest event that was matched. */
+  get position(): Position {
+    return this.#position
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /**
+   * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a tail
+   * may begin earlier. Whether a subscription may be sent to is not asked here: one that begins in the past meets
+   * pauses that are long over, so the caller, who knows its newest state, detaches it.
+   */
+  async match(event: ServiceEvent): Promise<readonly Matched[]> {
+    if (comparePositions(event.position, this.#position) <= 0) return []
+    const matched: Matched[] = []
+    for (const signal of toSignals(event)) matched.push(...(await this.#matchSignal(signal)))
+    this.#facts.see(event)
+    this.#position = event.position
+    if (event.type === 'SubscriptionChanged') {
+      const entry = this.#entries.get(event.data.subscriptionId)
+      if (entry !== undefined) this.#index.put(entry.slot, event.data.filter)
+    }
+    return matched
+  }
+
+  /**
+   * Takes a subscription into the tail. Its cursor may be ahead of the tail, not behind: what lies between is
+   * for {@link lookThrough}, up to the matcher's position.
+   *
+   * @throws ServiceError `internal_error` for a cursor behind the tail.
+   */
+  attach(
+    { subscriptionId, filters }: Pick<Subscription, 'subscriptionId' | 'filters'>,
+    cursor: DeliveryCursor,
+  ): void {
+    if (comparePositions(cursor.after, this.#position) < 0) {
+      throw new ServiceError('internal_error', {
+        message: `subscription ${subscriptionId} stands at ${cursor.after}, behind the tail at ${this.#position}`,
+      })
+    }
+    this.detach(subscriptionId)
+    const slot = this.#freeSlots.pop() ?? this.#slots.length
+    // At the tail counts, too: a cursor may stand between two signals of the next event.
+    const entry: Entry = { subscriptionId, slot, sequence: cursor.sequence, ahead: cursor.after }
+    this.#entries.set(subscriptionId, entry)
+    this.#slots[slot] = entry
+    // Later ones are set when the tail meets the event that brought them.
+    const filter =
+      filters.findLast((period) => comparePositions(period.after, this.#position) <= 0) ?? filters[0]
+    if (filter !== undefined) this.#index.put(slot, filter.filter)
+  }
+
+  /** Lets a subscription go. @returns its cursor; undefined where it was not attached. */
+  detach(subscriptionId: string): DeliveryCursor | undefined {
+    const entry = this.#entries.get(subscriptionId)
     if (entry === undefined) return undefined
-    entries.delete(subscriptionId)
-    slots[entry.slot] = undefined
-    index.remove(entry.slot)
-    freeSlots.push(entry.slot)
-    return cursorOf(entry)
+    this.#entries.delete(subscriptionId)
+    this.#slots[entry.slot] = undefined
+    this.#index.remove(entry.slot)
+    this.#freeSlots.push(entry.slot)
+    return this.#cursorOf(entry)
+  }
+
+  /** The cursor of a subscription; undefined where it is not attached. */
+  cursor(subscriptionId: string): DeliveryCursor | undefined {
+    const entry = this.#entries.get(subscriptionId)
+    return entry === undefined ? undefined : this.#cursorOf(entry)
+  }
+
+  #cursorOf({ ahead, sequence }: Entry): DeliveryCursor {
+    const isAhead = ahead !== null && comparePositions(ahead, this.#position) > 0
+    return { after: isAhead ? ahead : this.#position, sequence }
+  }
+
+  async #matchSignal(signal: Signal): Promise<Matched[]> {
+    if (!isOfSeries(signal)) return this.#number(signal, undefined, undefined)
+    const rank = this.#index.asksForRank ? await this.#facts.rank(signal) : undefined
+    const isAsked = signal.type === 'trade_call' && this.#index.asksForChanges
+    const before = isAsked ? await this.#facts.previousCall(signal) : undefined
+    return this.#number(signal, rank, before)
   }
 
   /** Numbers a signal for everybody who asked for it. Nobody comes or goes meanwhile: it does not wait. */
-  function number(signal: Signal, rank: number | undefined, before: Call | undefined): Matched[] {
+  #number(signal: Signal, rank: number | undefined, before: Call | undefined): Matched[] {
     const matched: Matched[] = []
-    for (const slot of index.matching(signal, rank)) {
-      const [entry, filter] = [slots[slot], index.filter(slot)]
+    for (const slot of this.#index.matching(signal, rank)) {
+      const [entry, filter] = [this.#slots[slot], this.#index.filter(slot)]
       if (entry === undefined || filter === undefined) continue
       if (entry.ahead !== null) {
         if (comparePositions(signal.position, entry.ahead) <= 0) continue
@@ -104,56 +146,5 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
       matched.push({ subscriptionId, sequence: entry.sequence++, signal, topN: topNOf(filter, signal) })
     }
     return matched
-  }
-
-  async function matchSignal(signal: Signal): Promise<Matched[]> {
-    if (!isOfSeries(signal)) return number(signal, undefined, undefined)
-    const rank = index.asksForRank ? await facts.rank(signal) : undefined
-    const isAsked = signal.type === 'trade_call' && index.asksForChanges
-    const before = isAsked ? await facts.previousCall(signal) : undefined
-    return number(signal, rank, before)
-  }
-
-  return {
-    get position() {
-      return position
-    },
-    get size() {
-      return entries.size
-    },
-    async match(event) {
-      if (comparePositions(event.position, position) <= 0) return []
-      const matched: Matched[] = []
-      for (const signal of toSignals(event)) matched.push(...(await matchSignal(signal)))
-      facts.see(event)
-      position = event.position
-      if (event.type === 'SubscriptionChanged') {
-        const entry = entries.get(event.data.subscriptionId)
-        if (entry !== undefined) index.put(entry.slot, event.data.filter)
-      }
-      return matched
-    },
-    attach({ subscriptionId, filters }, cursor) {
-      if (comparePositions(cursor.after, position) < 0) {
-        throw new ServiceError('internal_error', {
-          message: `subscription ${subscriptionId} stands at ${cursor.after}, behind the tail at ${position}`,
-        })
-      }
-      detach(subscriptionId)
-      const slot = freeSlots.pop() ?? slots.length
-      // At the tail counts, too: a cursor may stand between two signals of the next event.
-      const ahead = cursor.after
-      const entry: Entry = { subscriptionId, slot, sequence: cursor.sequence, ahead }
-      entries.set(subscriptionId, entry)
-      slots[slot] = entry
-      // Later ones are set when the tail meets the event that brought them.
-      const filter = filters.findLast((period) => comparePositions(period.after, position) <= 0) ?? filters[0]
-      if (filter !== undefined) index.put(slot, filter.filter)
-    },
-    detach,
-    cursor(subscriptionId) {
-      const entry = entries.get(subscriptionId)
-      return entry === undefined ? undefined : cursorOf(entry)
-    },
   }
 }

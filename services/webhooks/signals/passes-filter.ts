@@ -5,9 +5,13 @@ import type { Call } from '../../../contracts/verdict.ts'
 import type { FilterPeriod } from '../../../projections/index.ts'
 import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from './signal.ts'
 
-const CADENCE_MS: Readonly<Record<Cadence, number>> = { '1h': HOUR_MS, '4h': 4 * HOUR_MS, '1d': DAY_MS }
+export const CADENCE_MS: Readonly<Record<Cadence, number>> = {
+  '1h': HOUR_MS,
+  '4h': 4 * HOUR_MS,
+  '1d': DAY_MS,
+}
 
-/** What a signal's age is counted in: its bars, the periods of a digest, or the days of a notice; milliseconds. */
+/** The unit of a signal's age: its bars, the periods of a digest, or the days of a notice; milliseconds. */
 function periodMs(signal: Signal): number {
   if (signal.type === 'scan_digest') return CADENCE_MS[signal.data.cadence]
   return signal.type === 'model_notice' ? DAY_MS : timeframeMs(signal.timeframe)
@@ -51,15 +55,15 @@ export const topOf = ({ assets }: Pick<SubscriptionFilter, 'assets'>): number =>
     ...(assets ?? []).filter((asset) => asset.startsWith('top:')).map((asset) => Number(asset.slice(4))),
   )
 
-/** What a filter asks about a signal beyond the signal itself. Told only when it matters. */
+/** Facts about a signal that are not in it. Looked up only when a filter needs them. */
 export interface AroundSignal {
   /** Place of its coin among those of its exchange by volume, from 1; undefined where it is not ranked. */
   readonly rank: () => Promise<number | undefined> | number | undefined
-  /** What the verdict before it in its series said; undefined for the first. */
+  /** Call of the verdict before it in its series; undefined for the first. */
   readonly previousCall: () => Promise<Call | undefined> | Call | undefined
 }
 
-/** Whether one filter lets one signal through. What many filters do at once is told by the signal index. */
+/** Whether one filter lets one signal through. The signal index answers for many filters at once. */
 export async function passesFilter(
   filter: SubscriptionFilter,
   signal: Signal,

@@ -22,6 +22,13 @@ export const SIGNAL_EVENTS = [
   'SpeechRestored',
 ] as const satisfies readonly EventType[]
 
+/** Types of the events that matching has to see. */
+export const MATCHER_EVENTS = [
+  ...SIGNAL_EVENTS,
+  'UniverseRanked',
+  'SubscriptionChanged',
+] as const satisfies readonly EventType[]
+
 /**
  * The signals that an event says, in their order: of a verdict that it is BUY or SELL, and that the regime of its series
  * has shifted; a digest; a notice of a model. None for every other event. Each has a place of its own: that of the event is the last one's.
@@ -89,21 +96,20 @@ export function toSignals(event: ServiceEvent): readonly Signal[] {
 
 const NONE: readonly Signal[] = []
 
-/** What a shift goes by: it has no event of its own, and is another signal than the verdict it comes with. */
+/** Id of a shift: it has no event of its own, and is another signal than the verdict it comes with. */
 const shiftId = (verdictId: string): string =>
   uuidV8(createHash('sha256').update(`regime shift\n${verdictId}`).digest())
 
 /**
- * What filters ask about a signal beyond itself, at its place in the log. The tail of the log shows what it
- * meets; what lies before the tail is read where it is asked for. So the answers depend on the log alone, and
- * not on where the tail began.
+ * Facts about a signal that are not in it, at its position in the log. Events of the tail are remembered; earlier ones
+ * are read on demand. So the answers depend on the log alone, and not on where the tail began.
  */
 export interface SignalFacts {
-  /** Takes notice of an event; in the order of the log, each behind the questions about it. */
+  /** Remembers an event; in the order of the log, each after the questions about it. */
   see(event: ServiceEvent): void
   /** Place of the signal's coin in the newest ranking of its exchange before it, from 1; undefined without one. */
   rank(signal: TradeCallSignal | RegimeShiftSignal): Promise<number | undefined> | number | undefined
-  /** What the verdict before a signal in its series said; undefined for the first. */
+  /** Call of the verdict before a signal in its series; undefined for the first. */
   previousCall(signal: TradeCallSignal): Promise<Call | undefined> | Call | undefined
 }
 
@@ -131,7 +137,7 @@ export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 
       const { stream, revision } = event
       if (event.type === 'VerdictRecorded') seeSeries(stream, { revision, call: event.data.call })
       if (event.type === 'RegimeShifted') {
-        // It stands behind the verdict it came with; without that one, what was said is not known here.
+        // It follows its verdict; without that one, the call is not known here.
         const before = seen.get(stream)
         if (before?.revision === revision - 1) seeSeries(stream, { revision, call: before.call })
       }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toSignals } from './signal-facts.ts'
-import { createSignalIndex, createSlotSet, eachBit } from './signal-index.ts'
+import { createSlotSet, eachBit, SignalIndex } from './signal-index.ts'
 import { aFilter, aSignalLog } from './testing/signal-log.fixture.ts'
 
 test('a set of slots holds what was added and not taken out again, however large', () => {
@@ -27,7 +27,7 @@ test('a set of slots holds what was added and not taken out again, however large
 
 describe('an index of filters', () => {
   test('finds each of many once, also those that name a coin twice over', async () => {
-    const index = createSignalIndex()
+    const index = new SignalIndex()
     const names = Array.from({ length: 100 }, (_, slot) => slot)
     for (const slot of names) index.put(slot, aFilter({ assets: slot % 2 === 0 ? ['BTC', 'top:5'] : null }))
     const [signal] = toSignals(await aSignalLog().verdict({ call: 'BUY' }))
@@ -38,7 +38,7 @@ describe('an index of filters', () => {
   })
 
   test('knows whether anybody asks for the place of a coin, or for changes', () => {
-    const index = createSignalIndex()
+    const index = new SignalIndex()
     index.put(0, aFilter({ assets: ['top:3', 'top:40'] }))
     index.put(1, aFilter({ onlyChanges: true }))
     expect([index.asksForRank, index.asksForChanges]).toEqual([true, true])

@@ -14,7 +14,7 @@ interface SlotSet {
   has(slot: number): boolean
 }
 
-/** Of no slots; as a word of it does not exist, `word ?? 0` of any set is what it has there. */
+/** An empty set; words past its end do not exist, so readers take `word ?? 0`. */
 export function createSlotSet(): SlotSet {
   let words = new Uint32Array(0)
   return {
@@ -48,125 +48,122 @@ export function eachBit(word: number, index: number, visit: (slot: number) => vo
 /** Most coins that `top:N` can name. */
 const TOP_MOST = 100
 
-/** Which of many filters let a signal through, without looking at each. Filters stand in numbered slots. */
-export interface SignalIndex {
-  put(slot: number, filter: SubscriptionFilter): void
-  remove(slot: number): void
-  filter(slot: number): SubscriptionFilter | undefined
-  /** Whether the place of a signal's coin among those of its exchange matters to any filter. */
-  readonly asksForRank: boolean
+/**
+ * Finds the filters that let a signal through, without looking at each. Filters stand in numbered slots. Types,
+ * exchanges and timeframes are sets of slots of one bit each, cut with one another word by word, so that filters
+ * which list every one of them cost no more than others; coins, of which there are many, list their slots.
+ * Thresholds are checked last, on the remaining slots.
+ */
+export class SignalIndex {
+  readonly #filters: (SubscriptionFilter | undefined)[] = []
+  readonly #byType = setsFor(SIGNAL_TYPES)
+  readonly #byExchange = setsFor(EXCHANGES)
+  readonly #byTimeframe = setsFor(TIMEFRAMES)
+  readonly #anyCoin = createSlotSet()
+  /** At n: the filters that take the n largest coins, or more. */
+  readonly #byRank = Array.from({ length: TOP_MOST + 1 }, createSlotSet)
+  readonly #byCoin = new Map<string, Set<number>>()
+  readonly #byDigest = new Map<string, Set<number>>()
+  #asksForRank = 0
+  #asksForChanges = 0
+
+  put(slot: number, filter: SubscriptionFilter): void {
+    this.remove(slot)
+    this.#filters[slot] = filter
+    for (const set of this.#setsOf(filter)) set.add(slot)
+    for (const [lists, key] of this.#listsOf(filter)) {
+      const list = lists.get(key)
+      if (list === undefined) lists.set(key, new Set([slot]))
+      else list.add(slot)
+    }
+    this.#count(filter, 1)
+  }
+
+  remove(slot: number): void {
+    const filter = this.#filters[slot]
+    if (filter === undefined) return
+    for (const set of this.#setsOf(filter)) set.delete(slot)
+    for (const [lists, key] of this.#listsOf(filter)) {
+      lists.get(key)?.delete(slot)
+      if (lists.get(key)?.size === 0) lists.delete(key)
+    }
+    this.#count(filter, -1)
+    this.#filters[slot] = undefined
+  }
+
+  filter(slot: number): SubscriptionFilter | undefined {
+    return this.#filters[slot]
+  }
+
+  /** Whether the rank of a signal's coin on its exchange matters to any filter. */
+  get asksForRank(): boolean {
+    return this.#asksForRank > 0
+  }
+
   /** Whether any filter asks for changes only. */
-  readonly asksForChanges: boolean
+  get asksForChanges(): boolean {
+    return this.#asksForChanges > 0
+  }
+
   /**
    * Slots of the filters that a signal passes, but for `onlyChanges`, in no order.
    *
    * @param rank of the signal's coin; undefined where it has none, or does not matter
    */
-  matching(signal: Signal, rank: number | undefined): number[]
-}
-
-/**
- * Types, exchanges and timeframes are sets of slots of one bit each, cut with one another word by word, so that
- * filters which list every one of them cost no more than others; coins, of which there are many, list their
- * slots. Thresholds are asked last, of what is left.
- */
-export function createSignalIndex(): SignalIndex {
-  const filters: (SubscriptionFilter | undefined)[] = []
-  const byType = setsFor(SIGNAL_TYPES)
-  const byExchange = setsFor(EXCHANGES)
-  const byTimeframe = setsFor(TIMEFRAMES)
-  const anyCoin = createSlotSet()
-  /** At n: the filters that take the n largest coins, or more. */
-  const byRank = Array.from({ length: TOP_MOST + 1 }, createSlotSet)
-  const byCoin = new Map<string, Set<number>>()
-  const byDigest = new Map<string, Set<number>>()
-  let [asksForRank, asksForChanges] = [0, 0]
-
-  const setsOf = (filter: SubscriptionFilter): SlotSet[] => [
-    ...filter.events.map((type) => byType[type]),
-    ...(filter.exchanges ?? EXCHANGES).map((exchange) => byExchange[exchange]),
-    ...(filter.timeframes ?? TIMEFRAMES).map((timeframe) => byTimeframe[timeframe]),
-    ...(filter.assets === null ? [anyCoin] : byRank.slice(1, topOf(filter) + 1)),
-  ]
-
-  function count(filter: SubscriptionFilter, by: 1 | -1): void {
-    if (topOf(filter) > 0) asksForRank += by
-    if (filter.onlyChanges) asksForChanges += by
-  }
-
-  function remove(slot: number): void {
-    const filter = filters[slot]
-    if (filter === undefined) return
-    for (const set of setsOf(filter)) set.delete(slot)
-    for (const [lists, key] of listsOf(filter)) {
-      lists.get(key)?.delete(slot)
-      if (lists.get(key)?.size === 0) lists.delete(key)
+  matching(signal: Signal, rank: number | undefined): number[] {
+    const ofType = this.#byType[signal.type]
+    if (signal.type === 'scan_digest') {
+      return [...(this.#byDigest.get(digestKey(signal.data)) ?? [])].filter((slot) => ofType.has(slot))
     }
-    count(filter, -1)
-    filters[slot] = undefined
+    const found: number[] = []
+    const ofTimeframe = this.#byTimeframe[signal.timeframe]
+    if (signal.type === 'model_notice') {
+      for (const [index, word] of ofType.words.entries())
+        eachBit(word & (ofTimeframe.words[index] ?? 0), index, (slot) => found.push(slot))
+      return found
+    }
+    const ofExchange = this.#byExchange[signal.exchange]
+    const take = (slot: number): void => {
+      const filter = this.#filters[slot]
+      if (filter !== undefined && passesThresholds(filter, signal)) found.push(slot)
+    }
+    const ranked = rank === undefined || rank > TOP_MOST ? undefined : this.#byRank[rank]
+    const [types, exchanges, timeframes] = [ofType.words, ofExchange.words, ofTimeframe.words]
+    const [all, top] = [this.#anyCoin.words, ranked?.words]
+    const words = Math.min(types.length, exchanges.length, timeframes.length)
+    for (let index = 0; index < words; index++) {
+      const coins = (all[index] ?? 0) | (top?.[index] ?? 0)
+      const word = coins & (types[index] ?? 0) & (exchanges[index] ?? 0) & (timeframes[index] ?? 0)
+      if (word !== 0) eachBit(word, index, take)
+    }
+    for (const slot of this.#byCoin.get(signal.data.coin) ?? []) {
+      // These were taken above.
+      if (this.#anyCoin.has(slot) || ranked?.has(slot) === true) continue
+      if (ofType.has(slot) && ofExchange.has(slot) && ofTimeframe.has(slot)) take(slot)
+    }
+    return found
   }
 
-  const listsOf = (filter: SubscriptionFilter): (readonly [Map<string, Set<number>>, string])[] => [
-    ...(filter.assets ?? [])
-      .filter((asset) => !asset.startsWith('top:'))
-      .map((coin) => [byCoin, coin] as const),
-    ...(filter.digest === null ? [] : [[byDigest, digestKey(filter.digest)] as const]),
-  ]
+  #setsOf(filter: SubscriptionFilter): SlotSet[] {
+    return [
+      ...filter.events.map((type) => this.#byType[type]),
+      ...(filter.exchanges ?? EXCHANGES).map((exchange) => this.#byExchange[exchange]),
+      ...(filter.timeframes ?? TIMEFRAMES).map((timeframe) => this.#byTimeframe[timeframe]),
+      ...(filter.assets === null ? [this.#anyCoin] : this.#byRank.slice(1, topOf(filter) + 1)),
+    ]
+  }
 
-  return {
-    put(slot, filter) {
-      remove(slot)
-      filters[slot] = filter
-      for (const set of setsOf(filter)) set.add(slot)
-      for (const [lists, key] of listsOf(filter)) {
-        const list = lists.get(key)
-        if (list === undefined) lists.set(key, new Set([slot]))
-        else list.add(slot)
-      }
-      count(filter, 1)
-    },
-    remove,
-    filter: (slot) => filters[slot],
-    get asksForRank() {
-      return asksForRank > 0
-    },
-    get asksForChanges() {
-      return asksForChanges > 0
-    },
-    matching(signal, rank) {
-      const found: number[] = []
-      const ofType = byType[signal.type]
-      if (signal.type === 'scan_digest') {
-        for (const slot of byDigest.get(digestKey(signal.data)) ?? []) if (ofType.has(slot)) found.push(slot)
-        return found
-      }
-      const ofTimeframe = byTimeframe[signal.timeframe]
-      if (signal.type === 'model_notice') {
-        for (const [index, word] of ofType.words.entries())
-          eachBit(word & (ofTimeframe.words[index] ?? 0), index, (slot) => found.push(slot))
-        return found
-      }
-      const ofExchange = byExchange[signal.exchange]
-      const take = (slot: number): void => {
-        const filter = filters[slot]
-        if (filter !== undefined && passesThresholds(filter, signal)) found.push(slot)
-      }
-      const ranked = rank === undefined || rank > TOP_MOST ? undefined : byRank[rank]
-      const [types, exchanges, timeframes] = [ofType.words, ofExchange.words, ofTimeframe.words]
-      const [all, top] = [anyCoin.words, ranked?.words]
-      const words = Math.min(types.length, exchanges.length, timeframes.length)
-      for (let index = 0; index < words; index++) {
-        const coins = (all[index] ?? 0) | (top?.[index] ?? 0)
-        const word = coins & (types[index] ?? 0) & (exchanges[index] ?? 0) & (timeframes[index] ?? 0)
-        if (word !== 0) eachBit(word, index, take)
-      }
-      for (const slot of byCoin.get(signal.data.coin) ?? []) {
-        // Those were taken above.
-        if (anyCoin.has(slot) || ranked?.has(slot) === true) continue
-        if (ofType.has(slot) && ofExchange.has(slot) && ofTimeframe.has(slot)) take(slot)
-      }
-      return found
-    },
+  #listsOf(filter: SubscriptionFilter): (readonly [Map<string, Set<number>>, string])[] {
+    const coins = (filter.assets ?? []).filter((asset) => !asset.startsWith('top:'))
+    return [
+      ...coins.map((coin) => [this.#byCoin, coin] as const),
+      ...(filter.digest === null ? [] : [[this.#byDigest, digestKey(filter.digest)] as const]),
+    ]
+  }
+
+  #count(filter: SubscriptionFilter, by: 1 | -1): void {
+    if (topOf(filter) > 0) this.#asksForRank += by
+    if (filter.onlyChanges) this.#asksForChanges += by
   }
 }
 

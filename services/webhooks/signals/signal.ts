@@ -9,14 +9,14 @@ import type { Coin } from '../../../contracts/series.ts'
 import type { SignalType } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
-/** What every signal has, whatever it is about. */
+/** The fields of every signal. */
 interface SignalOf<Type extends SignalType, Data, Place = Exchange> {
   readonly type: Type
-  /** Of the event that says it, or made of it where that says something else, too. */
+  /** Id of its event; derived from it where the event holds another signal, too. */
   readonly eventId: string
   /** Its own place in the log: the event's, or just in front of it where another signal of the event comes behind. */
   readonly position: Position
-  /** Where the event stands, for who reads it again. */
+  /** Stream of the event, for a later read. */
   readonly stream: string
   readonly revision: Revision
   /** When it was recorded, Unix milliseconds of wall time. */

@@ -7,12 +7,11 @@ import {
   type SubscriptionCommand,
   unknownSubscriptionError,
 } from './decide-subscription.ts'
-import { changeFilter } from './filter-request.ts'
+import { changeFilter, type FilterChange } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
-import { findOwn, viewOf } from './read-subscription.ts'
+import { findOwn, type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
-import type { Subscriptions } from './subscription-operations.ts'
-import { createSecret, sealSecret } from './subscription-secrets.ts'
+import { createSecret, seal } from './subscription-secrets.ts'
 
 /** Decides a command for the owner over the newest state. */
 export async function executeFor(
@@ -30,26 +29,43 @@ export async function executeFor(
   return after
 }
 
-/** What an owner changes. */
-export function changing(
-  deps: SubscriptionDeps,
-): Pick<Subscriptions, 'change' | 'pause' | 'resume' | 'remove' | 'rotateSecret' | 'endOverlap'> {
+interface ResumeRequest {
+  readonly from: 'cursor' | 'now' | 'since'
+  /** A position or an instant; for `since`. */
+  readonly since?: string | undefined
+}
+
+/** Changes by an owner. */
+export function changing(deps: SubscriptionDeps) {
   const { log, owners, looking, sync, now } = deps
   return {
-    async change(accountId, id, change, origin) {
+    /** @throws ServiceError `invalid_request`, `subscription_state` */
+    async change(
+      accountId: string,
+      id: string,
+      change: FilterChange,
+      origin: Origin,
+    ): Promise<SubscriptionView> {
       const command: SubscriptionCommand = {
         kind: 'Change',
         change: (filter) => changeFilter(filter, change),
       }
       return viewOf(deps, await executeFor(deps, accountId, id, origin, () => command))
     },
-    async pause(accountId, id, origin) {
+    /** @throws ServiceError `subscription_state` for a disabled one, `subscription_stopped` */
+    async pause(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
       const command = { kind: 'Pause', reason: `paused by ${origin.actor}` } as const
       const subscription = await executeFor(deps, accountId, id, origin, () => command)
       await sync(id)
       return viewOf(deps, subscription)
     },
-    async resume(accountId, id, { from, since }, origin) {
+    /** @throws ServiceError `invalid_request` for a malformed `since`; `subscription_stopped` */
+    async resume(
+      accountId: string,
+      id: string,
+      { from, since }: ResumeRequest,
+      origin: Origin,
+    ): Promise<SubscriptionView> {
       const { startAfter } = await findOwn(deps, accountId, id)
       const asked = from === 'cursor' ? null : await resolveStart(looking, 'since', since ?? 'now', now())
       // It has no filter for what came before its start.
@@ -57,7 +73,12 @@ export function changing(
       const command = { kind: 'Resume', from, after } as const
       return viewOf(deps, await executeFor(deps, accountId, id, origin, () => command))
     },
-    async remove(accountId, id, origin) {
+    /**
+     * When it resolves, no POST begins any more.
+     *
+     * @throws ServiceError `store_unavailable` where it is removed, and the sending process has not confirmed it yet
+     */
+    async remove(accountId: string, id: string, origin: Origin): Promise<void> {
       const before = await log.load(id)
       if (before === undefined || before.accountId !== accountId) throw unknownSubscriptionError(id)
       const isRepeat = before.state === 'removed'
@@ -75,10 +96,21 @@ export function changing(
       }
       if (isRepeat) throw unknownSubscriptionError(id)
     },
-    async rotateSecret(accountId, id, overlapMs, origin) {
+    /**
+     * Answers the new secret, this one time, and until when the former ones sign beside it (Unix milliseconds).
+     *
+     * @throws ServiceError `subscription_state` where too many secrets sign
+     */
+    async rotateSecret(accountId: string, id: string, overlapMs: number, origin: Origin) {
       await findOwn(deps, accountId, id)
       const secret = createSecret(deps.random)
-      const { generation, sealed } = await sealSecret(owners, id, accountId, secret, origin)
+      const { generation, sealed } = await seal(
+        owners,
+        'secret',
+        { subscriptionId: id, accountId },
+        secret,
+        origin,
+      )
       const overlapUntil = now() + overlapMs
       await executeFor(deps, accountId, id, origin, (state) => {
         if (state.generation !== generation) throw unknownSubscriptionError(id)
@@ -88,7 +120,8 @@ export function changing(
       await sync(id)
       return { secret, overlapUntil }
     },
-    async endOverlap(accountId, id, origin) {
+    /** Ends the overlap of a rotation: only the newest secret signs when this resolves. */
+    async endOverlap(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
       const subscription = await executeFor(deps, accountId, id, origin, () => ({ kind: 'EndOverlap' }))
       await sync(id)
       return viewOf(deps, subscription)

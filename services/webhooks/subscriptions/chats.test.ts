@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { ChannelRequest } from '../sending/chat-channel.ts'
-import type { Subscriptions } from './subscription-operations.ts'
+import type { Subscriptions } from './subscriptions.ts'
 import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 
 const KEY = 'AAF-abcdefghijklmnopqrstuvwxyz012345'

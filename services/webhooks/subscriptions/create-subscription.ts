@@ -7,7 +7,7 @@ import { type FilterRequest, readFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
-import { createSecret, openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
+import { createSecret, openSubscription, seal } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
 export interface CreateRequest extends FilterRequest, ChannelRequest {
@@ -26,8 +26,8 @@ const VISIBLE_ASCII = new RegExp(`^[!-~]{1,${LIMITS.idempotencyKeyCharacters}}$`
  * Creates a subscription: its slot in the account's stream first, which decides whether there is room, then itself.
  *
  * With an Idempotency-Key its id follows from the key and the id of its first event from the request, so that a
- * repeat finds what the first made, and answers it, with the secret: whoever lost the answer could do nothing
- * without it, and whoever holds the API key could have a new one at any time.
+ * repeat finds the first one's subscription and answers it, with the secret: a caller who lost the answer could do
+ * nothing without it, and the owner of the API key could rotate it at any time.
  *
  * @throws ServiceError `invalid_request`, `url_refused`, `too_many_subscriptions`, `idempotency_mismatch`,
  *   `account_unknown`; of the store
@@ -50,8 +50,9 @@ export async function createSubscription(
   await deps.takeUnasked('creation', accountId, address)
   const startAfter = await resolveStart(deps.looking, 'start', request.start, deps.now())
   const secret = createSecret(deps.random)
-  const url = await sealUrl(deps.owners, subscriptionId, accountId, address, origin)
-  const sealed = await sealSecret(deps.owners, subscriptionId, accountId, secret, origin)
+  const about = { subscriptionId, accountId }
+  const url = await seal(deps.owners, 'url', about, address, origin)
+  const sealed = await seal(deps.owners, 'secret', about, secret, origin)
   if (url.generation !== sealed.generation) throw new ServiceError('account_unknown')
   const { generation } = sealed
   const form = request.form === undefined || request.form === 'signed_json' ? null : request.form
@@ -104,7 +105,7 @@ interface RequestIds {
 }
 
 function idsOf(
-  { idOf }: Pick<SubscriptionDeps, 'idOf'>,
+  { idOf }: SubscriptionDeps,
   accountId: string,
   request: CreateRequest,
   key: string,
@@ -120,7 +121,7 @@ function idsOf(
   return { subscriptionId, eventId: idOf('subscription created', subscriptionId, asked) }
 }
 
-/** What an earlier request with the same Idempotency-Key made; undefined where there was none. */
+/** The subscription that an earlier request with the same Idempotency-Key made; undefined without one. */
 async function repeated(
   deps: SubscriptionDeps,
   { subscriptionId, eventId }: RequestIds,

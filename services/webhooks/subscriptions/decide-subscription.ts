@@ -6,7 +6,7 @@ import type { Position } from '../../../contracts/position.ts'
 import type { ReplayScope, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
 
-/** What owners and the operator bring about. What endpoints bring about is recorded by who sends to them. */
+/** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */
 export type SubscriptionFact = FactOf<
   | 'SubscriptionCreated'
   | 'SubscriptionChanged'
@@ -21,7 +21,7 @@ export type SubscriptionFact = FactOf<
   | 'ReplayCancelled'
 >
 
-/** What can be asked of a subscription. Times are Unix milliseconds. */
+/** A command to a subscription. Times are Unix milliseconds. */
 export type SubscriptionCommand =
   | { readonly kind: 'Change'; readonly change: (filter: SubscriptionFilter) => SubscriptionFilter }
   | { readonly kind: 'Pause'; readonly reason: string }
@@ -52,7 +52,7 @@ export type SubscriptionCommand =
   | { readonly kind: 'Remove'; readonly reason: string }
 
 /**
- * What happens to a subscription on a command. Asking for what is so already makes nothing happen.
+ * The facts that follow from a command. A command that changes nothing has none.
  *
  * @throws ServiceError `subscription_unknown` once it is removed; `subscription_stopped`, `subscription_state`,
  *   `replay_unknown`, `invalid_request`

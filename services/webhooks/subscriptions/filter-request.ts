@@ -19,7 +19,7 @@ const seen = (input: unknown): string => {
   return text.length > SEEN_CHARACTERS ? `${text.slice(0, SEEN_CHARACTERS)}…` : text
 }
 
-/** What is wrong with a value, or that there is none. */
+/** The fault of a value, or that it is missing. */
 const faulty =
   (problem: string) =>
   ({ input }: { readonly input?: unknown }): string =>
@@ -44,7 +44,7 @@ const asset = z.union([topAssetSchema, coinParameter], {
   error: faulty('is neither a coin symbol, as BTC, nor top:N with N from 1 to 100'),
 })
 
-/** What a subscription can be asked to send, as the interface spells it. Null is the same as leaving it out. */
+/** Fields of a filter, as the interface spells them. Null is the same as leaving a field out. */
 export const filterFields = {
   events: listOf(oneOf(SIGNAL_TYPES), SIGNAL_TYPES.length).describe('What is sent'),
   timeframes: listOf(oneOf(TIMEFRAMES), TIMEFRAMES.length)

@@ -2,7 +2,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
-/** What this service can send at all. */
+/** The signals that this service can send at all. */
 export interface SignalCoverage {
   /** No signal is surer than this. */
   readonly highestConfidence: number
@@ -15,8 +15,8 @@ export interface SignalCoverage {
 }
 
 /**
- * What of a filter can never send anything, or has no effect, in words. Such a filter is taken all the same: what is
- * sent may change.
+ * The parts of a filter that can never send anything, or have no effect, in words. Such a filter is accepted: the signals
+ * that are sent may change.
  *
  * @example filterWarnings(filter, reach) // ['min_confidence: 75 is more than the 60 that …']
  */

@@ -19,7 +19,7 @@ const isBefore = (event: RecordedEvent | undefined, instant: number): boolean =>
   event !== undefined && Date.parse(event.at) < instant
 
 /**
- * The position behind which the log has what was appended at an instant and later. Where positions are dense
+ * The position after which the log has the events of an instant and later. Where positions are dense
  * numbers it is found by halving; elsewhere the log is read up to there.
  *
  * @param instant Unix milliseconds of wall time
@@ -35,7 +35,7 @@ export async function positionBefore(store: Log, instant: number): Promise<Posit
   let [low, high] = [0n, BigInt(head)]
   while (high - low > 1n) {
     const middle = (low + high) / 2n
-    // What comes behind the middle tells on which side of the instant it is; behind the head comes nothing.
+    // The event after the middle tells on which side of the instant it is; after the head comes nothing.
     if (isBefore(await firstAfter(store, String(middle)), instant)) low = middle
     else high = middle
   }

@@ -1,12 +1,11 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { deliveryStream } from '../../../contracts/streams.ts'
 import type { ReplayScope } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
-import { deliveryEvent, findFailed, firstRevision } from '../deliveries/read-deliveries.ts'
+import { deliveriesSince, findFailed } from '../deliveries/read-deliveries.ts'
 
-/** What is to be sent again: numbers of deliveries, or when they were tried; both ends inclusive. */
+/** Deliveries to send again, by number or by the time of their attempts; both ends inclusive. */
 export type ReplayWindow =
   | { readonly fromSequence: number; readonly toSequence: number }
   /** Unix milliseconds; until now without an end. */
@@ -62,14 +61,9 @@ async function numbersBetween(
 ): Promise<Numbers> {
   let [lowest, highest] = [Number.POSITIVE_INFINITY, 0]
   let looked = 0
-  // Attempts are recorded when they have ended, so those of the window stand behind its beginning.
-  const begin = await firstRevision(store, subscriptionId, ({ at }) => Date.parse(at) >= from)
-  const reading = { from: begin ?? 0, limit: LIMITS.webhookScanEvents }
-  for await (const recorded of begin === undefined
-    ? []
-    : store.read(deliveryStream(subscriptionId), reading)) {
+  // Attempts are recorded when they have ended, so those of the window come after its beginning.
+  for await (const event of deliveriesSince(store, subscriptionId, ({ at }) => Date.parse(at) >= from)) {
     looked += 1
-    const event = deliveryEvent(recorded)
     if (event.type === 'DeliveriesAttempted') {
       for (const { at, sequence, replayId } of event.data.attempts) {
         if (replayId !== null || at < from || at > to) continue

@@ -4,7 +4,7 @@ import { EVENT_CATALOGUE } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { createSubscriptionLog, PER_HOUR } from './subscription-log.ts'
-import type { Subscriptions } from './subscription-operations.ts'
+import type { Subscriptions } from './subscriptions.ts'
 import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 
 let world: World

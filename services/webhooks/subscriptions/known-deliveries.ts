@@ -1,30 +1,18 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type Deliveries, evolveDeliveries, withMove } from '../deliveries/delivery-state.ts'
 import { type Deliverable, deliveryEvent, readDeliveries } from '../deliveries/read-deliveries.ts'
 
-/** How subscriptions stand, for whoever asks again and again. */
-export interface KnownDeliveries {
-  /** The newest state, other processes' events included, with the cursor where its owner moved it to. */
-  load(subscription: Deliverable): Promise<Deliveries>
-}
+export type KnownDeliveries = ReturnType<typeof createKnownDeliveries>
 
 /**
- * Remembers the state of delivery logs, so that asking again reads only what was recorded since: a log is folded from
- * its newest snapshot, which may lie hundreds of attempts back.
+ * Remembers the state of delivery logs, so that asking again reads only newer events: a log is folded from its newest
+ * snapshot, which may lie hundreds of attempts back.
  */
-export function createKnownDeliveries(store: Pick<EventStore, 'read'>): KnownDeliveries {
-  const known = new Map<string, Deliveries>()
-
-  function remember(subscriptionId: string, state: Deliveries): Deliveries {
-    known.delete(subscriptionId)
-    if (state.revision === 'no-stream') return state
-    known.set(subscriptionId, state)
-    const [oldest] = known.keys()
-    if (known.size > LIMITS.webhookDeliveriesKnown && oldest !== undefined) known.delete(oldest)
-    return state
-  }
+export function createKnownDeliveries(store: Pick<EventStore, 'read'>) {
+  const known = new RecentMap<string, Deliveries>(LIMITS.webhookDeliveriesKnown)
 
   async function newest(subscription: Deliverable): Promise<Deliveries> {
     const { subscriptionId } = subscription
@@ -39,7 +27,11 @@ export function createKnownDeliveries(store: Pick<EventStore, 'read'>): KnownDel
   }
 
   return {
-    load: async (subscription) =>
-      withMove(remember(subscription.subscriptionId, await newest(subscription)), subscription),
+    /** The newest state, other processes' events included, with the cursor where its owner moved it to. */
+    async load(subscription: Deliverable): Promise<Deliveries> {
+      const state = await newest(subscription)
+      if (state.revision !== 'no-stream') known.set(subscription.subscriptionId, state)
+      return withMove(state, subscription)
+    },
   }
 }

@@ -1,40 +1,22 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
-import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
-import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { chatBody } from '../sending/chat-channel.ts'
-import type { Sender } from '../sending/sender.ts'
-import type { Sign } from '../sending/sign.ts'
 import { isAccepted } from './send-sample.ts'
-import type { SubscriptionLog } from './subscription-log.ts'
+import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'
-
-export interface NotifyOwnerOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly log: Pick<SubscriptionLog, 'load'>
-  readonly owners: OwnerAccounts
-  readonly sender: Pick<Sender, 'send'>
-  readonly sign: Sign
-  readonly idOf: FactId
-  /** Where this service is reached, without a slash at its end. */
-  readonly baseUrl: () => string
-  readonly signal: AbortSignal
-  /** Told of an endpoint that took no notice. */
-  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
-}
 
 const PAUSE_MS = 1_000
 
 /**
  * Tells the owner of an endpoint at every other active endpoint of the account that this one fails. Each is tried a
- * few times; one that takes nothing is reported and left, since what is told stands in `GET /api/webhooks/:id` too.
+ * few times; one that takes nothing is reported and left, since `GET /api/webhooks/:id` shows the notice too.
  * Told twice, a notice has the same id.
  *
- * @throws ServiceError of the store, before anything was sent to the endpoint at hand: it is told again then
+ * @throws ServiceError of the store, before anything was sent to the endpoint at hand: the notice is then sent again
  */
 export function createNotifyOwner(
-  options: NotifyOwnerOptions,
+  options: SubscriptionDeps,
 ): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
   const { log, owners, sender, sign, idOf, baseUrl, now, sleep, signal, report } = options
 

@@ -5,11 +5,12 @@ import { noticeStream } from '../../../contracts/streams.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { shownAddress } from '../sending/chat-channel.ts'
+import { lookThrough } from '../signals/look-through.ts'
 import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
 
-/** What the owner was told of an endpoint. Unix milliseconds. */
+/** A notice that the owner got about an endpoint. Unix milliseconds. */
 export interface ToldNotice {
   readonly kind: NoticeKind
   readonly at: number
@@ -17,20 +18,20 @@ export interface ToldNotice {
   readonly since: number
 }
 
-/** What waits behind a cursor. */
+/** The backlog after a cursor. */
 export interface Lag {
-  /** That match, among the next few events of the log. */
+  /** Matching signals among the next few events of the log. */
   readonly signals: number
-  /** The log goes on behind those. */
+  /** The log goes on after these. */
   readonly isMore: boolean
 }
 
 /** A subscription as its owner sees it. */
 export interface SubscriptionView {
   readonly subscription: Subscription
-  /** Of a chat no more than its origin. Null for the operator, who is not shown it. */
+  /** Only the origin for a chat. Null for the operator, who may not see it. */
   readonly url: string | null
-  /** Where it points, without path and query: `https://bot.example.com`; null where nobody can read it any more. */
+  /** Origin of its address, as `https://bot.example.com`; null where nobody can read it any more. */
   readonly origin: string | null
   readonly deliveries: Deliveries
   /** Null where it was not looked at: looking through the log costs more than all the rest. */
@@ -41,10 +42,8 @@ export interface SubscriptionView {
 
 const NOTICES_SHOWN = 10
 
-export type ViewDeps = Pick<SubscriptionDeps, 'store' | 'log' | 'owners' | 'deliveries'>
-
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
-export async function findOwn({ log }: Pick<ViewDeps, 'log'>, accountId: string, subscriptionId: string) {
+export async function findOwn({ log }: SubscriptionDeps, accountId: string, subscriptionId: string) {
   const subscription = await log.load(subscriptionId)
   if (
     subscription === undefined ||
@@ -61,7 +60,7 @@ export async function findOwn({ log }: Pick<ViewDeps, 'log'>, accountId: string,
  *
  * @throws ServiceError `account_unknown` where the account was erased meanwhile; of the store
  */
-export async function viewOf(deps: ViewDeps, subscription: Subscription): Promise<SubscriptionView> {
+export async function viewOf(deps: SubscriptionDeps, subscription: Subscription): Promise<SubscriptionView> {
   const url = await openUrl(deps.owners, subscription)
   const deliveries = await deps.deliveries.load(subscription)
   const notices = await noticesOf(deps, subscription.subscriptionId)
@@ -69,8 +68,11 @@ export async function viewOf(deps: ViewDeps, subscription: Subscription): Promis
   return { subscription, url: shown, origin: new URL(url).origin, deliveries, lag: null, notices }
 }
 
-/** What the operator may see: also of one whose account was erased a moment ago. */
-export async function operatorViewOf(deps: ViewDeps, subscription: Subscription): Promise<SubscriptionView> {
+/** The operator's view, also of a subscription whose account was erased a moment ago. */
+export async function operatorViewOf(
+  deps: SubscriptionDeps,
+  subscription: Subscription,
+): Promise<SubscriptionView> {
   try {
     return { ...(await viewOf(deps, subscription)), url: null }
   } catch (error) {
@@ -80,7 +82,7 @@ export async function operatorViewOf(deps: ViewDeps, subscription: Subscription)
   }
 }
 
-async function noticesOf({ store }: Pick<ViewDeps, 'store'>, subscriptionId: string): Promise<ToldNotice[]> {
+async function noticesOf({ store }: SubscriptionDeps, subscriptionId: string): Promise<ToldNotice[]> {
   const notices: ToldNotice[] = []
   const reading = { direction: 'backwards', limit: NOTICES_SHOWN } as const
   for await (const recorded of store.read(noticeStream(subscriptionId), reading)) {
@@ -89,4 +91,21 @@ async function noticesOf({ store }: Pick<ViewDeps, 'store'>, subscriptionId: str
     notices.push({ kind: event.data.kind, at: Date.parse(event.at), since: event.data.since })
   }
   return notices
+}
+
+/** Events after a cursor that are read: enough to see whether a subscription keeps up. */
+const LAG_LOOKED = 100
+
+/** Signals that wait after the cursor, counted over the next events of the log. */
+export async function lagOf(
+  { looking }: SubscriptionDeps,
+  subscription: Subscription,
+  { cursor }: Deliveries,
+): Promise<Lag> {
+  let [signals, looked] = [0, 0]
+  for await (const { matched } of lookThrough(looking, subscription, cursor, await looking.head())) {
+    if (matched !== undefined) signals += 1
+    if (++looked === LAG_LOOKED) return { signals, isMore: true }
+  }
+  return { signals, isMore: false }
 }

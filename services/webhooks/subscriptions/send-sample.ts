@@ -1,25 +1,16 @@
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { ChatForm, SignalType } from '../../../contracts/subscription.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { chatBody } from '../sending/chat-channel.ts'
-import type { Sender, SendOutcome } from '../sending/sender.ts'
-import type { Sign } from '../sending/sign.ts'
+import type { SendOutcome } from '../sending/sender.ts'
+import type { SubscriptionDeps } from './subscription-deps.ts'
 
-/** What came of a test delivery. */
+/** The outcome of a test delivery. */
 export interface SampleOutcome {
   readonly deliveryId: string
   readonly event: SignalType
   readonly outcome: SendOutcome
   /** Whether the endpoint answered as a delivery needs it: with a status from 200 to 299. */
   readonly isAccepted: boolean
-}
-
-export interface SampleOptions extends Pick<Clock, 'now'> {
-  readonly sender: Pick<Sender, 'send'>
-  readonly sign: Sign
-  readonly newId: () => string
-  /** Where this service is reached, without a slash at its end. */
-  readonly baseUrl: () => string
 }
 
 /**
@@ -29,7 +20,7 @@ export interface SampleOptions extends Pick<Clock, 'now'> {
  * @param event what the sample is of
  */
 export async function sendSample(
-  { sender, sign, newId, now, baseUrl }: SampleOptions,
+  { sender, sign, newId, now, baseUrl }: SubscriptionDeps,
   {
     url,
     secrets,

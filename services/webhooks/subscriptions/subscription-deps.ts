@@ -29,7 +29,7 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly sender: Pick<Sender, 'send'>
   readonly sign: Sign
   /**
-   * Makes whoever sends for a subscription look at its stream. When it resolves true, nothing is begun any more that
+   * Makes the process that sends for a subscription read its stream. When it resolves true, nothing begins any more that
    * the stream does not allow; false where the process that sends did not answer in time.
    */
   readonly sync: (subscriptionId: string) => Promise<boolean>
@@ -41,7 +41,7 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
    */
   readonly takeUnasked: (what: 'test' | 'creation', accountId: string, url: string) => Promise<void>
   readonly coverage: () => SignalCoverage
-  /** Where this service is reached, without a slash at its end. */
+  /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string
   /** Ends all waiting, and the work in the background. */
   readonly signal: AbortSignal
@@ -49,9 +49,9 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
-/** What the operations on subscriptions are made of. */
+/** The dependencies of the operations on subscriptions. */
 export interface SubscriptionDeps extends SubscriptionsOptions {
   readonly log: SubscriptionLog
-  /** What was sent so far. */
+  /** The delivery states so far. */
   readonly deliveries: KnownDeliveries
 }

@@ -12,38 +12,38 @@ import {
 } from '../../../projections/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
 
-/** All subscriptions that are not removed, as the read model has them. */
-export interface SubscriptionIndex {
-  /** Up to where it holds the log; undefined while it does not follow it. */
-  position(): Position | undefined
-  /** In the order of their ids, from behind one. */
-  page(query: { readonly after?: string | undefined; readonly limit: number }): Subscription[]
-  /** The digests that subscriptions ask for as they are now; few rows, however many subscriptions there are. */
-  wantedDigests(): WantedDigest[]
-}
+export type SubscriptionIndex = ReturnType<typeof createSubscriptionIndex>
 
 /** Exchanges, times timeframes, times cadences, and room for more. */
 const MOST_DIGESTS = 1_000
 
-/** @param projector one that runs the projection `subscriptions` */
-export function createSubscriptionIndex(projector: Pick<Projector, 'reader'>): SubscriptionIndex {
+/**
+ * All subscriptions that are not removed, as the read model has them.
+ *
+ * @param projector one that runs the projection `subscriptions`
+ */
+export function createSubscriptionIndex(projector: Pick<Projector, 'reader'>) {
   const reader = projector.reader<SubscriptionsRow>(subscriptionsProjection)
   return {
-    position() {
+    /** Position that the read model has reached; undefined while it does not follow the log. */
+    position(): Position | undefined {
       const { state, position } = reader.health()
       return state === 'live' ? position : undefined
     },
-    page({ after, limit }) {
+    /** In the order of their ids, after the given one. */
+    page({ after, limit }: { readonly after?: string | undefined; readonly limit: number }): Subscription[] {
       const from = after === undefined ? {} : { after: `${SUBSCRIPTION_PREFIX}${after}` }
       return reader
         .range({ prefix: SUBSCRIPTION_PREFIX, ...from, limit })
         .flatMap(({ row }) => (row.kind === 'subscription' ? [row.subscription] : []))
     },
-    wantedDigests: () =>
+    /** The digests that subscriptions ask for as they are now; few rows, however many subscriptions there are. */
+    wantedDigests: (): WantedDigest[] =>
       reader
         .range({ prefix: WANTED_DIGEST_PREFIX, limit: MOST_DIGESTS })
         .flatMap(({ row }) => (row.kind === 'digest' ? [row] : [])),
@@ -77,27 +77,20 @@ interface Remembered {
 const FOLLOW_MS = 50
 
 /**
- * What the dispatcher asks of subscriptions. Addresses and secrets are unsealed for a moment only, since nobody may
+ * The subscriptions for the dispatcher. Addresses and secrets are unsealed for a moment only, since nobody may
  * read them once their account is erased; each change of a subscription makes it look again.
  *
  * @example const directory = createSubscriptionDirectory({ index, owners, now: Date.now, sleep, signal })
  */
 export function createSubscriptionDirectory(options: SubscriptionDirectoryOptions): SubscriptionDirectory {
   const { index, owners, now, sleep, signal } = options
-  const memory = new Map<string, Remembered>()
-
-  function remember(subscriptionId: string, entry: Remembered): void {
-    memory.delete(subscriptionId)
-    memory.set(subscriptionId, entry)
-    const [oldest] = memory.keys()
-    if (memory.size > LIMITS.webhookTargetsKept && oldest !== undefined) memory.delete(oldest)
-  }
+  const memory = new RecentMap<string, Remembered>(LIMITS.webhookTargetsKept)
 
   async function open(subscription: Subscription): Promise<OpenedSubscription | undefined> {
     const { subscriptionId, revision } = subscription
     try {
       const opened = await openSubscription(owners, subscription)
-      remember(subscriptionId, { revision, opened, until: now() + LIMITS.webhookTargetMs })
+      memory.set(subscriptionId, { revision, opened, until: now() + LIMITS.webhookTargetMs })
       return opened
     } catch (error) {
       memory.delete(subscriptionId)

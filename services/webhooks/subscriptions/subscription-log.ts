@@ -21,38 +21,11 @@ export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** The streams of subscriptions. */
-export interface SubscriptionLog {
-  /** The newest state, other processes' events included; undefined for one that was never created. */
-  load(subscriptionId: string): Promise<Subscription | undefined>
-  /** Whether anything is in the stream, also where that is only that it must not be created any more. */
-  begins(subscriptionId: string): Promise<{ readonly firstEventId: string } | undefined>
-  /**
-   * Decides over the newest state and records what happens, anew where somebody else was quicker.
-   *
-   * @param id of the first event; a fresh one without it
-   * @returns the state before and after; what was recorded is durable.
-   * @throws ServiceError those of `decide`, and of the store
-   */
-  execute(
-    subscriptionId: string,
-    origin: Origin,
-    decide: (
-      state: Subscription | undefined,
-    ) => Promise<readonly SubscriptionFact[]> | readonly SubscriptionFact[],
-  ): Promise<{ readonly before: Subscription | undefined; readonly after: Subscription | undefined }>
-  /**
-   * Begins a stream with one event.
-   *
-   * @returns false where it has begun before, and not with this event
-   */
-  begin(subscriptionId: string, origin: Origin, fact: SubscriptionFact, eventId: string): Promise<boolean>
-}
+export type SubscriptionLog = ReturnType<typeof createSubscriptionLog>
 
 /**
- * How many events an hour of a subscription takes: changes by its owner together, and deliveries sent again. What ends something always passes,
- * and so does what the operator or the endpoint
- * brings about.
+ * How many events an hour a subscription takes: changes by its owner together, and deliveries sent again. Events that
+ * end something always pass, and so do those that the operator or the endpoint causes.
  */
 export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   SubscriptionCreated: Number.POSITIVE_INFINITY, // once in a stream; its slot is counted with the account
@@ -85,7 +58,8 @@ const UNKNOWN: UnknownOutcome = {
     'A creation with an Idempotency-Key can be sent again as it was; before anything else is, `GET /api/webhooks/:id` shows whether it happened.',
 }
 
-export function createSubscriptionLog(options: SubscriptionLogOptions): SubscriptionLog {
+/** The streams of subscriptions. */
+export function createSubscriptionLog(options: SubscriptionLogOptions) {
   const { store, newId } = options
   const path = { ...options, policy: CALLER_WAITS }
   const repository = createStreamRepository<Subscription | undefined>({
@@ -96,18 +70,32 @@ export function createSubscriptionLog(options: SubscriptionLogOptions): Subscrip
     keep: LIMITS.subscriptionsKept,
     limitOf,
   })
+  /** The newest state, other processes' events included; undefined for one that was never created. */
   const load = async (subscriptionId: string): Promise<Subscription | undefined> =>
     (await repository.load(subscriptionId)).state
 
   return {
     load,
-    async begins(subscriptionId) {
+    /** The first event of a stream, also where it only forbids the creation; undefined for an empty stream. */
+    async begins(subscriptionId: string): Promise<{ readonly firstEventId: string } | undefined> {
       let firstEventId: string | undefined
       for await (const { id } of store.read(subscriptionStream(subscriptionId), { limit: 1 }))
         firstEventId = id
       return firstEventId === undefined ? undefined : { firstEventId }
     },
-    async execute(subscriptionId, origin, decide) {
+    /**
+     * Decides over the newest state and appends the facts, again where another append came first.
+     *
+     * @returns the state before and after; the facts are durable
+     * @throws ServiceError those of `decide`, and of the store
+     */
+    async execute(
+      subscriptionId: string,
+      origin: Origin,
+      decide: (
+        state: Subscription | undefined,
+      ) => Promise<readonly SubscriptionFact[]> | readonly SubscriptionFact[],
+    ): Promise<{ readonly before: Subscription | undefined; readonly after: Subscription | undefined }> {
       const { before, appended } = await repository.execute(
         subscriptionId,
         async (state) => {
@@ -121,7 +109,13 @@ export function createSubscriptionLog(options: SubscriptionLogOptions): Subscrip
       )
       return { before, after: appended === undefined ? before : await load(subscriptionId) }
     },
-    async begin(subscriptionId, origin, fact, eventId) {
+    /** Begins a stream with one event. @returns false where it has begun before, and not with this event */
+    async begin(
+      subscriptionId: string,
+      origin: Origin,
+      fact: SubscriptionFact,
+      eventId: string,
+    ): Promise<boolean> {
       const stream = subscriptionStream(subscriptionId)
       const events = [eventOf(fact, { id: eventId, meta: { ...origin } })]
       const outcome = await appendUntilKnown(path, { stream, events, expected: 'no-stream' })

@@ -14,7 +14,7 @@ const SECRET_BYTES = 32
 export const createSecret = (random: (bytes: number) => Uint8Array): string =>
   `whsec_${Buffer.from(random(SECRET_BYTES)).toString('base64')}`
 
-/** What of a subscription nobody may read in the log. */
+/** The sealed parts of a subscription, opened. */
 export interface OpenedSubscription {
   readonly url: string
   /** Newest first, each with the instant until which it signs; null for the newest. */
@@ -27,21 +27,14 @@ const urlPurpose = (subscriptionId: string): string => `url of ${subscriptionId}
 const answerPurpose = (subscriptionId: string): string => `answer to ${subscriptionId}`
 const secretPurpose = (subscriptionId: string): string => `secret of ${subscriptionId}`
 
-export const sealUrl = (
+/** Seals an address or a secret for the owner's account. */
+export const seal = (
   owners: OwnerAccounts,
-  subscriptionId: string,
-  owner: string,
-  url: string,
+  what: 'url' | 'secret',
+  { subscriptionId, accountId }: { readonly subscriptionId: string; readonly accountId: string },
+  text: string,
   origin: Origin,
-) => owners.sealFor(owner, urlPurpose(subscriptionId), url, origin)
-
-export const sealSecret = (
-  owners: OwnerAccounts,
-  subscriptionId: string,
-  owner: string,
-  secret: string,
-  origin: Origin,
-) => owners.sealFor(owner, secretPurpose(subscriptionId), secret, origin)
+) => owners.sealFor(accountId, (what === 'url' ? urlPurpose : secretPurpose)(subscriptionId), text, origin)
 
 type Sealed = Pick<Subscription, 'subscriptionId' | 'accountId' | 'generation' | 'sealedUrl'>
 
@@ -67,7 +60,7 @@ export async function openSubscription(
   subscription: Sealed & Pick<Subscription, 'secrets'>,
 ): Promise<OpenedSubscription> {
   const { subscriptionId, sealedUrl, secrets } = subscription
-  const { texts, seal } = await owners.openFor(ownerOf(subscription), [
+  const { texts, seal: sealText } = await owners.openFor(ownerOf(subscription), [
     { purpose: urlPurpose(subscriptionId), sealed: sealedUrl },
     // All are of the account between two erasures, as the subscription itself is.
     ...secrets.map(({ sealed }) => ({ purpose: secretPurpose(subscriptionId), sealed })),
@@ -75,13 +68,13 @@ export async function openSubscription(
   const [url = '', ...opened] = texts
   return {
     url,
-    sealAnswer: (text) => seal(answerPurpose(subscriptionId), text),
+    sealAnswer: (text) => sealText(answerPurpose(subscriptionId), text),
     secrets: secrets.map(({ signsUntil }, index) => ({ secret: opened[index] ?? '', signsUntil })),
   }
 }
 
 /**
- * What endpoints answered, unsealed, in the order given.
+ * Unseals the answers of endpoints, in the given order.
  *
  * @throws ServiceError `account_unknown` where the account was erased
  */

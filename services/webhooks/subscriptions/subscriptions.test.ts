@@ -13,7 +13,7 @@ import { verifyWebhook } from '../receiving/verify-webhook.ts'
 import { createSign } from '../sending/sign.ts'
 import { currentFilter } from './decide-subscription.ts'
 import { createSubscriptionDirectory } from './subscription-directory.ts'
-import type { Subscriptions } from './subscription-operations.ts'
+import type { Subscriptions } from './subscriptions.ts'
 import { ADA, aRequest, aWorld, BOB, NOON, ORIGIN, URL, type World } from './testing/subscriptions.fixture.ts'
 
 const UUID = '019abcde-7c00-7001-8000-0000000000e1'

@@ -1,3 +1,4 @@
+import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -7,7 +8,7 @@ import { sentThrough } from '../deliveries/delivery-state.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
 import { verifyWebhook } from '../receiving/verify-webhook.ts'
 import { changing, executeFor } from './change-subscription.ts'
-import { createSubscription } from './create-subscription.ts'
+import { type CreateRequest, createSubscription } from './create-subscription.ts'
 import {
   currentFilter,
   decideSubscription,
@@ -17,45 +18,79 @@ import {
 } from './decide-subscription.ts'
 import { filterWarnings } from './filter-warnings.ts'
 import { resolveStart } from './find-position.ts'
-import { findWindow } from './find-window.ts'
+import { type AskedReplay, findWindow } from './find-window.ts'
 import { createKnownDeliveries } from './known-deliveries.ts'
 import { createNotifyOwner } from './notify-owner.ts'
-import { findOwn, operatorViewOf, viewOf } from './read-subscription.ts'
+import { findOwn, lagOf, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
 import type { SubscriptionDeps, SubscriptionsOptions } from './subscription-deps.ts'
-import { closeViewOf, lagOf } from './subscription-lag.ts'
 import { createSubscriptionLog } from './subscription-log.ts'
-import type { Subscriptions } from './subscription-operations.ts'
 import { openAnswers, openSubscription, signingAt } from './subscription-secrets.ts'
 import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
 
+interface ListQuery {
+  /** `active`: paused and degraded ones included. */
+  readonly status: 'active' | 'disabled' | 'all'
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** An attempt as its owner sees it. */
+export interface OpenedAttempt extends Omit<DeliveryAttempt, 'detail' | 'eventId'> {
+  /** The endpoint's answer, or the fault; null where nothing is kept. */
+  readonly detail: string | null
+  /** Null while the endpoint has never taken a delivery: by it anybody can look the signal up. */
+  readonly eventId: string | null
+}
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>
+
 /**
- * Subscriptions over the log. From now on those of erased accounts are removed, until the signal.
+ * Subscriptions over the log, for their owners and the operator. Until the signal, those of erased accounts are removed.
+ * Ids are UUIDs in lower case. Each change resolves once it is durable, and can be repeated. All methods throw
+ * ServiceError `subscription_unknown` for one that is removed or belongs to another account, and the store's errors.
  *
  * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, sync, … })
  */
-export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions(options: SubscriptionsOptions) {
   const deliveries = createKnownDeliveries(options.store)
   const deps: SubscriptionDeps = { ...options, deliveries, log: createSubscriptionLog(options) }
   const running = removeOrphans(deps).catch((error: unknown) =>
     options.report('removing subscriptions of erased accounts has stopped', { reason: reasonOf(error) }),
   )
   return {
-    create: (accountId, request, { idempotencyKey }, origin) =>
-      createSubscription(deps, accountId, request, idempotencyKey, origin),
+    create: (
+      accountId: string,
+      request: CreateRequest,
+      { idempotencyKey }: { readonly idempotencyKey: string | undefined },
+      origin: Origin,
+    ) => createSubscription(deps, accountId, request, idempotencyKey, origin),
     ...reading(deps),
     ...changing(deps),
     ...sending(deps),
     ...operating(deps),
-    positionOf: (field, text) => resolveStart(options.looking, field, text, options.now()),
-    warnings: (subscription) => filterWarnings(currentFilter(subscription), options.coverage()),
+    /**
+     * The position that `now`, a position or an instant stands for.
+     *
+     * @param field named in refusals
+     * @throws ServiceError `invalid_request`
+     */
+    positionOf: (field: string, text: string) => resolveStart(options.looking, field, text, options.now()),
+    /** The parts of its filter that can never send anything, in words. */
+    warnings: (subscription: Subscription) => filterWarnings(currentFilter(subscription), options.coverage()),
     notify: createNotifyOwner(deps),
-    removeErased: (accountId) => removeFormer(deps, accountId),
+    /**
+     * Removes the subscriptions of an erased account; when it resolves, nothing begins to be sent there any more. It
+     * happens by itself as well, a moment later, and where this fails.
+     */
+    removeErased: (accountId: string) => removeFormer(deps, accountId),
+    /** Resolves once the work in the background has ended, after the signal. */
     ended: () => running,
   }
 }
 
-/** Where a subscription stands among those of its account, by its creation; it stands also for one that is gone. */
+/** Sort key of a subscription within its account, by creation; a cursor that outlives the subscription. */
 const placeOf = ({ createdAt, subscriptionId }: Subscription): string =>
   `${String(createdAt).padStart(15, '0')}.${subscriptionId}`
 
@@ -65,10 +100,11 @@ const isOut = ({ state }: Subscription): boolean => state === 'disabled' || stat
 const READS_AT_ONCE = 4
 const TIDYING = { correlationId: 'list', actor: 'subscriptions' }
 
-function reading(deps: SubscriptionDeps): Pick<Subscriptions, 'list' | 'show' | 'find' | 'openAttempts'> {
+function reading(deps: SubscriptionDeps) {
   const { log, owners } = deps
   return {
-    async list(accountId, { status, after, limit }) {
+    /** In the order of their creation; `needsReview` counts the disabled and stopped ones of the whole account. */
+    async list(accountId: string, { status, after, limit }: ListQuery) {
       const { current } = await owners.slots(accountId)
       const all: Subscription[] = []
       for (const slot of current) {
@@ -88,10 +124,18 @@ function reading(deps: SubscriptionDeps): Pick<Subscriptions, 'list' | 'show' | 
         needsReview: all.filter(isOut).length,
       }
     },
-    show: async (accountId, subscriptionId) =>
-      closeViewOf(deps, await findOwn(deps, accountId, subscriptionId)),
-    find: (accountId, subscriptionId) => findOwn(deps, accountId, subscriptionId),
-    async openAttempts(subscription, attempts) {
+    async show(accountId: string, subscriptionId: string): Promise<SubscriptionView> {
+      const subscription = await findOwn(deps, accountId, subscriptionId)
+      const view = await viewOf(deps, subscription)
+      return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
+    },
+    /** The subscription itself, for questions about its deliveries. */
+    find: (accountId: string, subscriptionId: string) => findOwn(deps, accountId, subscriptionId),
+    /** Attempts of a subscription as its owner may see them, in the given order. */
+    async openAttempts(
+      subscription: Subscription,
+      attempts: readonly DeliveryAttempt[],
+    ): Promise<readonly OpenedAttempt[]> {
       const isAccepting = hasAccepted(await deps.deliveries.load(subscription))
       const answers = await openAnswers(
         owners,
@@ -107,12 +151,11 @@ function reading(deps: SubscriptionDeps): Pick<Subscriptions, 'list' | 'show' | 
   }
 }
 
-function sending(
-  deps: SubscriptionDeps,
-): Pick<Subscriptions, 'test' | 'checkSignature' | 'replay' | 'cancelReplay'> {
+function sending(deps: SubscriptionDeps) {
   const { looking, owners, sync, deliveries, takeUnasked, now, newId } = deps
   return {
-    async test(accountId, id) {
+    /** Sends a sample now, in any state of the subscription. @throws ServiceError `rate_limited` */
+    async test(accountId: string, id: string) {
       const subscription = await findOwn(deps, accountId, id)
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
@@ -121,7 +164,13 @@ function sending(
       const [event = 'trade_call'] = currentFilter(subscription).events
       return sendSample(deps, target, event)
     },
-    async checkSignature(accountId, id, { timestamp, signature, body }) {
+    /** Says why a received delivery does not fit the secrets that sign; undefined where it does. */
+    async checkSignature(
+      accountId: string,
+      id: string,
+      received: { readonly timestamp: string; readonly signature: string; readonly body: string },
+    ): Promise<string | undefined> {
+      const { timestamp, signature, body } = received
       const opened = await openSubscription(owners, await findOwn(deps, accountId, id))
       const verified = verifyWebhook({
         secret: opened.secrets.map(({ secret }) => secret),
@@ -132,7 +181,8 @@ function sending(
       })
       return verified.ok ? undefined : verified.reason
     },
-    async replay(accountId, id, asked, origin) {
+    /** @throws ServiceError `invalid_request`, `subscription_state` */
+    async replay(accountId: string, id: string, asked: AskedReplay, origin: Origin) {
       const own = await findOwn(deps, accountId, id)
       const { open: tried } = await deliveries.load(own)
       const numbers = await findWindow(looking, id, asked, tried)
@@ -150,7 +200,18 @@ function sending(
       })
       return { replayId, ...numbers }
     },
-    async cancelReplay(accountId, id, replayId, origin) {
+    /**
+     * Ends a replay before its end; when it resolves, nothing more of it begins. One that is done or was cancelled
+     * before stays as it is.
+     *
+     * @throws ServiceError `replay_unknown`
+     */
+    async cancelReplay(
+      accountId: string,
+      id: string,
+      replayId: string,
+      origin: Origin,
+    ): Promise<SubscriptionView> {
       const subscription = await executeFor(deps, accountId, id, origin, async (state) => {
         const known = state.replays.find((one) => one.replayId === replayId)
         const through = sentThrough(await deliveries.load(state), replayId)
@@ -162,7 +223,7 @@ function sending(
   }
 }
 
-function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'showAny' | 'stop' | 'allow'> {
+function operating(deps: SubscriptionDeps) {
   const { log, index, sync } = deps
   const findAny = async (id: string): Promise<Subscription> => {
     const subscription = await log.load(id)
@@ -178,7 +239,8 @@ function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'sho
     return operatorViewOf(deps, after)
   }
   return {
-    async listAll({ after, limit }) {
+    /** All accounts', in the order of ids, with only the origins of their addresses. @throws ServiceError `store_unavailable` */
+    async listAll({ after, limit }: { readonly after?: string | undefined; readonly limit: number }) {
       if (index?.position() === undefined) {
         throw new ServiceError('store_unavailable', {
           message: 'The read model of subscriptions does not follow the log at the moment.',
@@ -188,12 +250,14 @@ function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'sho
       const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })
       return mapConcurrently(page, READS_AT_ONCE, (subscription) => operatorViewOf(deps, subscription))
     },
-    showAny: async (id) => {
+    showAny: async (id: string): Promise<SubscriptionView> => {
       const subscription = await findAny(id)
       const view = await operatorViewOf(deps, subscription)
       return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
     },
-    stop: (id, reason, origin) => execute(id, { kind: 'Stop', reason }, origin),
-    allow: (id, reason, origin) => execute(id, { kind: 'Allow', reason }, origin),
+    /** Stops one until the operator allows it. */
+    stop: (id: string, reason: string, origin: Origin) => execute(id, { kind: 'Stop', reason }, origin),
+    /** Lifts a stop: it is paused from then on, and its owner may resume it. Does nothing to one that is not stopped. */
+    allow: (id: string, reason: string, origin: Origin) => execute(id, { kind: 'Allow', reason }, origin),
   }
 }

@@ -4,8 +4,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../../contracts/owner-accounts.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 
-type Deps = Pick<SubscriptionDeps, 'log' | 'owners' | 'now' | 'newId'>
-
 /**
  * Gives back a slot whose subscription is removed, or never came to be: a crash between the two leaves such a slot.
  * Of one that never came to be the stream is closed first, so that a creation that is only slow cannot end in a
@@ -14,7 +12,7 @@ type Deps = Pick<SubscriptionDeps, 'log' | 'owners' | 'now' | 'newId'>
  * @returns whether the slot is free now
  */
 export async function tidySlot(
-  { log, owners, now, newId }: Deps,
+  { log, owners, now, newId }: SubscriptionDeps,
   accountId: string,
   { subscriptionId, takenAt }: SubscriptionSlot,
   origin: Origin,
@@ -38,7 +36,7 @@ export async function tidySlot(
 }
 
 /** Tidies all slots of an account. @returns how many are free now */
-export async function tidySlots(deps: Deps, accountId: string, origin: Origin): Promise<number> {
+export async function tidySlots(deps: SubscriptionDeps, accountId: string, origin: Origin): Promise<number> {
   const { current } = await deps.owners.slots(accountId)
   let freed = 0
   for (const slot of current) if (await tidySlot(deps, accountId, slot, origin)) freed += 1
@@ -52,9 +50,7 @@ const RETRY_MS = 1_000
  * Removes the subscriptions of accounts that were erased, those of the past first: what was begun and not finished
  * is finished at the next start, since the slots stand until their subscriptions are gone. Ends with the signal.
  */
-export async function removeOrphans(
-  deps: Deps & Pick<SubscriptionDeps, 'sync' | 'sleep' | 'signal' | 'report'>,
-): Promise<void> {
+export async function removeOrphans(deps: SubscriptionDeps): Promise<void> {
   const { owners, sleep, signal, report } = deps
   for await (const accountId of owners.erasedAccounts()) {
     while (!signal.aborted) {
@@ -75,7 +71,7 @@ const PASSING: ReadonlySet<string> = new Set(['outcome_unknown', 'store_unavaila
 
 /** Removes what an account had before it was erased; when it resolves, nothing is sent there any more. */
 export async function removeFormer(
-  { log, owners, newId, sync }: Deps & Pick<SubscriptionDeps, 'sync'>,
+  { log, owners, newId, sync }: SubscriptionDeps,
   accountId: string,
 ): Promise<void> {
   const origin = { correlationId: `erasure of ${accountId}`, actor: 'subscriptions' }

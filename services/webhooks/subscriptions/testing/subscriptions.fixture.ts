@@ -17,7 +17,7 @@ import { createSign } from '../../sending/sign.ts'
 import type { CreateRequest } from '../create-subscription.ts'
 import type { SubscriptionsOptions } from '../subscription-deps.ts'
 import { createSubscriptionIndex, type SubscriptionIndex } from '../subscription-directory.ts'
-import type { Subscriptions } from '../subscription-operations.ts'
+import type { Subscriptions } from '../subscriptions.ts'
 import { createSubscriptions } from '../subscriptions.ts'
 import { type FakeOwners, fakeOwners } from './fake-owners.fixture.ts'
 

@@ -1,24 +1,11 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import { decodeEvent, type EventType } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { type AroundSignal, filterAt, isOfSeries, passesFilter, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
-import { createSignalFacts, SIGNAL_EVENTS, type SignalFacts, toSignals } from './signal-facts.ts'
-
-const RANGE_EVENTS = [
-  ...SIGNAL_EVENTS,
-  'UniverseRanked',
-  'SubscriptionChanged',
-] as const satisfies readonly EventType[]
-
-export interface MatchRangeOptions {
-  readonly store: Pick<EventStore, 'read' | 'readAll'>
-  /** Events to look at, at most. */
-  readonly limit?: number
-  readonly signal?: AbortSignal
-}
+import { createSignalFacts, MATCHER_EVENTS, type SignalFacts, toSignals } from './signal-facts.ts'
 
 /** One event of the log that was looked at for a subscription, or one of the signals that it says. */
 export interface Looked {
@@ -27,19 +14,19 @@ export interface Looked {
   readonly matched: Matched | undefined
 }
 
-/** What a subscription is to a look through the past: its filters, and when each was set. */
-export type Matchable = Pick<Subscription, 'subscriptionId' | 'filters'>
+/** A subscription's filters, and when each was set. */
+type Matchable = Pick<Subscription, 'subscriptionId' | 'filters'>
 
 /**
  * Looks through a stretch of the log for one subscription: its signals with their numbers, as a matcher gives
  * them, and between them how far it has come. A filter set within the stretch counts even where the given
  * subscription does not know it yet.
  *
- * @param from the position behind which to look, and the number of the first signal found
+ * @param from the position after which to look, and the number of the first signal found
  * @param upTo inclusive
  */
 export async function* lookThrough(
-  { store, limit = Infinity, signal: ending }: MatchRangeOptions,
+  store: Pick<EventStore, 'read' | 'readAll'>,
   { subscriptionId, filters }: Matchable,
   from: DeliveryCursor,
   upTo: Position,
@@ -47,9 +34,11 @@ export async function* lookThrough(
   const facts = createSignalFacts({ store })
   const periods = [...filters]
   let sequence = from.sequence
-  const filter = { types: RANGE_EVENTS }
-  const reading = { after: from.after, upTo, filter, limit, ...(ending !== undefined && { signal: ending }) }
-  for await (const recorded of store.readAll(reading)) {
+  for await (const recorded of store.readAll({
+    after: from.after,
+    upTo,
+    filter: { types: MATCHER_EVENTS },
+  })) {
     const event = decodeEvent(recorded)
     const { position } = event
     if (event.type === 'SubscriptionChanged') {
@@ -78,21 +67,3 @@ const aroundOf = (signal: Signal, facts: SignalFacts): AroundSignal => ({
   rank: () => (isOfSeries(signal) ? facts.rank(signal) : undefined),
   previousCall: () => (signal.type === 'trade_call' ? facts.previousCall(signal) : undefined),
 })
-
-/**
- * The signals of one subscription in a stretch of the log, numbered from the cursor on.
- *
- * @param upTo inclusive
- * @example
- * for await (const { sequence, signal } of matchRange({ store }, subscription, cursor, await store.head())) …
- */
-export async function* matchRange(
-  options: MatchRangeOptions,
-  subscription: Matchable,
-  from: DeliveryCursor,
-  upTo: Position,
-): AsyncGenerator<Matched, void, void> {
-  for await (const { matched } of lookThrough(options, subscription, from, upTo)) {
-    if (matched !== undefined) yield matched
-  }
-}
