@@ -20,7 +20,7 @@ import { SealedDays } from './sealed-days.ts'
 import { type Delays, Timeliness } from './timeliness.ts'
 import type { Silence, Trace } from './traces.ts'
 
-/** What an outcome repeats of its verdict. */
+/** Fields that an outcome repeats of its verdict. */
 const COPIED = [
   'barClose',
   'validUntil',
@@ -32,14 +32,27 @@ const COPIED = [
   'recordedLate',
 ] as const
 
-/** What an outcome has to agree with. */
-export type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
+/** The fields of a verdict that its outcome is compared with. */
+type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
 
-/** An outcome with the verdict that it is about, to be recomputed. */
-export interface Pair {
+/** The fields that a race is run with, and those that it ends with. */
+const RACED = [
+  'barClose',
+  'validUntil',
+  'barrier',
+  'race',
+  'entryPrice',
+  'exitPrice',
+  'decidedAt',
+  'highest',
+  'lowest',
+  'closePrice',
+] as const
+
+/** An outcome to recompute. An audit holds one of these for each outcome of the log, so it has no other field. */
+export interface Labelled extends Pick<Outcome, (typeof RACED)[number]> {
   readonly index: number
-  readonly verdict: Judged
-  readonly outcome: Outcome
+  readonly hasForecast: boolean
 }
 
 interface SeriesState {
@@ -48,7 +61,7 @@ interface SeriesState {
   covered: number | undefined
   /** Verdicts that wait for their outcome, oldest first. */
   readonly open: Judged[]
-  readonly pairs: Pair[]
+  readonly labelled: Labelled[]
   /** Without verdicts, oldest first. */
   readonly stretches: Stretch[]
   /** Bars of a window, by the model: the newest, and those that were before it. */
@@ -61,7 +74,7 @@ export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
 /** A series, as far as bars have something to say of it. */
 export interface AuditedSeries {
   readonly series: Series
-  readonly pairs: readonly Pair[]
+  readonly labelled: readonly Labelled[]
   readonly stretches: readonly Stretch[]
   /** Close of the last bar that is accounted for. */
   readonly covered: number
@@ -107,6 +120,10 @@ const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timefra
  * outcome is appended no later than with the bar after the next; others go as fast as they can, many bars at a time.
  */
 const VERDICTS_AHEAD = { live: 3, others: 256 } as const
+
+/** Some fields of an object, so that the others can be freed. */
+const picked = <Whole, Key extends keyof Whole>(whole: Whole, keys: readonly Key[]) =>
+  Object.fromEntries(keys.map((key) => [key, whole[key]])) as Pick<Whole, Key>
 
 /** What an audit knows beside the log: where it is from, what shows how large it was, and the time, Unix milliseconds. */
 export interface AuditContext {
@@ -183,9 +200,9 @@ export class AuditedContents {
         ...neighbours.unchecked,
         ...(this.#challengers === 0 ? [] : [challengers]),
       ],
-      series: states.map(({ series, pairs, stretches, covered = 0 }) => ({
+      series: states.map(({ series, labelled, stretches, covered = 0 }) => ({
         series,
-        pairs,
+        labelled,
         stretches,
         covered,
       })),
@@ -198,7 +215,7 @@ export class AuditedContents {
       series,
       covered: undefined,
       open: [],
-      pairs: [],
+      labelled: [],
       stretches: [],
       windows: new Map(),
     }
@@ -263,7 +280,7 @@ export class AuditedContents {
     this.#checkWindow(index, state, data)
     this.#checkGap(index, state, barClose)
     state.covered = barClose
-    state.open.push(data)
+    state.open.push(picked(data, ['verdictId', ...COPIED]))
     this.#neighbours.takeVerdict(data, barClose)
     if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, schema, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
@@ -282,7 +299,7 @@ export class AuditedContents {
 
   #takeOutcome(index: number, { data }: EventOf<typeof OutcomeLabelled>): void {
     this.#counts.outcomes += 1
-    const { open, pairs } = this.#stateOf(data)
+    const { open, labelled } = this.#stateOf(data)
     const name = `${seriesName(data)} at ${isoTime(data.barClose)}`
     const at = open.findIndex(({ verdictId }) => verdictId === data.verdictId)
     const verdict = open[at]
@@ -301,7 +318,7 @@ export class AuditedContents {
         index,
         `${name}: ${differing.join(', ')} differs from the verdict`,
       )
-    pairs.push({ index, verdict, outcome: data })
+    labelled.push({ index, hasForecast: data.forecast !== null, ...picked(data, RACED) })
     this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)

@@ -10,13 +10,13 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
-import { type Entry, entryOf } from '../tree/entry.ts'
+import { type Entry, entryAt, entryOf } from '../tree/entry.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import {
   AuditedContents,
   type AuditedSeries,
   type ContentsSummary,
-  type Judged,
+  type Labelled,
   MOST_WINDOW_BARS,
 } from './audit-contents.ts'
 import { type AuditState, checkHistory } from './audited-history.ts'
@@ -35,7 +35,10 @@ export interface AuditTools {
    */
   readonly barsOf: (series: Series, from: number, to: number) => Promise<readonly Candle[] | undefined>
   /** How the race of a verdict ends on some bars. */
-  readonly raceOf: (verdict: Judged & Pick<Outcome, 'timeframe'>, bars: readonly Candle[]) => JsonObject
+  readonly raceOf: (
+    verdict: Pick<Verdict, 'timeframe' | 'barClose' | 'validUntil' | 'barrier'>,
+    bars: readonly Candle[],
+  ) => JsonObject
   /** Computes a verdict again from its bars, with the model whose file hashes to that. */
   readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
   /** The rows of the published track record; undefined where there is none. */
@@ -205,7 +208,7 @@ async function readContents(
   let index = 0
   for await (const lines of contentLines(source, entries)) {
     for (const line of lines) {
-      const entry = entries[index]
+      const entry = entryAt(entries, index)
       if (entry === undefined) break
       if (line === 'null') take(index, entry, undefined, 0)
       else if (!hash('sha256', line, 'buffer').equals(entry.hash))
@@ -251,26 +254,26 @@ async function checkOutcomes(
 ): Promise<{ readonly recomputed: number; readonly doubtful: string | undefined }> {
   const counts = { same: 0, wrong: 0, without: 0, later: 0 }
   for (const about of all) {
-    const { series, pairs } = about
-    const [first, last] = [pairs[0], pairs.at(-1)]
+    const { series, labelled } = about
+    const [first, last] = [labelled[0], labelled.at(-1)]
     if (first === undefined || last === undefined) continue
-    const bars = await barsOf(series, first.verdict.barClose, last.verdict.validUntil)
+    const bars = await barsOf(series, first.barClose, last.validUntil)
     let from = 0
-    for (const { index, verdict, outcome } of pairs) {
+    for (const outcome of labelled) {
       const opens = (): number => bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY
-      while (opens() < verdict.barClose) from += 1
+      while (opens() < outcome.barClose) from += 1
       const { timeframe } = series
       const window = bars?.slice(from, from + MOST_WINDOW_BARS) ?? []
-      const race = { ...raceOf({ ...verdict, timeframe }, window) }
-      const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Outcome]]))
-      if (outcome.forecast === null) leaveOut(race, said, outcome)
-      const found = bars === undefined ? 'without' : compared(about, { verdict, outcome, race, said, window })
+      const race = { ...raceOf({ ...outcome, timeframe }, window) }
+      const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Labelled]]))
+      if (!outcome.hasForecast) leaveOut(race, said, outcome)
+      const found = bars === undefined ? 'without' : compared(about, { outcome, race, said, window })
       counts[found] += 1
       if (found !== 'wrong') continue
-      const name = `${seriesName(series)} at ${isoTime(verdict.barClose)}`
+      const name = `${seriesName(series)} at ${isoTime(outcome.barClose)}`
       findings.add(
         'wrong_outcome',
-        index,
+        outcome.index,
         `${name} says ${canonicalJson(said)}; its bars say ${canonicalJson(race)}`,
       )
     }
@@ -282,8 +285,7 @@ async function checkOutcomes(
 }
 
 interface Compared {
-  readonly verdict: Judged
-  readonly outcome: Outcome
+  readonly outcome: Labelled
   /** What its bars say, and what it says. */
   readonly race: Readonly<Record<string, Json>>
   readonly said: Record<string, Json | undefined>
@@ -297,19 +299,19 @@ interface Compared {
  */
 function compared(
   about: AuditedSeries,
-  { verdict, outcome, race, said, window }: Compared,
+  { outcome, race, said, window }: Compared,
 ): 'same' | 'wrong' | 'without' | 'later' {
   if (canonicalJson(race) === canonicalJson(said as JsonObject)) return 'same'
-  const isWhole = hasAll(window, verdict, about.series.timeframe)
+  const isWhole = hasAll(window, outcome, about.series.timeframe)
   const isSameDecision = DECISION.every((key) => race[key] === said[key])
   if (!isWhole && (race.race === 'incomplete' || isSameDecision)) return 'without'
   const lackedBars = outcome.race === 'incomplete' || (isSameDecision && outcome.closePrice === null)
-  return lackedBars && !isHeard(about, verdict) ? 'later' : 'wrong'
+  return lackedBars && !isHeard(about, outcome) ? 'later' : 'wrong'
 }
 
 const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
 
-type Window = Pick<Judged, 'barClose' | 'validUntil'>
+type Window = Pick<Labelled, 'barClose' | 'validUntil'>
 
 /** Whether bars are all those of a window, and perhaps some behind it. */
 function hasAll(bars: readonly Candle[], { barClose, validUntil }: Window, timeframe: Timeframe): boolean {
@@ -346,7 +348,7 @@ const MOST_STRETCHES = 20
 function leaveOut(
   race: Record<string, Json>,
   said: Record<string, Json | undefined>,
-  outcome: Outcome,
+  outcome: Labelled,
 ): void {
   for (const key of LATER_MEASURES) {
     if (outcome[key] !== null) continue

@@ -1,6 +1,6 @@
 import { faultyError, openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
-import { hashesOver, rootOf } from '../tree/merkle.ts'
+import { rootOf, subtreesOf } from '../tree/merkle.ts'
 import { cosignersOn } from '../witnesses/cosigner.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import type { Findings } from './finding.ts'
@@ -32,7 +32,7 @@ export function checkCosigned(
   const isOfTree =
     origin === log.checkpoint.origin &&
     size <= log.checkpoint.size &&
-    rootOf(hashesOver(log.leaves.slice(0, size)), size).equals(root)
+    rootOf(subtreesOf(log.leaves), size).equals(root)
   if (!isOfTree)
     findings.add(
       'second_history',

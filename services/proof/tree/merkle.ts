@@ -135,7 +135,21 @@ export function hashesOver(leaves: readonly Hash[]): HashSource {
   }
 }
 
-/** Of leaves [start, end), where the range is a node of a tree. */
+/**
+ * Hashes of subtrees over leaves that follow one another in a buffer. None is stored, so that the root over millions of leaves
+ * takes no memory.
+ */
+export function subtreesOf(leaves: Buffer): HashSource {
+  const source: HashSource = (level, index) => {
+    if (level > 0) return nodeHash(source(level - 1, 2 * index), source(level - 1, 2 * index + 1))
+    const leaf = leaves.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+    if (leaf.length < HASH_BYTES) throw new RangeError(`there is no leaf ${index}`)
+    return leaf
+  }
+  return source
+}
+
+/** The hash over leaves [start, end), where the range is a node of a tree. */
 function hashOf(source: HashSource, start: number, end: number): Hash {
   const size = end - start
   const split = splitOf(size)

@@ -15,7 +15,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
-import { decodeEntry, ENTRY_BYTES, ENTRY_KINDS } from '../tree/entry.ts'
+import { ENTRY_KINDS, entryAt } from '../tree/entry.ts'
 import { TILE_WIDTH } from '../tree/tile-path.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { formatAddCheckpoint, parseSize } from './add-checkpoint.ts'
@@ -183,8 +183,7 @@ export function countVerdicts(
     const entries = tree.entries(tile)
     const [start, end] = [Math.max(from, tile * TILE_WIDTH), Math.min(to, (tile + 1) * TILE_WIDTH)]
     for (let index = start; index < end; index++) {
-      const place = (index % TILE_WIDTH) * ENTRY_BYTES
-      const entry = decodeEntry(entries.subarray(place, place + ENTRY_BYTES))
+      const entry = entryAt(entries, index % TILE_WIDTH)
       if (entry?.kind !== ENTRY_KINDS.VerdictRecorded) continue
       verdicts += 1
       if (entry.opensAt > at) open += 1
