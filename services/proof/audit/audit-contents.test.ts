@@ -34,7 +34,7 @@ test('an audit holds of an outcome only the fields that its race is compared by'
     contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
   expect(findings.counts()).not.toHaveProperty('wrong_outcome')
   expect(contents.end().series).toMatchObject([{ covered: barClose }])
-  expect(contents.end().series[0]?.labelled).toStrictEqual([
+  expect(contents.end().series[0]?.outcomes).toStrictEqual([
     { index: 1, barClose, validUntil, barrier, hasForecast: true, ...end },
   ])
 })

@@ -7,7 +7,6 @@ import type {
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
 import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
@@ -15,45 +14,11 @@ import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
+import { COPIED, type Judged, judged, type Labelled, labelled } from './labelled.ts'
 import { Neighbours } from './neighbours.ts'
 import { SealedDays } from './sealed-days.ts'
 import { type Delays, Timeliness } from './timeliness.ts'
 import type { Silence, Trace } from './traces.ts'
-
-/** Fields that an outcome repeats of its verdict. */
-const COPIED = [
-  'barClose',
-  'validUntil',
-  'modelVersion',
-  'call',
-  'probability',
-  'barrier',
-  'forecast',
-  'recordedLate',
-] as const
-
-/** The fields of a verdict that its outcome is compared with. */
-type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
-
-/** The fields that a race is run with, and those that it ends with. */
-const RACED = [
-  'barClose',
-  'validUntil',
-  'barrier',
-  'race',
-  'entryPrice',
-  'exitPrice',
-  'decidedAt',
-  'highest',
-  'lowest',
-  'closePrice',
-] as const
-
-/** An outcome to recompute. An audit holds one of these for each outcome of the log, so it has no other field. */
-export interface Labelled extends Pick<Outcome, (typeof RACED)[number]> {
-  readonly index: number
-  readonly hasForecast: boolean
-}
 
 interface SeriesState {
   readonly series: Series
@@ -61,7 +26,7 @@ interface SeriesState {
   covered: number | undefined
   /** Verdicts that wait for their outcome, oldest first. */
   readonly open: Judged[]
-  readonly labelled: Labelled[]
+  readonly outcomes: Labelled[]
   /** Without verdicts, oldest first. */
   readonly stretches: Stretch[]
   /** Bars of a window, by the model: the newest, and those that were before it. */
@@ -74,7 +39,7 @@ export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
 /** A series, as far as bars have something to say of it. */
 export interface AuditedSeries {
   readonly series: Series
-  readonly labelled: readonly Labelled[]
+  readonly outcomes: readonly Labelled[]
   readonly stretches: readonly Stretch[]
   /** Close of the last bar that is accounted for. */
   readonly covered: number
@@ -120,10 +85,6 @@ const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timefra
  * outcome is appended no later than with the bar after the next; others go as fast as they can, many bars at a time.
  */
 const VERDICTS_AHEAD = { live: 3, others: 256 } as const
-
-/** Some fields of an object, so that the others can be freed. */
-const picked = <Whole, Key extends keyof Whole>(whole: Whole, keys: readonly Key[]) =>
-  Object.fromEntries(keys.map((key) => [key, whole[key]])) as Pick<Whole, Key>
 
 /** What an audit knows beside the log: where it is from, what shows how large it was, and the time, Unix milliseconds. */
 export interface AuditContext {
@@ -200,9 +161,9 @@ export class AuditedContents {
         ...neighbours.unchecked,
         ...(this.#challengers === 0 ? [] : [challengers]),
       ],
-      series: states.map(({ series, labelled, stretches, covered = 0 }) => ({
+      series: states.map(({ series, outcomes, stretches, covered = 0 }) => ({
         series,
-        labelled,
+        outcomes,
         stretches,
         covered,
       })),
@@ -215,7 +176,7 @@ export class AuditedContents {
       series,
       covered: undefined,
       open: [],
-      labelled: [],
+      outcomes: [],
       stretches: [],
       windows: new Map(),
     }
@@ -280,7 +241,7 @@ export class AuditedContents {
     this.#checkWindow(index, state, data)
     this.#checkGap(index, state, barClose)
     state.covered = barClose
-    state.open.push(picked(data, ['verdictId', ...COPIED]))
+    state.open.push(judged(data))
     this.#neighbours.takeVerdict(data, barClose)
     if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, schema, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
@@ -299,7 +260,7 @@ export class AuditedContents {
 
   #takeOutcome(index: number, { data }: EventOf<typeof OutcomeLabelled>): void {
     this.#counts.outcomes += 1
-    const { open, labelled } = this.#stateOf(data)
+    const { open, outcomes } = this.#stateOf(data)
     const name = `${seriesName(data)} at ${isoTime(data.barClose)}`
     const at = open.findIndex(({ verdictId }) => verdictId === data.verdictId)
     const verdict = open[at]
@@ -318,7 +279,7 @@ export class AuditedContents {
         index,
         `${name}: ${differing.join(', ')} differs from the verdict`,
       )
-    labelled.push({ index, hasForecast: data.forecast !== null, ...picked(data, RACED) })
+    outcomes.push(labelled(index, data))
     this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)

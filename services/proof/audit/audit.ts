@@ -3,7 +3,6 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
@@ -16,12 +15,12 @@ import {
   AuditedContents,
   type AuditedSeries,
   type ContentsSummary,
-  type Labelled,
   MOST_WINDOW_BARS,
 } from './audit-contents.ts'
 import { type AuditState, checkHistory } from './audited-history.ts'
 import { checkCosigned } from './cosigned-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
+import type { Labelled } from './labelled.ts'
 import { type LogSource, readAt } from './log-source.ts'
 import { type RecordGrouping, recountRecord } from './published-record.ts'
 import { contentLines, type ReadLog, readLog } from './read-log.ts'
@@ -254,12 +253,12 @@ async function checkOutcomes(
 ): Promise<{ readonly recomputed: number; readonly doubtful: string | undefined }> {
   const counts = { same: 0, wrong: 0, without: 0, later: 0 }
   for (const about of all) {
-    const { series, labelled } = about
-    const [first, last] = [labelled[0], labelled.at(-1)]
+    const { series, outcomes } = about
+    const [first, last] = [outcomes[0], outcomes.at(-1)]
     if (first === undefined || last === undefined) continue
     const bars = await barsOf(series, first.barClose, last.validUntil)
     let from = 0
-    for (const outcome of labelled) {
+    for (const outcome of outcomes) {
       const opens = (): number => bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY
       while (opens() < outcome.barClose) from += 1
       const { timeframe } = series
