@@ -32,7 +32,12 @@ const KEPT_MS = 10_000
 /** Channels beyond which those that are quiet are forgotten. */
 const TIDY_AT = 1_024
 
-/** @param elapsed a clock that is never set, milliseconds */
+/**
+ * Lets one message at a time into each chat channel. Subscriptions that wait for a channel take turns in the order in which they
+ * asked, and all of them wait out a rest.
+ *
+ * @param elapsed a clock that is never set, milliseconds
+ */
 export function createChatChannels(elapsed: () => number): ChatChannels {
   // The address of a channel is its key: it is not kept in clear where it need not be.
   const keyOf = (url: string): string => hash('sha256', url)
