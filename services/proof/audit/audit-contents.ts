@@ -36,7 +36,7 @@ interface SeriesState {
 /** Closes of the first and the last bar of a stretch without verdicts. */
 export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
 
-/** A series, as far as bars have something to say of it. */
+/** The part of a series that is compared with bars. */
 export interface AuditedSeries {
   readonly series: Series
   readonly outcomes: readonly Labelled[]
@@ -65,7 +65,7 @@ export interface ContentsSummary {
   readonly missing: Readonly<Record<string, number>>
   /** Hashes of model files, by the version. */
   readonly files: ReadonlyMap<string, string>
-  /** What stands before this entry was there an hour before the newest. */
+  /** Entries before this one were there an hour before the newest. */
   readonly settled: number
   readonly doubts: readonly string[]
   readonly unchecked: readonly string[]
@@ -78,23 +78,24 @@ const GRACE_BARS = 2
 
 /** Bars that no window has, also of later releases. */
 export const MOST_WINDOW_BARS = 64
-/** Of any timeframe; and clocks are wrong by less than a day. */
+/** Longer than the window of any timeframe, with a margin for clocks that are wrong. */
 const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timeframeMs))
 /**
- * Verdicts that a series may record behind a window whose outcome is missing still: a live market goes bar by bar, and an
- * outcome is appended no later than with the bar after the next; others go as fast as they can, many bars at a time.
+ * Verdicts that a series may record after a window whose outcome is still missing. A live market goes bar by bar, and an
+ * outcome is appended no later than with the bar after the next; other markets advance many bars at a time.
  */
 const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 
-/** What an audit knows beside the log: where it is from, what shows how large it was, and the time, Unix milliseconds. */
+/** Facts that an audit has from elsewhere than the log. */
 export interface AuditContext {
   readonly origin: string
   readonly traces: readonly Trace[]
   readonly silences: readonly Silence[]
+  /** Unix milliseconds. */
   readonly now: number
 }
 
-/** Checks what a log says against itself: this needs no word of anybody else. */
+/** Checks the contents of a log against one another. */
 export class AuditedContents {
   readonly #findings: Findings
   readonly #context: AuditContext
@@ -136,7 +137,7 @@ export class AuditedContents {
       this.#findings.add('withheld_content', index, `entry ${index} may be shown at any time, and is not`)
   }
 
-  /** After the last: what is found at the end only. */
+  /** Call it after the last entry: makes the checks that need the whole log. */
   end(): ContentsSummary {
     this.#checkHidden()
     const states = [...this.#states.values()]
@@ -184,7 +185,7 @@ export class AuditedContents {
     return state
   }
 
-  /** Bars between two that are accounted for; a verdict that is not shown yet may stand for one. */
+  /** Finds bars without an entry between two that have one; a verdict that is not shown yet may be that entry. */
   #checkGap(index: number, { series, covered }: SeriesState, next: number): void {
     if (covered === undefined) return
     const barMs = timeframeMs(series.timeframe)
@@ -201,8 +202,8 @@ export class AuditedContents {
   }
 
   /**
-   * A verdict is of a bar of its timeframe, and its race as long as that of its neighbours: whoever chooses the length
-   * chooses the outcome. A release may change it once, and does not go back and forth.
+   * A verdict belongs to a bar of its timeframe, and its window is as long as that of its neighbours: an operator who chose the
+   * length would choose the outcome. A release may change the length once, and never back.
    */
   #checkWindow(index: number, { series, windows }: SeriesState, verdict: Verdict): void {
     const { barClose, validUntil, modelVersion } = verdict
@@ -356,7 +357,7 @@ export class AuditedContents {
     }
   }
 
-  /** Verdicts that were to have an outcome before others after them were recorded. */
+  /** Finds verdicts whose outcome is still missing although later verdicts were recorded. */
   #checkUnlabelled({ series, open }: SeriesState): void {
     const ahead = this.#market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
     const inTime = open.filter(({ recordedLate }) => !recordedLate)

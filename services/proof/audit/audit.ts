@@ -27,7 +27,7 @@ import { contentLines, type ReadLog, readLog } from './read-log.ts'
 import { type Recomputation, Sample } from './sample.ts'
 import { readAnchors, silencesIn, type Trace } from './traces.ts'
 
-/** What others know how to do, and an audit needs. */
+/** Functions of other domains that an audit calls. */
 export interface AuditTools {
   /**
    * Bars that open in [from, to), oldest first; undefined where nobody has them.
@@ -44,7 +44,7 @@ export interface AuditTools {
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds what was published. */
   readonly untilSigned: () => Promise<void>
-  /** Such rows, from those of the read model. */
+  /** Turns rows of the read model into published rows. */
   readonly reported: (
     rows: ReadonlyMap<string, JsonObject>,
     grouping: RecordGrouping,
@@ -54,18 +54,18 @@ export interface AuditTools {
 export interface AuditOptions {
   readonly source: LogSource
   readonly keys: readonly Verifier[]
-  /** Who has to have cosigned the log; undefined where that is not asked. */
+  /** The witnesses that must have cosigned the log; undefined to ask for none. */
   readonly policy?: Policy | undefined
-  /** What was kept of the audit before. */
+  /** The state that the former audit kept. */
   readonly seen: AuditState | undefined
   readonly tools: AuditTools
   /** Unix milliseconds. */
   readonly now: number
   /** At least 0, below 1: draws the verdicts that are computed again. */
   readonly random: () => number
-  /** Whether it is a copy, which may be older than what was seen. */
+  /** Whether it is a copy, which may be older than the state of the former audit. */
   readonly isCopy?: boolean
-  /** Told how far it has come: entries of all, whose hashes are read first and then their contents. */
+  /** Called with the progress: first for the hashes of the entries, then for their contents. */
   readonly onProgress?: (what: 'entries' | 'contents', done: number, all: number) => void
 }
 
@@ -83,9 +83,9 @@ export interface AuditReport {
   readonly recomputed: number
   /** Verdicts that came out the same when they were computed again. */
   readonly sampled: number
-  /** What bars of today speak against, and what may be in order all the same: a venue sends bars later, too. */
+  /** Contradictions that need not be frauds: a venue may send bars late. */
   readonly doubts: readonly string[]
-  /** What was not looked at, and why. */
+  /** Checks that were not made, each with the reason. */
   readonly unchecked: readonly string[]
   readonly log: ReadLog
 }
@@ -156,7 +156,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     root: root.toString('base64'),
     signatures,
     cosigned: (witnessed?.cosigners ?? []).map(({ name }) => name),
-    findings: findings.told(),
+    findings: findings.listed(),
     counts: findings.counts(),
     summary,
     recomputed,
@@ -285,7 +285,7 @@ async function checkOutcomes(
 
 interface Compared {
   readonly outcome: Labelled
-  /** What its bars say, and what it says. */
+  /** The race that its bars give, and the one that the outcome records. */
   readonly race: Readonly<Record<string, Json>>
   readonly said: Record<string, Json | undefined>
   /** Bars of today, from the first of the window on. */
@@ -293,7 +293,7 @@ interface Compared {
 }
 
 /**
- * What the bars of today say of an outcome. What was decided before the first missing bar stands without the others;
+ * Compares an outcome with the bars of today. A race that was decided before the first missing bar needs no others.
  * `later` where bars were missing then that are there now, `without` where they are missing now.
  */
 function compared(
@@ -312,18 +312,18 @@ const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
 
 type Window = Pick<Labelled, 'barClose' | 'validUntil'>
 
-/** Whether bars are all those of a window, and perhaps some behind it. */
+/** Whether bars hold all those of a window, and perhaps some after it. */
 function hasAll(bars: readonly Candle[], { barClose, validUntil }: Window, timeframe: Timeframe): boolean {
   const barMs = timeframeMs(timeframe)
   const last = bars[(validUntil - barClose) / barMs - 1]
   return bars[0]?.openTime === barClose && last?.openTime === validUntil - barMs
 }
 
-/** Whether every bar of a window has a verdict: whoever computed them had these bars. */
+/** Whether every bar of a window has a verdict: the engine that computed them had these bars. */
 const isHeard = ({ covered, stretches }: AuditedSeries, { barClose, validUntil }: Window): boolean =>
   covered >= validUntil && !stretches.some(({ from, to }) => from <= validUntil && to > barClose)
 
-/** Bars that are said not to have been there, and are now. */
+/** Counts bars that a log says were missing and that are there today. */
 async function doubtMissing(
   all: ContentsSummary['series'],
   { barsOf }: AuditTools,
@@ -340,10 +340,10 @@ async function doubtMissing(
   return count === 0 ? undefined : `${count} bars that are said not to have been there are there now`
 }
 
-/** Of a series so many are looked at, the newest: each is a question of its own. */
+/** Stretches compared for each series, the newest: each takes a request of its own. */
 const MOST_STRETCHES = 20
 
-/** Measures that former releases did not take: nobody's figures stand on them. */
+/** Leaves out measures that former releases did not take. */
 function leaveOut(
   race: Record<string, Json>,
   said: Record<string, Json | undefined>,

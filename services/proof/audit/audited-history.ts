@@ -5,7 +5,7 @@ import { HASH_BYTES } from '../tree/merkle.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'
 
-/** What an auditor keeps of a log from one time to the next. */
+/** The state that an auditor keeps of a log between two audits. */
 export interface AuditState {
   readonly origin: string
   readonly size: number
@@ -50,7 +50,7 @@ export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, s
   renameSync(`${file}.unfinished`, file)
 }
 
-/** What was seen, up to some entry. */
+/** The state at a smaller size. */
 const beginningOf = (seen: AuditState, size: number): AuditState =>
   size >= seen.size ? seen : { ...seen, size, leaves: seen.leaves.subarray(0, size * HASH_BYTES) }
 

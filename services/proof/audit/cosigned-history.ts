@@ -8,9 +8,9 @@ import type { ReadLog } from './read-log.ts'
 import type { Trace } from './traces.ts'
 
 /**
- * That enough witnesses have seen the history that is shown here.
+ * Checks that enough witnesses have cosigned the history that is shown here.
  *
- * @returns their keys, and when which tree was the newest that they were shown
+ * @returns their keys, and a trace of the tree that they cosigned
  * @throws ServiceError `proof_invalid` where too few have cosigned anything
  */
 export function checkCosigned(

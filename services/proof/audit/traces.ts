@@ -85,11 +85,11 @@ function readPage(bytes: Buffer): Page {
   try {
     return pageSchema.parse(JSON.parse(bytes.toString()))
   } catch {
-    throw faultyError('its list of anchors is none')
+    throw faultyError('its list of anchors cannot be read')
   }
 }
 
-/** What is usual follows from so many steps between traces. */
+/** Steps between traces that are needed to say which length is usual. */
 const FEWEST_STEPS = 4
 const SILENT_MS = 6 * HOUR_MS
 

@@ -208,7 +208,7 @@ test('a log has its growth cosigned, with a witness away, and says how many verd
   const audited = (given: string, over = shown): string[] => {
     const findings = createFindings()
     checkCosigned(log.views.cosigned(), { log: over, keys, policy: parsePolicy(given), findings })
-    return findings.told().map(({ fraud }) => fraud)
+    return findings.listed().map(({ fraud }) => fraud)
   }
   expect(audited(policy)).toEqual([])
   expect(audited(policy, { ...shown, leaves: Buffer.concat(leaves.toReversed()) })).toEqual([
