@@ -2,13 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
+import { answerHelp } from '../tools/help.ts'
 import { print } from './support/measure.ts'
 
-/**
- * Runs every benchmark, one after the other, each in a process of its own that has to end by itself.
- * `npm run bench [-- --quick] [name …]`; `--quick` takes one short round of each, which measures nothing and shows that it
- * runs to its end.
- */
+answerHelp(`Runs the benchmarks one after the other, each in a process of its own.
+
+  npm run bench -- [--quick] [NAME …]
+
+  NAME     only these benchmarks: NAME.bench.ts
+  --quick  one short round of each, which measures nothing and shows that it runs to its end`)
+
 const QUICK = {
   BENCH_WARM_UP: 'off',
   BENCH_ROUNDS: '1',

@@ -1,6 +1,9 @@
 import { journeySizes, LAYERS, readGraph, roomGraph } from '../testing/whole/rooms.fixture.ts'
+import { answerHelp } from './help.ts'
 
-// npm run graph: the rooms from the top down, each with the rooms it imports and how often, and the size of each journey.
+answerHelp(`Prints the rooms from the top down, each with the rooms it imports and how often, and the size of each journey.
+
+  npm run graph`)
 const rooms = roomGraph(readGraph())
 for (const layer of LAYERS.toReversed()) {
   for (const room of layer) {

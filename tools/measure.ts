@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { answerHelp } from './help.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/
@@ -95,6 +96,9 @@ function longFunctionFiles(): number {
 }
 
 if (import.meta.main) {
+  answerHelp(`Counts the lines of each room, and what may only fall: long functions, comments and sentences that are hard to read.
+
+  npm run measure`)
   const { product, ...sums } = measure()
   for (const [room, lines] of product) process.stdout.write(`${String(lines).padStart(6)}  ${room}\n`)
   for (const [name, number] of Object.entries(sums))

@@ -1,15 +1,20 @@
 import { jsonEvent } from '@eventstore/db-client'
 import { createEventStoreDbClient } from '../services/log/eventstoredb/eventstoredb-client.ts'
+import { answerHelp } from './help.ts'
 
-/**
- * `npm run store:rights -- USER …`: gives users of EventStoreDB what the service needs and nothing more, and takes it from
- * everybody else but administrators: reading the whole log, and reading, writing and deleting streams that are not the
- * server's own. Users that had these rights and are not named lose them. EVENTSTORE_URL is an administrator's.
- */
+const HELP = `Gives users of EventStoreDB the rights that the service needs, and takes them from all others but administrators.
+
+  EVENTSTORE_URL=URL npm run store:rights -- USER …
+
+  URL   of an administrator
+  USER  a user who may read the whole log, and read, write and delete streams that are not the server's own
+
+A user who is not named loses these rights.`
+answerHelp(HELP)
 const { EVENTSTORE_URL } = process.env
 const users = process.argv.slice(2)
 if (EVENTSTORE_URL === undefined || users.length === 0) {
-  process.stderr.write('usage: EVENTSTORE_URL=<of an administrator> npm run store:rights -- USER …\n')
+  process.stderr.write(`${HELP}\n`)
   process.exit(2)
 }
 const { client } = createEventStoreDbClient(EVENTSTORE_URL)

@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { commandsPage } from '../services/cli/commands-page.ts'
 import { loadModel, modelPage, readRanges, spokenTimeframesModule } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
+import { answerHelp } from './help.ts'
 import { wrapMarkdown } from './wrap-markdown.ts'
 
-// npm run docs
+answerHelp(`Writes the pages of docs/ that are made from code, and contracts/spoken-timeframes.ts.
+
+  npm run docs`)
 writeFileSync(
   join(import.meta.dirname, '../contracts/spoken-timeframes.ts'),
   spokenTimeframesModule(loadModel()),

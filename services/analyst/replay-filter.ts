@@ -28,7 +28,7 @@ export function storeFilter({ exchanges, coins }: ReplayFilter): EventFilter {
   return { types, streamPrefixes: markets.map((market) => `verdict-${market}`) }
 }
 
-/** What the store cannot sort out, and the rest. */
+/** Whether a verdict fits every field of a filter, also those that the store has filtered by already. */
 export function matchesFilter(filter: ReplayFilter, verdict: Verdict): boolean {
   const { exchanges, coins, timeframes, calls, from = 0, to = Number.POSITIVE_INFINITY } = filter
   return (

@@ -24,7 +24,7 @@ export function updateStillness(
   cells[base + CELL.untradedBars] = volume === 0 ? cell(cells, base + CELL.untradedBars) + 1 : 0
 }
 
-/** Why nothing can be measured of a series: its averages only say what was before. Undefined where it is alive. */
+/** `moves` where the price has not changed, `trades` where nobody has traded, for too many bars to measure the series; else undefined. */
 export function stillnessOf(cells: Float64Array, base: number): Stillness | undefined {
   if (cell(cells, base + CELL.unmovedBars) >= STILL_BARS) return 'moves'
   if (cell(cells, base + CELL.untradedBars) >= STILL_BARS) return 'trades'

@@ -49,18 +49,18 @@ export interface WitnessFigures {
     /** Market time, Unix milliseconds. */
     readonly cosigned_at: number
   } | null
-  /** Size of the first cosigned checkpoint: what is counted stands behind it. */
+  /** Size of the first cosigned checkpoint: entries after it are counted. */
   readonly since_size: number | null
   /** Verdicts that were cosigned, or whose window has closed without. */
   readonly verdicts: number
   readonly cosigned_before_close: number
-  /** Of those verdicts; null where there are none. */
+  /** Share of those verdicts; null where there are none. */
   readonly share: number | null
-  /** Entries behind the newest cosigned checkpoint. */
+  /** Entries after the newest cosigned checkpoint. */
   readonly entries_waiting: number
 }
 
-/** Where checkpoints stand beside the log, and how soon. */
+/** The checkpoints that are anchored outside the log, and how soon. */
 export interface AnchorFigures {
   /** Null before the first one that stands on the chain. */
   readonly newest: {
@@ -108,7 +108,7 @@ export interface LogViews {
   cosigned(): string
   /** How much of the log witnesses have cosigned, and how soon. */
   witnesses(): WitnessFigures
-  /** Checkpoints that stand elsewhere, behind one of this size. */
+  /** Anchored checkpoints that are larger than this size. */
   anchors(after: number): AnchorFigures
   /**
    * The text of an anchored checkpoint, or its timestamp.
@@ -126,7 +126,7 @@ export interface LogViews {
    */
   tile(path: string): Buffer
   /**
-   * What the entries of a tile commit to, a line each; `null` for what is not shown yet.
+   * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
    *
    * @throws as {@link LogViews.tile}
    */
@@ -156,7 +156,7 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
     return parsed
   }
 
-  /** Verdicts that were counted behind some checkpoint, and those whose window has closed since without. */
+  /** Adds verdicts whose window has closed since a checkpoint to those that it has counted. */
   function counted(last: Pick<CosignedRow, 'size' | 'verdicts' | 'inTime' | 'since'> | undefined) {
     const size = tree.size()
     const from = Math.min(last?.size ?? size, size)
@@ -275,7 +275,7 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
       const at = events.findIndex((event) => event.id === id)
       const event = events[at]
       const index = tile * TILE_WIDTH + at
-      // What witnesses have seen says more than what is only newer.
+      // A cosigned checkpoint proves more than a newer one that nobody has cosigned.
       const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
       if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
       const path = tree.inclusion(index, checkpoint.size)

@@ -8,7 +8,7 @@ import { HASH_BYTES, type Hash, leafHash, rootOfInclusion } from './tree/merkle.
 export interface ProofFile {
   readonly index: number
   readonly path: readonly Hash[]
-  /** What the entry commits to, as text. */
+  /** The text that the entry commits to. */
   readonly extra: Buffer
   /** With its signatures. */
   readonly checkpoint: string
@@ -16,7 +16,7 @@ export interface ProofFile {
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 const MOST_HASHES = 63
-/** Longer ones are no proof of an event: one of those has a limit, too. */
+/** A longer file is no proof: events have a limit, too. */
 export const MOST_PROOF_BYTES = 4_000_000
 
 export const formatProof = ({ index, path, extra, checkpoint }: ProofFile): string =>
@@ -55,7 +55,7 @@ const contentSchema = z.object({
   data: z.record(z.string(), z.json()),
 })
 
-/** What a proof shows. */
+/** The event that a proof shows, and its place in the log. */
 export interface Proven {
   readonly content: Content
   readonly origin: string
@@ -85,6 +85,6 @@ export function parseContent(text: string): Content {
   try {
     return contentSchema.parse(JSON.parse(text))
   } catch {
-    throw faultyError('what it is about is no event')
+    throw faultyError('its content is no event')
   }
 }

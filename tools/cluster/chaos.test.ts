@@ -50,8 +50,7 @@ test('two faults at a time never befall the same', () => {
 })
 
 test('arguments that are none are refused in words', () => {
-  expect(readChaos(['--minutes', '5'])).toEqual({ help: false, minutes: 5, seed: 1, processes: 8 })
-  expect(readChaos(['--help']).help).toBe(true)
+  expect(readChaos(['--minutes', '5'])).toEqual({ minutes: 5, seed: 1, processes: 8 })
   expect(() => readChaos([])).toThrow('--minutes is missing')
   expect(() => readChaos(['--minutes', '0'])).toThrow('from 1 to 1440, not 0')
   expect(() => readChaos(['--minutes', '1', '--seed', '4294967296'])).toThrow('--seed')

@@ -92,7 +92,7 @@ export function* drawFaults(options: {
   }
 }
 
-export const HELP = `Lets faults that are drawn from a seed happen to a cluster of processes under load, and audits its log.
+export const HELP = `Injects faults drawn from a seed into a cluster of processes under load, and audits its log.
 
   npm run chaos -- --minutes N [--seed S] [--processes 4|8]
 
@@ -101,11 +101,10 @@ export const HELP = `Lets faults that are drawn from a seed happen to a cluster 
   --processes P    4 or 8; 8 without it, of which two settle payments
   --help           this
 
-Over a double of EventStoreDB; NATS and Redis have to be installed, and full disks need the right to mount one. One seed
-draws the same faults; what they meet is up to this machine. Ends with 0 where log and callers agree, with 1 where not, with 2 for arguments that are none.`
+Over a double of EventStoreDB; NATS and Redis have to be installed, and full disks need the right to mount one. A seed
+always draws the same faults; when they strike depends on this machine. Ends with 0 where log and callers agree, with 1 where not, with 2 for arguments that are none.`
 
 export interface Asked {
-  readonly help: boolean
   readonly minutes: number
   readonly seed: number
   readonly processes: number
@@ -114,14 +113,12 @@ export interface Asked {
 /** @throws Error in words for arguments that are none @example readChaos(['--minutes', '5']) */
 export function readChaos(given: readonly string[]): Asked {
   const text = { type: 'string' } as const
-  const options = { minutes: text, seed: text, processes: text, help: { type: 'boolean' } } as const
+  const options = { minutes: text, seed: text, processes: text } as const
   const { values } = parseArgs({ args: [...given], options })
-  const { help = false, minutes, seed = '1', processes = '8' } = values
-  if (help) return { help, minutes: 0, seed: 0, processes: 0 }
+  const { minutes, seed = '1', processes = '8' } = values
   if (minutes === undefined) throw new Error('--minutes is missing')
   if (processes !== '4' && processes !== '8') throw new Error(`--processes must be 4 or 8, not ${processes}`)
   return {
-    help,
     minutes: whole('--minutes', minutes, 1, 1_440),
     seed: whole('--seed', seed, 0, 2 ** 32 - 1),
     processes: Number(processes),

@@ -1,5 +1,6 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { openEventStoreDbStore } from '../../services/log/eventstoredb/eventstoredb-store.ts'
+import { answerHelp } from '../help.ts'
 import { readLog } from './audit.ts'
 import { missingServers, OPERATOR_TOKEN, startCluster } from './cluster.ts'
 import { failoverTable, type Group, recovered, type Strike } from './failover-times.ts'
@@ -8,10 +9,14 @@ import type { Member } from './member.ts'
 import { noRecords } from './records.ts'
 import { startDouble } from './store-under-test.ts'
 
-/**
- * `npm run failover [-- rounds]`: kills and freezes those who engine, settle and dispatch, in turn, and measures how long it is until
- * another one has their leases, and until it does their work; over a double of the store, under a small load.
- */
+const HELP = `Kills and freezes engines, settlers and dispatchers in turn, and measures how soon another process has their leases and works.
+
+  npm run failover -- [ROUNDS]
+
+  ROUNDS  how often each of them is struck; 4 without it
+
+It runs over a double of the store, under a small load.`
+answerHelp(HELP)
 const MEMBERS = {
   engine: ['engine1', 'engine2'],
   dispatcher: ['sender1', 'sender2'],

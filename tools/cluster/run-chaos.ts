@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../../contracts/errors.ts'
+import { answerHelp } from '../help.ts'
 import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
 import type { ClusterRun } from './cluster.ts'
 import { mountDisk } from './own-disk.ts'
@@ -26,7 +27,7 @@ function canMount(): boolean {
 }
 
 async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Promise<number> {
-  // Looks for servers as it is loaded, which help needs none of.
+  // Loaded here since it looks for servers as it is loaded, and help needs none.
   const { EIGHT, FOUR, missingServers, runCluster } = await import('./cluster.ts')
   if (missingServers !== undefined) throw new Error(`no cluster can be started:${missingServers}`)
   const { startDouble } = await import('./store-under-test.ts')
@@ -76,15 +77,13 @@ function asked(): Asked | undefined {
 }
 
 const BROKEN_OFF = 130
+answerHelp(HELP)
 const request = asked()
 if (request === undefined) process.exit(2)
-if (request.help) say(HELP)
-else {
-  const breaking = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => breaking.abort())
-  const code = await run(request, breaking.signal).catch((error: unknown) => {
-    say(reasonOf(error))
-    return breaking.signal.aborted ? BROKEN_OFF : 1
-  })
-  process.exit(code)
-}
+const breaking = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => breaking.abort())
+const code = await run(request, breaking.signal).catch((error: unknown) => {
+  say(reasonOf(error))
+  return breaking.signal.aborted ? BROKEN_OFF : 1
+})
+process.exit(code)

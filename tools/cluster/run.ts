@@ -1,12 +1,21 @@
+import { answerHelp } from '../help.ts'
 import { EIGHT, FOUR, missingServers, runCluster } from './cluster.ts'
 import { allFaults } from './faults.ts'
 import { realStore, startDouble } from './store-under-test.ts'
 
-/**
- * `npm run cluster [-- words of a fault …]`: eight processes, every fault, and an audit of the log behind it. Over the
- * store at EVENTSTORE_URL where that is set, which must be empty; STORE_NODES (`port:pidfile,…`) names its nodes on this
- * machine, so that they can be made to stand still. PROCESSES=4 starts half as many.
- */
+const HELP = `Runs eight processes under load, injects every fault in turn, and audits the log afterwards.
+
+  npm run cluster -- [WORD …]
+
+  WORD            only faults whose name contains every word
+  EVENTSTORE_URL  an empty store to run over; a double of EventStoreDB without it
+  STORE_NODES     port:pidfile,… of the nodes of that store on this machine, so that they can be frozen
+  PROCESSES=4     starts four processes
+  RATE            requests a second; 8 without it
+  BETWEEN_S       seconds between two faults; 5 without it
+
+Ends with 0 where the log and the callers agree, with 1 where not.`
+answerHelp(HELP)
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const { EVENTSTORE_URL, STORE_NODES = '', RATE = '8', BETWEEN_S = '5', PROCESSES } = process.env
 if (missingServers !== undefined) throw new Error(`No cluster can be started:${missingServers}`)

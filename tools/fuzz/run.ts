@@ -2,33 +2,40 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createSeededRandom } from '../../services/http/testing/seeded-random.ts'
+import { answerHelp } from '../help.ts'
 import { CORPUS, corpusLine, corpusOf } from './corpus.ts'
 import { faultOf, nextInput, shrunk } from './fuzz.ts'
 import { TARGETS } from './targets/all-targets.ts'
 
-const HELP = `npm run fuzz -- [--seconds 60] [--seed 1] [--target NAME]
+const HELP = `Feeds the parsers of foreign input with mutations of their corpus in fixtures/corpus.
 
-Feeds every parser of what others wrote with inputs made out of its corpus (fixtures/corpus). Ends with 1 where one broke something; the
-smallest such input is added to the corpus, and tests read it from then on.`
+  npm run fuzz -- [--seconds 60] [--seed 1] [--target NAME]
+
+  --seconds N    how long all targets take together; 60 without it
+  --seed N       draws the inputs; 1 without it
+  --target NAME  one parser only
+
+Ends with 1 where an input broke a parser; the smallest such input is added to the corpus, and tests read it from then on.
+Targets: ${TARGETS.map(({ name }) => name).join(' ')}`
 
 /** Time of this thread that one input may take, at most 64 KiB long. */
 const MOST_MS = 1_000
 
+answerHelp(HELP)
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: '1' },
     target: { type: 'string' },
-    help: { type: 'boolean', default: false },
   },
 })
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const targets = TARGETS.filter(({ name }) => values.target === undefined || name === values.target)
 const [seconds, seed] = [Number(values.seconds), Number(values.seed)]
 
-if (values.help || targets.length === 0 || !(seconds > 0) || !Number.isInteger(seed)) {
-  say(values.help ? HELP : `${HELP}\n\nTargets: ${TARGETS.map(({ name }) => name).join(' ')}`)
-  process.exitCode = values.help ? 0 : 2
+if (targets.length === 0 || !(seconds > 0) || !Number.isInteger(seed)) {
+  say(HELP)
+  process.exitCode = 2
 } else process.exitCode = (await fuzz()) ? 0 : 1
 
 /** Gives each target its share of the time. @returns whether nothing broke */

@@ -9,15 +9,16 @@ import { signAuthorization } from '../../services/payments/testing/chain/sign-au
 import { encoded, paymentV2 } from '../../services/payments/testing/sign-payment.ts'
 import { type PaidChain, startPaidChain } from '../cluster/chain.ts'
 import { createMember, type Member } from '../cluster/member.ts'
+import { answerHelp } from '../help.ts'
 import { arrivalsOf } from './arrivals.ts'
 import { type Endpoints, startEndpoints } from './endpoints.ts'
 import type { Made, Order } from './generator.ts'
 
-const HELP = `Asks one process of the service at rates that rise until it does not keep up; on this machine, and no other.
+const HELP = `Sends requests to one process of the service on this machine, at rates that rise until it cannot keep up.
 
   npm run load -- --rate R [--seconds S] [--seed N]
 
-  --rate R     where it begins, requests a second, 1 to 20000; it doubles until it breaks, and looks between then
+  --rate R     requests a second at the start, 1 to 20000; the rate doubles until the process fails, then two rates between are tried
   --seconds S  how long each rate lasts, 5 to 60; 10 without it
   --seed N     draws the arrival times; 1 without it
   --help       this
@@ -219,23 +220,20 @@ async function run(rate: number, seconds: number, seed: number): Promise<number>
   }
 }
 
+answerHelp(HELP)
 try {
   const { values } = parseArgs({
     options: {
       rate: { type: 'string' },
       seconds: { type: 'string' },
       seed: { type: 'string' },
-      help: { type: 'boolean' },
     },
   })
-  if (values.help === true) say(HELP)
-  else {
-    if (values.rate === undefined) throw new Error('--rate is missing')
-    const rate = numberOf('rate', values.rate, 1, MOST_RATE)
-    const seconds = numberOf('seconds', values.seconds ?? '10', 5, 60)
-    const seed = numberOf('seed', values.seed ?? '1', 0, 2 ** 32 - 1)
-    process.exitCode = await run(rate, seconds, seed)
-  }
+  if (values.rate === undefined) throw new Error('--rate is missing')
+  const rate = numberOf('rate', values.rate, 1, MOST_RATE)
+  const seconds = numberOf('seconds', values.seconds ?? '10', 5, 60)
+  const seed = numberOf('seed', values.seed ?? '1', 0, 2 ** 32 - 1)
+  process.exitCode = await run(rate, seconds, seed)
 } catch (error) {
   process.stderr.write(`${reasonOf(error)}\n\n${HELP}\n`)
   process.exitCode = 2

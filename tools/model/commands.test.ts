@@ -64,7 +64,7 @@ describe('arguments that cannot be used end with exit code 2 and the usage', () 
     const { code, out, reported } = await run(command, args)
     expect([code, out]).toEqual([2, ''])
     expect(reported).toContain(words)
-    expect(reported).toContain('Usage: npm run ')
+    expect(reported).toContain('\n  npm run ')
   })
 })
 

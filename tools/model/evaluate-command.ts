@@ -12,6 +12,7 @@ import { seriesSamples } from './series-samples.ts'
 import { formatTargets, TARGET_TIMEFRAME, targetsOf } from './targets.ts'
 import {
   DATA_FLAGS,
+  DATA_HELP,
   dataSelection,
   readFlags,
   runTraining,
@@ -20,8 +21,15 @@ import {
   UsageError,
 } from './training-command.ts'
 
-const USAGE =
-  'npm run evaluate -- --data <folder> [--data <folder> …] [--until 2025-07-01] [--exchanges A,B] [--coins A,B] [--timeframes 1h,4h] [--json] [--model model.json [--in-sample]]'
+export const EVALUATE_HELP = `Prints how good the recipe of this release is on folders of candles, walked forward.
+
+  npm run evaluate -- --data <folder> [--data <folder> …] [--timeframes 1h,4h] [--json] [--model model.json [--in-sample]]
+
+${DATA_HELP}
+  --timeframes A,B     only these timeframes
+  --model FILE         scores this model instead, on the bars after those it was fitted on
+  --in-sample          scores that model on the bars it was fitted on, too
+  --json               prints JSON`
 
 const instant = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ')
 
@@ -86,7 +94,7 @@ const part = (calls: SeriesCalls, from: number, until: number): SeriesCalls => (
  * fitted on. Answers the exit code.
  */
 export function evaluateCommand(args: readonly string[], ports: EvaluatePorts): Promise<number> {
-  return runTraining(USAGE, ports, async () => {
+  return runTraining(EVALUATE_HELP, ports, async () => {
     const flags = readFlags(args, {
       ...DATA_FLAGS,
       timeframes: { type: 'string' },

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { evaluateCommand } from './evaluate-command.ts'
+import { answerHelp } from '../help.ts'
+import { EVALUATE_HELP, evaluateCommand } from './evaluate-command.ts'
 import { readHistories } from './read-histories.ts'
 
-// npm run evaluate -- --data <folder> [--data <folder> …] [--json]
+answerHelp(EVALUATE_HELP)
 process.exitCode = await evaluateCommand(process.argv.slice(2), {
   histories: readHistories,
   out: (text) => process.stdout.write(text),

@@ -7,6 +7,7 @@ import { RECIPE } from './recipe.ts'
 import { formatTargets, TARGET_TIMEFRAME, targetsOf } from './targets.ts'
 import {
   DATA_FLAGS,
+  DATA_HELP,
   dataSelection,
   readFlags,
   runTraining,
@@ -14,8 +15,13 @@ import {
   UsageError,
 } from './training-command.ts'
 
-const USAGE =
-  'npm run fit -- --data <folder> [--data <folder> …] [--until 2025-07-01] [--out model.json] [--version barrier-3] [--exchanges A,B] [--coins A,B]'
+export const FIT_HELP = `Fits the model of this release's recipe on folders of candles, and writes it as JSON.
+
+  npm run fit -- --data <folder> [--data <folder> …] [--out model.json] [--version barrier-3]
+
+${DATA_HELP}
+  --out FILE           writes the model there; to the standard output without it
+  --version NAME       the version of the model; barrier-3 without it`
 
 const versionSchema = verdictModelSchema.shape.version
 
@@ -29,7 +35,7 @@ export interface FitPorts extends TrainingPorts {
  * standard output; what it scored goes to the progress. Answers the exit code.
  */
 export function fitCommand(args: readonly string[], ports: FitPorts): Promise<number> {
-  return runTraining(USAGE, ports, async () => {
+  return runTraining(FIT_HELP, ports, async () => {
     const { report } = ports
     const flags = readFlags(args, {
       ...DATA_FLAGS,

@@ -1,8 +1,9 @@
 import { writeFileWhole } from '../../services/cli/kit/write-output.ts'
-import { fitCommand } from './fit-command.ts'
+import { answerHelp } from '../help.ts'
+import { FIT_HELP, fitCommand } from './fit-command.ts'
 import { readHistories } from './read-histories.ts'
 
-// npm run fit -- --data <folder> [--data <folder> …] [--out model.json]
+answerHelp(FIT_HELP)
 process.exitCode = await fitCommand(process.argv.slice(2), {
   histories: readHistories,
   out: (text) => process.stdout.write(text),

@@ -19,7 +19,13 @@ const USAGE_EXIT = 2
 /** A flag that is missing, unknown or out of range; the caller is shown the usage. */
 export class UsageError extends Error {}
 
-/** Flags of a command, with the ones that choose the data. */
+/** The help for {@link DATA_FLAGS}. */
+export const DATA_HELP = `  --data <folder>      a folder of candles; may be given several times
+  --until DATE         leaves out bars that close after this date
+  --exchanges A,B      only these exchanges
+  --coins A,B          only these coins`
+
+/** Flags that choose the data. */
 export const DATA_FLAGS = {
   data: { type: 'string', multiple: true },
   until: { type: 'string' },
@@ -84,7 +90,7 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
 
 /** Runs a command and answers its exit code; what it refuses is said in one line each. */
 export async function runTraining(
-  usage: string,
+  help: string,
   { report }: Pick<TrainingPorts, 'report'>,
   work: () => Promise<void>,
 ): Promise<number> {
@@ -94,7 +100,7 @@ export async function runTraining(
   } catch (error) {
     if (error instanceof UsageError) {
       report(error.message)
-      report(`Usage: ${usage}`)
+      report(help)
       return USAGE_EXIT
     }
     if (!isServiceError(error)) throw error

@@ -4,7 +4,6 @@ import { PLANTS, type Plant } from './plants.ts'
 
 /** What the command is asked for. */
 export type Asked =
-  | { readonly kind: 'help' }
   | { readonly kind: 'plants' }
   | { readonly kind: 'refused'; readonly why: string }
   | {
@@ -49,7 +48,6 @@ export function readArguments(given: readonly string[]): Asked {
   } catch (error) {
     return refused(error instanceof Error ? error.message : String(error))
   }
-  if (values.help) return { kind: 'help' }
   if (values['list-plants']) return { kind: 'plants' }
   const { from = '1', seeds = values.tell === true ? '1' : '100', plant: name } = values
   if (!isCount(from)) return refused(`--from must be a whole number from 0 to ${MOST}, not ${from}`)
@@ -88,6 +86,5 @@ const parse = (args: readonly string[]) =>
       tell: { type: 'boolean' },
       coverage: { type: 'boolean' },
       'list-plants': { type: 'boolean' },
-      help: { type: 'boolean' },
     },
   }).values

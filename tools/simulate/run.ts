@@ -1,3 +1,4 @@
+import { answerHelp } from '../help.ts'
 import { type Asked, HELP, readArguments } from './command.ts'
 import { coverageOf } from './coverage.ts'
 import { PLANTS } from './plants.ts'
@@ -47,9 +48,9 @@ async function run(asked: AskedRun): Promise<number> {
   return 0
 }
 
+answerHelp(HELP)
 const asked = readArguments(process.argv.slice(2))
-if (asked.kind === 'help') say(HELP)
-else if (asked.kind === 'plants') for (const { name } of PLANTS) say(name)
+if (asked.kind === 'plants') for (const { name } of PLANTS) say(name)
 else if (asked.kind === 'refused') {
   process.stderr.write(`${asked.why}\n\n${HELP}\n`)
   process.exitCode = 2

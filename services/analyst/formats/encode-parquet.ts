@@ -65,7 +65,7 @@ function takeBytes(buffer: ByteWriter): Uint8Array {
   return bytes
 }
 
-/** Times are text in a row. */
+/** The value to write into a column: a row has times as text, Parquet as instants. */
 export const parquetValue = (value: Json, kind: ColumnKind): unknown =>
   kind === 'instant' && typeof value === 'string' ? new Date(value) : value
 

@@ -10,7 +10,7 @@ import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Platform } from './open-platform.ts'
 
-/** Claims that are to be settled, and subscriptions that are to be served, are found in read models too. */
+/** Whether a process keeps read models of its own: projectors do, and dispatchers and settlers, which find their work in them. */
 export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
   ROLES.includes('projector') || ROLES.includes('dispatcher') || ROLES.includes('settler')
 

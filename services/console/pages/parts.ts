@@ -145,6 +145,6 @@ export function address(
   return given.size === 0 ? path : `${path}?${given.toString()}`
 }
 
-/** A value of an answer as text. */
+/** A string as it is, any other value as JSON, and an empty text for undefined. */
 export const valueText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

@@ -62,7 +62,10 @@ export function areaUnderCurve({ probability, outcome, block }: Forecasts): { au
   return { auc, margin: halfWidth95(influence.size) * Math.sqrt(variance) }
 }
 
-/** Mean squared error of forecasts, at least one; 0.25 is what always saying one half gets. */
+/**
+ * Mean squared error of at least one forecast, with its confidence interval over blocks. A forecast of one half always scores
+ * 0.25.
+ */
 export function brierScore({ probability, outcome, block }: Forecasts): Measure {
   const errors = probability.map((value, place) => (value - (outcome[place] ?? 0)) ** 2)
   const { value, low, high } = blockMean(errors, block) ?? { value: Number.NaN, low: null, high: null }

@@ -10,7 +10,7 @@ export interface ChatIndex {
 }
 
 /**
- * The index over this process' read models.
+ * Finds a recorded chat by its payer and idempotency key, in the read models of this process.
  *
  * @param projector one that runs the projection `chats`
  */

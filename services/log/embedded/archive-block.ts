@@ -45,7 +45,7 @@ export function* blocksOf(rows: Iterable<StoredRow>, blockBytes: number): Genera
   if (block.length > 0) yield block
 }
 
-/** Compressed (Zstandard): files of one block behind another are unpacked by every tool. */
+/** Compresses rows with Zstandard and answers the hash of the result. Every tool unpacks a file of blocks that follow one another. */
 export function packBlock(rows: readonly StoredRow[]): { readonly body: Buffer; readonly sha256: string } {
   const body = zstdCompressSync(Buffer.from(textOf(rows)))
   return { body, sha256: sha256(body, 'hex') }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { growthOf, runSoak } from './testing/run-soak.ts'
 
-/** The short form; `npm run soak:venues` is the long one. */
+/** The short form; `npm run node services/market/live/testing/soak.ts` is the long one. */
 test('half an hour of three venues with five coins each: no bar lost, no memory kept', async () => {
   const { samples, broken, faults } = await runSoak({
     venues: 3,

@@ -15,7 +15,7 @@ import type { TreeReader } from '../tree/tree-reader.ts'
 import { countVerdicts } from '../witnesses/cosigner.ts'
 import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
 
-/** Where a text stands on the chain. */
+/** The transaction that holds a text. */
 export interface OnChain {
   readonly chainId: number
   readonly transaction: string
@@ -35,7 +35,7 @@ export interface AnchorerOptions extends AnchorLogOptions {
   readonly everyMs: number
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
-  /** Told when it begins to fail, and why. */
+  /** Called when it begins to fail, with the reason. */
   readonly onProblem: (why: string) => void
 }
 
@@ -50,9 +50,9 @@ const LOOK_EVERY_MS = 2_000
 const REST_MS = 60_000
 
 /**
- * The text of a checkpoint as the data of a transaction: whoever has the transaction reads origin, size and root in it. With witnesses it
- * is what they have cosigned, so that what is anchored in time was cosigned in time. One that is written twice, because nobody knew
- * of the first, costs its gas and changes nothing.
+ * Writes the text of a checkpoint as the data of a transaction, so that origin, size and root can be read in it. Where the log has
+ * witnesses, it anchors the checkpoint that they have cosigned: what is anchored in time was then cosigned in time. A checkpoint
+ * anchored twice, because the outcome of the first attempt was unknown, costs its gas and changes nothing.
  */
 export function createAnchorer(options: AnchorerOptions): Anchorer {
   const { tree, row, writer, isCosigned, everyMs, now, marketNow } = options

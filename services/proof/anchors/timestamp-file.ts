@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 
-/** Where a chain of hashes ends, and who says when: of a kind that is not read here, its bytes. */
+/** The end of a chain of hashes: the kind of authority that attests it, and its statement as bytes. */
 export interface Attestation {
   /** 8 bytes, in hex. */
   readonly tag: string
   readonly payload: Buffer
 }
 
-/** What is said of a message: who attests it, and what follows from it by an operation. */
+/** A message with its attestations, and the messages that operations make of it. */
 export interface Timestamp {
   readonly message: Buffer
   readonly attestations: readonly Attestation[]
@@ -47,12 +47,12 @@ export function parseTimestampFile(bytes: Buffer): Timestamp {
   return parseTimestamp(bytes.subarray(start + 34), message)
 }
 
-/** What a calendar answers for a message. @throws TypeError */
+/** Reads the answer of a calendar for a message. @throws TypeError */
 export function parseTimestamp(bytes: Buffer, message: Buffer): Timestamp {
   if (bytes.length > MOST_BYTES) throw new TypeError(`it is longer than ${MOST_BYTES} bytes`)
   const reader = createReader(bytes)
   const timestamp = readTimestamp(reader, message, 0)
-  if (!reader.isAtEnd()) throw new TypeError('something stands behind it')
+  if (!reader.isAtEnd()) throw new TypeError('something follows it')
   return timestamp
 }
 
@@ -79,7 +79,7 @@ export function grafted(timestamp: Timestamp, known: Timestamp): Timestamp {
   return { ...here, steps: here.steps.map(({ step, next }) => ({ step, next: grafted(next, known) })) }
 }
 
-/** What calendars have promised, and what each is to be asked about. */
+/** The calendars that have promised a block, each with the message to ask it about. */
 export function promisesOf({ message, attestations, steps }: Timestamp): { uri: string; message: Buffer }[] {
   const own = attestations
     .filter(({ tag }) => tag === PENDING)
@@ -87,7 +87,7 @@ export function promisesOf({ message, attestations, steps }: Timestamp): { uri: 
   return [...own, ...steps.flatMap(({ next }) => promisesOf(next))]
 }
 
-/** The lowest block of Bitcoin that it leads to; null where it leads to none. What stands in that block is not looked up. */
+/** The lowest block of Bitcoin that it leads to, null for none. The block itself is not read. */
 export function bitcoinBlockOf({ attestations, steps }: Timestamp): number | null {
   const heights = [
     ...attestations.filter(({ tag }) => tag === BITCOIN).map(({ payload }) => createReader(payload).number()),

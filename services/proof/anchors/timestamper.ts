@@ -27,7 +27,7 @@ export interface TimestamperOptions extends AnchorLogOptions {
   /** Rows of stamps that are promised only, the oldest first. */
   readonly promised: (limit: number) => readonly { readonly row: JsonObject }[]
   readonly fetch: typeof globalThis.fetch
-  /** Told when a calendar begins to fail, and why. */
+  /** Called when a calendar begins to fail, with the reason. */
   readonly onProblem: (calendar: string, why: string) => void
 }
 
@@ -101,7 +101,7 @@ export function createTimestamper(options: TimestamperOptions): Timestamper {
     if (first !== undefined) await record(newest, others.reduce(merged, first), signal)
   }
 
-  /** Asks those who promised; others that a stamp names are not asked, whoever they are. */
+  /** Asks the calendars that promised a block. A stamp may name other addresses; only configured calendars are asked. */
   async function askAgain(signal: AbortSignal): Promise<void> {
     askFrom = now() + ASK_EVERY_MS
     for (const { row } of promised(ASKED_AT_ONCE)) {

@@ -7,7 +7,6 @@ import type {
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
 import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
@@ -15,32 +14,11 @@ import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
+import { COPIED, type Judged, judged, type Labelled, labelled } from './labelled.ts'
 import { Neighbours } from './neighbours.ts'
 import { SealedDays } from './sealed-days.ts'
 import { type Delays, Timeliness } from './timeliness.ts'
 import type { Silence, Trace } from './traces.ts'
-
-/** What an outcome repeats of its verdict. */
-const COPIED = [
-  'barClose',
-  'validUntil',
-  'modelVersion',
-  'call',
-  'probability',
-  'barrier',
-  'forecast',
-  'recordedLate',
-] as const
-
-/** What an outcome has to agree with. */
-export type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
-
-/** An outcome with the verdict that it is about, to be recomputed. */
-export interface Pair {
-  readonly index: number
-  readonly verdict: Judged
-  readonly outcome: Outcome
-}
 
 interface SeriesState {
   readonly series: Series
@@ -48,7 +26,7 @@ interface SeriesState {
   covered: number | undefined
   /** Verdicts that wait for their outcome, oldest first. */
   readonly open: Judged[]
-  readonly pairs: Pair[]
+  readonly outcomes: Labelled[]
   /** Without verdicts, oldest first. */
   readonly stretches: Stretch[]
   /** Bars of a window, by the model: the newest, and those that were before it. */
@@ -58,10 +36,10 @@ interface SeriesState {
 /** Closes of the first and the last bar of a stretch without verdicts. */
 export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
 
-/** A series, as far as bars have something to say of it. */
+/** The part of a series that is compared with bars. */
 export interface AuditedSeries {
   readonly series: Series
-  readonly pairs: readonly Pair[]
+  readonly outcomes: readonly Labelled[]
   readonly stretches: readonly Stretch[]
   /** Close of the last bar that is accounted for. */
   readonly covered: number
@@ -87,7 +65,7 @@ export interface ContentsSummary {
   readonly missing: Readonly<Record<string, number>>
   /** Hashes of model files, by the version. */
   readonly files: ReadonlyMap<string, string>
-  /** What stands before this entry was there an hour before the newest. */
+  /** Entries before this one were there an hour before the newest. */
   readonly settled: number
   readonly doubts: readonly string[]
   readonly unchecked: readonly string[]
@@ -100,23 +78,24 @@ const GRACE_BARS = 2
 
 /** Bars that no window has, also of later releases. */
 export const MOST_WINDOW_BARS = 64
-/** Of any timeframe; and clocks are wrong by less than a day. */
+/** Longer than the window of any timeframe, with a margin for clocks that are wrong. */
 const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timeframeMs))
 /**
- * Verdicts that a series may record behind a window whose outcome is missing still: a live market goes bar by bar, and an
- * outcome is appended no later than with the bar after the next; others go as fast as they can, many bars at a time.
+ * Verdicts that a series may record after a window whose outcome is still missing. A live market goes bar by bar, and an
+ * outcome is appended no later than with the bar after the next; other markets advance many bars at a time.
  */
 const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 
-/** What an audit knows beside the log: where it is from, what shows how large it was, and the time, Unix milliseconds. */
+/** Facts that an audit has from elsewhere than the log. */
 export interface AuditContext {
   readonly origin: string
   readonly traces: readonly Trace[]
   readonly silences: readonly Silence[]
+  /** Unix milliseconds. */
   readonly now: number
 }
 
-/** Checks what a log says against itself: this needs no word of anybody else. */
+/** Checks the contents of a log against one another. */
 export class AuditedContents {
   readonly #findings: Findings
   readonly #context: AuditContext
@@ -158,7 +137,7 @@ export class AuditedContents {
       this.#findings.add('withheld_content', index, `entry ${index} may be shown at any time, and is not`)
   }
 
-  /** After the last: what is found at the end only. */
+  /** Call it after the last entry: makes the checks that need the whole log. */
   end(): ContentsSummary {
     this.#checkHidden()
     const states = [...this.#states.values()]
@@ -183,9 +162,9 @@ export class AuditedContents {
         ...neighbours.unchecked,
         ...(this.#challengers === 0 ? [] : [challengers]),
       ],
-      series: states.map(({ series, pairs, stretches, covered = 0 }) => ({
+      series: states.map(({ series, outcomes, stretches, covered = 0 }) => ({
         series,
-        pairs,
+        outcomes,
         stretches,
         covered,
       })),
@@ -198,7 +177,7 @@ export class AuditedContents {
       series,
       covered: undefined,
       open: [],
-      pairs: [],
+      outcomes: [],
       stretches: [],
       windows: new Map(),
     }
@@ -206,7 +185,7 @@ export class AuditedContents {
     return state
   }
 
-  /** Bars between two that are accounted for; a verdict that is not shown yet may stand for one. */
+  /** Finds bars without an entry between two that have one; a verdict that is not shown yet may be that entry. */
   #checkGap(index: number, { series, covered }: SeriesState, next: number): void {
     if (covered === undefined) return
     const barMs = timeframeMs(series.timeframe)
@@ -223,8 +202,8 @@ export class AuditedContents {
   }
 
   /**
-   * A verdict is of a bar of its timeframe, and its race as long as that of its neighbours: whoever chooses the length
-   * chooses the outcome. A release may change it once, and does not go back and forth.
+   * A verdict belongs to a bar of its timeframe, and its window is as long as that of its neighbours: an operator who chose the
+   * length would choose the outcome. A release may change the length once, and never back.
    */
   #checkWindow(index: number, { series, windows }: SeriesState, verdict: Verdict): void {
     const { barClose, validUntil, modelVersion } = verdict
@@ -263,7 +242,7 @@ export class AuditedContents {
     this.#checkWindow(index, state, data)
     this.#checkGap(index, state, barClose)
     state.covered = barClose
-    state.open.push(data)
+    state.open.push(judged(data))
     this.#neighbours.takeVerdict(data, barClose)
     if (this.#market === 'live') this.#timeliness.takeVerdict(index, data, schema, this.#horizon)
     this.#horizon = Math.max(this.#horizon, barClose)
@@ -282,7 +261,7 @@ export class AuditedContents {
 
   #takeOutcome(index: number, { data }: EventOf<typeof OutcomeLabelled>): void {
     this.#counts.outcomes += 1
-    const { open, pairs } = this.#stateOf(data)
+    const { open, outcomes } = this.#stateOf(data)
     const name = `${seriesName(data)} at ${isoTime(data.barClose)}`
     const at = open.findIndex(({ verdictId }) => verdictId === data.verdictId)
     const verdict = open[at]
@@ -301,7 +280,7 @@ export class AuditedContents {
         index,
         `${name}: ${differing.join(', ')} differs from the verdict`,
       )
-    pairs.push({ index, verdict, outcome: data })
+    outcomes.push(labelled(index, data))
     this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)
@@ -378,7 +357,7 @@ export class AuditedContents {
     }
   }
 
-  /** Verdicts that were to have an outcome before others after them were recorded. */
+  /** Finds verdicts whose outcome is still missing although later verdicts were recorded. */
   #checkUnlabelled({ series, open }: SeriesState): void {
     const ahead = this.#market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
     const inTime = open.filter(({ recordedLate }) => !recordedLate)

@@ -3,46 +3,48 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
-import { type Entry, entryOf } from '../tree/entry.ts'
+import { type Entry, entryAt, entryOf } from '../tree/entry.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import {
   AuditedContents,
   type AuditedSeries,
   type ContentsSummary,
-  type Judged,
   MOST_WINDOW_BARS,
 } from './audit-contents.ts'
 import { type AuditState, checkHistory } from './audited-history.ts'
 import { checkCosigned } from './cosigned-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
+import type { Labelled } from './labelled.ts'
 import { type LogSource, readAt } from './log-source.ts'
 import { type RecordGrouping, recountRecord } from './published-record.ts'
 import { contentLines, type ReadLog, readLog } from './read-log.ts'
 import { type Recomputation, Sample } from './sample.ts'
 import { readAnchors, silencesIn, type Trace } from './traces.ts'
 
-/** What others know how to do, and an audit needs. */
+/** Functions of other domains that an audit calls. */
 export interface AuditTools {
   /**
    * Bars that open in [from, to), oldest first; undefined where nobody has them.
    */
   readonly barsOf: (series: Series, from: number, to: number) => Promise<readonly Candle[] | undefined>
   /** How the race of a verdict ends on some bars. */
-  readonly raceOf: (verdict: Judged & Pick<Outcome, 'timeframe'>, bars: readonly Candle[]) => JsonObject
+  readonly raceOf: (
+    verdict: Pick<Verdict, 'timeframe' | 'barClose' | 'validUntil' | 'barrier'>,
+    bars: readonly Candle[],
+  ) => JsonObject
   /** Computes a verdict again from its bars, with the model whose file hashes to that. */
   readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
   /** The rows of the published track record; undefined where there is none. */
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds what was published. */
   readonly untilSigned: () => Promise<void>
-  /** Such rows, from those of the read model. */
+  /** Turns rows of the read model into published rows. */
   readonly reported: (
     rows: ReadonlyMap<string, JsonObject>,
     grouping: RecordGrouping,
@@ -52,18 +54,18 @@ export interface AuditTools {
 export interface AuditOptions {
   readonly source: LogSource
   readonly keys: readonly Verifier[]
-  /** Who has to have cosigned the log; undefined where that is not asked. */
+  /** The witnesses that must have cosigned the log; undefined to ask for none. */
   readonly policy?: Policy | undefined
-  /** What was kept of the audit before. */
+  /** The state that the former audit kept. */
   readonly seen: AuditState | undefined
   readonly tools: AuditTools
   /** Unix milliseconds. */
   readonly now: number
   /** At least 0, below 1: draws the verdicts that are computed again. */
   readonly random: () => number
-  /** Whether it is a copy, which may be older than what was seen. */
+  /** Whether it is a copy, which may be older than the state of the former audit. */
   readonly isCopy?: boolean
-  /** Told how far it has come: entries of all, whose hashes are read first and then their contents. */
+  /** Called with the progress: first for the hashes of the entries, then for their contents. */
   readonly onProgress?: (what: 'entries' | 'contents', done: number, all: number) => void
 }
 
@@ -81,9 +83,9 @@ export interface AuditReport {
   readonly recomputed: number
   /** Verdicts that came out the same when they were computed again. */
   readonly sampled: number
-  /** What bars of today speak against, and what may be in order all the same: a venue sends bars later, too. */
+  /** Contradictions that need not be frauds: a venue may send bars late. */
   readonly doubts: readonly string[]
-  /** What was not looked at, and why. */
+  /** Checks that were not made, each with the reason. */
   readonly unchecked: readonly string[]
   readonly log: ReadLog
 }
@@ -154,7 +156,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     root: root.toString('base64'),
     signatures,
     cosigned: (witnessed?.cosigners ?? []).map(({ name }) => name),
-    findings: findings.told(),
+    findings: findings.listed(),
     counts: findings.counts(),
     summary,
     recomputed,
@@ -205,7 +207,7 @@ async function readContents(
   let index = 0
   for await (const lines of contentLines(source, entries)) {
     for (const line of lines) {
-      const entry = entries[index]
+      const entry = entryAt(entries, index)
       if (entry === undefined) break
       if (line === 'null') take(index, entry, undefined, 0)
       else if (!hash('sha256', line, 'buffer').equals(entry.hash))
@@ -251,26 +253,26 @@ async function checkOutcomes(
 ): Promise<{ readonly recomputed: number; readonly doubtful: string | undefined }> {
   const counts = { same: 0, wrong: 0, without: 0, later: 0 }
   for (const about of all) {
-    const { series, pairs } = about
-    const [first, last] = [pairs[0], pairs.at(-1)]
+    const { series, outcomes } = about
+    const [first, last] = [outcomes[0], outcomes.at(-1)]
     if (first === undefined || last === undefined) continue
-    const bars = await barsOf(series, first.verdict.barClose, last.verdict.validUntil)
+    const bars = await barsOf(series, first.barClose, last.validUntil)
     let from = 0
-    for (const { index, verdict, outcome } of pairs) {
+    for (const outcome of outcomes) {
       const opens = (): number => bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY
-      while (opens() < verdict.barClose) from += 1
+      while (opens() < outcome.barClose) from += 1
       const { timeframe } = series
       const window = bars?.slice(from, from + MOST_WINDOW_BARS) ?? []
-      const race = { ...raceOf({ ...verdict, timeframe }, window) }
-      const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Outcome]]))
-      if (outcome.forecast === null) leaveOut(race, said, outcome)
-      const found = bars === undefined ? 'without' : compared(about, { verdict, outcome, race, said, window })
+      const race = { ...raceOf({ ...outcome, timeframe }, window) }
+      const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Labelled]]))
+      if (!outcome.hasForecast) leaveOut(race, said, outcome)
+      const found = bars === undefined ? 'without' : compared(about, { outcome, race, said, window })
       counts[found] += 1
       if (found !== 'wrong') continue
-      const name = `${seriesName(series)} at ${isoTime(verdict.barClose)}`
+      const name = `${seriesName(series)} at ${isoTime(outcome.barClose)}`
       findings.add(
         'wrong_outcome',
-        index,
+        outcome.index,
         `${name} says ${canonicalJson(said)}; its bars say ${canonicalJson(race)}`,
       )
     }
@@ -282,9 +284,8 @@ async function checkOutcomes(
 }
 
 interface Compared {
-  readonly verdict: Judged
-  readonly outcome: Outcome
-  /** What its bars say, and what it says. */
+  readonly outcome: Labelled
+  /** The race that its bars give, and the one that the outcome records. */
   readonly race: Readonly<Record<string, Json>>
   readonly said: Record<string, Json | undefined>
   /** Bars of today, from the first of the window on. */
@@ -292,37 +293,37 @@ interface Compared {
 }
 
 /**
- * What the bars of today say of an outcome. What was decided before the first missing bar stands without the others;
+ * Compares an outcome with the bars of today. A race that was decided before the first missing bar needs no others.
  * `later` where bars were missing then that are there now, `without` where they are missing now.
  */
 function compared(
   about: AuditedSeries,
-  { verdict, outcome, race, said, window }: Compared,
+  { outcome, race, said, window }: Compared,
 ): 'same' | 'wrong' | 'without' | 'later' {
   if (canonicalJson(race) === canonicalJson(said as JsonObject)) return 'same'
-  const isWhole = hasAll(window, verdict, about.series.timeframe)
+  const isWhole = hasAll(window, outcome, about.series.timeframe)
   const isSameDecision = DECISION.every((key) => race[key] === said[key])
   if (!isWhole && (race.race === 'incomplete' || isSameDecision)) return 'without'
   const lackedBars = outcome.race === 'incomplete' || (isSameDecision && outcome.closePrice === null)
-  return lackedBars && !isHeard(about, verdict) ? 'later' : 'wrong'
+  return lackedBars && !isHeard(about, outcome) ? 'later' : 'wrong'
 }
 
 const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
 
-type Window = Pick<Judged, 'barClose' | 'validUntil'>
+type Window = Pick<Labelled, 'barClose' | 'validUntil'>
 
-/** Whether bars are all those of a window, and perhaps some behind it. */
+/** Whether bars hold all those of a window, and perhaps some after it. */
 function hasAll(bars: readonly Candle[], { barClose, validUntil }: Window, timeframe: Timeframe): boolean {
   const barMs = timeframeMs(timeframe)
   const last = bars[(validUntil - barClose) / barMs - 1]
   return bars[0]?.openTime === barClose && last?.openTime === validUntil - barMs
 }
 
-/** Whether every bar of a window has a verdict: whoever computed them had these bars. */
+/** Whether every bar of a window has a verdict: the engine that computed them had these bars. */
 const isHeard = ({ covered, stretches }: AuditedSeries, { barClose, validUntil }: Window): boolean =>
   covered >= validUntil && !stretches.some(({ from, to }) => from <= validUntil && to > barClose)
 
-/** Bars that are said not to have been there, and are now. */
+/** Counts bars that a log says were missing and that are there today. */
 async function doubtMissing(
   all: ContentsSummary['series'],
   { barsOf }: AuditTools,
@@ -339,14 +340,14 @@ async function doubtMissing(
   return count === 0 ? undefined : `${count} bars that are said not to have been there are there now`
 }
 
-/** Of a series so many are looked at, the newest: each is a question of its own. */
+/** Stretches compared for each series, the newest: each takes a request of its own. */
 const MOST_STRETCHES = 20
 
-/** Measures that former releases did not take: nobody's figures stand on them. */
+/** Leaves out measures that former releases did not take. */
 function leaveOut(
   race: Record<string, Json>,
   said: Record<string, Json | undefined>,
-  outcome: Outcome,
+  outcome: Labelled,
 ): void {
   for (const key of LATER_MEASURES) {
     if (outcome[key] !== null) continue

@@ -1,18 +1,17 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { HASH_BYTES, hashesOver, rootOf } from '../tree/merkle.ts'
-import { hashesIn } from '../tree/transparency-tree.ts'
+import { HASH_BYTES } from '../tree/merkle.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'
 
-/** What an auditor keeps of a log from one time to the next. */
+/** The state that an auditor keeps of a log between two audits. */
 export interface AuditState {
   readonly origin: string
   readonly size: number
   /** When it was seen, by the clock of the auditor; Unix milliseconds. */
   readonly seenAt: number
-  /** Hashes of all leaves, one behind the other. */
+  /** Hashes of all leaves, one after the other. */
   readonly leaves: Buffer
 }
 
@@ -45,13 +44,13 @@ export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, s
     origin: checkpoint.origin,
     size: checkpoint.size,
     seenAt,
-    leaves: Buffer.concat(leaves).toString('base64'),
+    leaves: leaves.toString('base64'),
   }
   writeFileSync(`${file}.unfinished`, JSON.stringify(state))
   renameSync(`${file}.unfinished`, file)
 }
 
-/** What was seen, up to some entry. */
+/** The state at a smaller size. */
 const beginningOf = (seen: AuditState, size: number): AuditState =>
   size >= seen.size ? seen : { ...seen, size, leaves: seen.leaves.subarray(0, size * HASH_BYTES) }
 
@@ -73,12 +72,14 @@ export function checkHistory(
   }
   if (checkpoint.size < seen.size)
     return findings.add('second_history', null, `it had ${seen.size} entries, and has ${checkpoint.size} now`)
-  const kept = hashesIn(seen.leaves)
-  if (rootOf(hashesOver(leaves.slice(0, seen.size)), seen.size).equals(rootOf(hashesOver(kept), seen.size)))
-    return
-  const changed = kept.flatMap((hash, index) => (leaves[index]?.equals(hash) ? [] : [index]))
-  const first = changed[0] ?? 0
-  // Where an entry was taken out or put in, everything behind it has moved.
+  const changed: number[] = []
+  for (let index = 0; index < seen.size; index++) {
+    const [start, end] = [index * HASH_BYTES, (index + 1) * HASH_BYTES]
+    if (leaves.compare(seen.leaves, start, end, start, end) !== 0) changed.push(index)
+  }
+  const [first] = changed
+  if (first === undefined) return
+  // Where an entry was taken out or put in, everything after it has moved.
   const hasMoved = changed.length > Math.min(MOST_EDITED, Math.max(1, (seen.size - first) / 2))
   if (hasMoved)
     return findings.add(

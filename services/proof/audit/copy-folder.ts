@@ -21,7 +21,7 @@ export interface CopyFolder {
 }
 
 export function openCopyFolder(folder: string): CopyFolder {
-  /** Where a path lies once all links are followed; its folder has to be there. */
+  /** The real place of a path, all links followed; its folder has to exist. */
   function placeOf(path: string): string {
     const root = realpathSync(folder)
     const file = join(folder, fileOf(path))

@@ -1,6 +1,6 @@
 import { faultyError, openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
-import { hashesOver, rootOf } from '../tree/merkle.ts'
+import { rootOf, subtreesOf } from '../tree/merkle.ts'
 import { cosignersOn } from '../witnesses/cosigner.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import type { Findings } from './finding.ts'
@@ -8,9 +8,9 @@ import type { ReadLog } from './read-log.ts'
 import type { Trace } from './traces.ts'
 
 /**
- * That enough witnesses have seen the history that is shown here.
+ * Checks that enough witnesses have cosigned the history that is shown here.
  *
- * @returns their keys, and when which tree was the newest that they were shown
+ * @returns their keys, and a trace of the tree that they cosigned
  * @throws ServiceError `proof_invalid` where too few have cosigned anything
  */
 export function checkCosigned(
@@ -32,7 +32,7 @@ export function checkCosigned(
   const isOfTree =
     origin === log.checkpoint.origin &&
     size <= log.checkpoint.size &&
-    rootOf(hashesOver(log.leaves.slice(0, size)), size).equals(root)
+    rootOf(subtreesOf(log.leaves), size).equals(root)
   if (!isOfTree)
     findings.add(
       'second_history',

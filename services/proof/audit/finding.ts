@@ -31,33 +31,33 @@ export type Fraud = keyof typeof FRAUDS
 
 export interface Finding {
   readonly fraud: Fraud
-  /** Of the entry; null for what is about the log as a whole. */
+  /** Index of the entry; null for a finding about the log as a whole. */
   readonly index: number | null
   readonly message: string
 }
 
-/** Of one kind so many are told one by one; the others are counted. */
-const MOST_TOLD = 20
+/** Findings of one kind that are listed; the others are only counted. */
+const MOST_LISTED = 20
 
 /** Findings as they come. */
 export interface Findings {
   add(fraud: Fraud, index: number | null, message: string): void
-  /** Those that are told, in the order in which they were found. */
-  told(): readonly Finding[]
+  /** The listed findings, in the order in which they were found. */
+  listed(): readonly Finding[]
   /** How many there are of each kind. */
   counts(): Readonly<Partial<Record<Fraud, number>>>
 }
 
 export function createFindings(): Findings {
-  const told: Finding[] = []
+  const listed: Finding[] = []
   const counts: Partial<Record<Fraud, number>> = {}
   return {
     add(fraud, index, message) {
       const count = (counts[fraud] ?? 0) + 1
       counts[fraud] = count
-      if (count <= MOST_TOLD) told.push({ fraud, index, message })
+      if (count <= MOST_LISTED) listed.push({ fraud, index, message })
     },
-    told: () => told,
+    listed: () => listed,
     counts: () => counts,
   }
 }

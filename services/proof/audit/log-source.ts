@@ -4,13 +4,13 @@ import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts
 import { type AnswerHead, paced } from '../../runtime/http/paced.ts'
 import { openCopyFolder } from './copy-folder.ts'
 
-/** Where a log is read from. Paths are those of the service, without the first slash: `log/checkpoint`. */
+/** A place to read a log from. Paths are those of the service, without the first slash: `log/checkpoint`. */
 export interface LogSource {
   /** Undefined for what is not there. @throws ServiceError `server_unreachable`, `config_invalid` */
   get(path: string): Promise<Buffer | undefined>
-  /** What a copy has of something that cannot change. It may have been damaged: whoever asks checks it. */
+  /** The file of a copy for a path whose content cannot change. It may be damaged, so the caller checks it. */
   readonly kept?: (path: string) => Buffer | undefined
-  /** Keeps what was understood. */
+  /** Writes a file into the copy, once its content was understood. */
   readonly keep?: (path: string, bytes: Buffer) => void
 }
 
@@ -21,7 +21,7 @@ const ANSWER_MS = 120_000
 
 export interface ServiceSourceOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
-  /** Told of each wait for a busy service, and why. */
+  /** Called before each wait for a busy service, with the reason. */
   readonly onWait?: (waitMs: number, why: string) => void
 }
 

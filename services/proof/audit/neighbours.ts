@@ -37,7 +37,7 @@ export class Neighbours {
   /** @param followedSince when the series began to be followed without a break; undefined where it is not */
   takeMissing(index: number, missing: VerdictsMissing, followedSince: number | undefined): void {
     const { reason, from, to, exchange, coin, timeframe } = missing
-    // Nobody has to have followed others, whatever ran.
+    // A series that was not followed needs no verdicts, whether an engine ran or not.
     if (reason !== 'no_engine' || followedSince === undefined || from < followedSince) return
     this.#leftOut.push({ index, series: { exchange, coin, timeframe }, from, to })
   }

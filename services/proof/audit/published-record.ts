@@ -3,10 +3,10 @@ import { canonicalJson, type Json, type JsonObject } from '../../../contracts/js
 import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import type { Findings } from './finding.ts'
 
-/** How a track record is asked for. */
+/** The grouping of the rows of a track record. */
 export type RecordGrouping = 'timeframe' | 'series'
 
-/** What a published record is compared with. */
+/** A track record counted from the log, to compare a published one with. */
 export interface RecountedRecord {
   take(index: number, event: ServiceEvent): void
   /**
@@ -94,7 +94,7 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
 
 type CountedEvent = Extract<ServiceEvent, { type: 'OutcomeLabelled' | 'VerdictsMissing' }>
 
-/** Of a row: its model, and its series or its timeframe. */
+/** The model of a row, with its series or its timeframe. */
 function keyOf({ model_version: model, exchange, coin, timeframe }: JsonObject): string {
   return [model, exchange, coin, timeframe].filter((part) => typeof part === 'string').join(' ')
 }

@@ -27,7 +27,7 @@ export class SealedDays {
   }
 }
 
-/** What a manifest says of its files, as one text; where it is none, itself. */
+/** The files of a manifest as one text; the text itself where it is no manifest. */
 function sealedFiles(manifest: string): string {
   const { success, data } = sealedFilesSchema.safeParse(parsedOr(manifest))
   return success ? canonicalJson(data.files) : manifest

@@ -25,7 +25,7 @@ const appendMs = ({ timeframe }: Series): number => (timeframeMs(timeframe) < SH
 /** By how much clocks of service, witnesses and auditor may differ, and how long a checkpoint takes to be signed. */
 const CLOCKS_MS = 5 * 60_000
 
-/** A clock that was set forward and back leaves one hour of wrong marks behind; one that is wrong every day is no accident. */
+/** A clock that was set forward and back leaves one hour of wrong marks; one that is wrong every day is no accident. */
 const MOST_CLOCK_STEPS = 3
 
 /** Calls that are marked late are compared with those in time from so many on. */
@@ -49,7 +49,7 @@ export class Timeliness {
   readonly #marked = new Map<string, { all: Marked[]; latest: number }>()
   readonly #falselyMarked: Marked[] = []
   readonly #clockSteps = new Set<number>()
-  /** What the log knew when it took verdicts of whose race a bar had closed already, by their ids. */
+  /** The horizon at which a verdict was recorded after a bar of its race had closed, by the id of the verdict. */
   readonly #known = new Map<string, number>()
   readonly #calls = { late: { won: 0, lost: 0 }, inTime: { won: 0, lost: 0 } }
   #goesByFirstBar = false
@@ -156,7 +156,7 @@ export class Timeliness {
         this.#findings.add('false_late_mark', index, `${name} is marked late; entries after it were in time`)
     const hours = [...this.#lastOf].filter(([hour]) => (hour + 2) * HOUR_MS <= horizon)
     return {
-      /** What stands before this entry was there an hour before the newest. */
+      /** Entries before this one were there an hour before the newest. */
       settled: Math.max(0, ...hours.map(([, index]) => index)),
       delays: [...this.#delays].map(([series, delays]) => delaysOf(series, delays)),
       doubts: [
@@ -181,7 +181,7 @@ export class Timeliness {
     }
   }
 
-  /** Whoever is late by choice is so with the calls that lose. */
+  /** Compares late calls with the others: an operator who is late by choice marks the calls that lose. */
   #doubtCalls(): string[] {
     const { late, inTime } = this.#calls
     const [lates, others] = [late.won + late.lost, inTime.won + inTime.lost]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { faultyError } from '../notes/checkpoint.ts'
-import { hashesOver, rootOf } from '../tree/merkle.ts'
+import { rootOf, subtreesOf } from '../tree/merkle.ts'
 import type { Findings } from './finding.ts'
 import { type LogSource, readAt } from './log-source.ts'
 import type { ReadLog } from './read-log.ts'
@@ -76,7 +76,7 @@ export async function readAnchors(
       throw faultyError('its list of anchors does not end')
     after = page.next
   }
-  if (newest !== undefined && rootOf(hashesOver(leaves), newest.size).toString('base64') !== newest.root)
+  if (newest !== undefined && rootOf(subtreesOf(leaves), newest.size).toString('base64') !== newest.root)
     findings.add('second_history', null, `the anchor at ${newest.size} entries is of another tree`)
   return traces
 }
@@ -85,11 +85,11 @@ function readPage(bytes: Buffer): Page {
   try {
     return pageSchema.parse(JSON.parse(bytes.toString()))
   } catch {
-    throw faultyError('its list of anchors is none')
+    throw faultyError('its list of anchors cannot be read')
   }
 }
 
-/** What is usual follows from so many steps between traces. */
+/** Steps between traces that are needed to say which length is usual. */
 const FEWEST_STEPS = 4
 const SILENT_MS = 6 * HOUR_MS
 

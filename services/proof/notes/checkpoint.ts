@@ -13,13 +13,13 @@ export interface Checkpoint extends TreeHead {
   readonly origin: string
 }
 
-/** Who signed, and when: of a type that says when, Unix seconds. */
+/** The key that signed, and the time in Unix seconds for the types that state one. */
 export interface Signature {
   readonly verifier: Verifier
   readonly time: number | undefined
 }
 
-/** A note that was taken apart; nothing of it is checked yet. */
+/** The parts of a note, not checked yet. */
 interface Note {
   /** With its last line break. */
   readonly text: string
@@ -41,7 +41,7 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
 export const signCheckpoint = (checkpoint: Checkpoint, keys: readonly Signer[], time: number): string =>
   `${checkpointText(checkpoint)}\n${keys.map((key) => signatureLine(checkpoint, key, time)).join('')}`
 
-/** What one key says of a checkpoint, as a line of a note. */
+/** Signs a checkpoint with one key, as a line of a note. */
 export function signatureLine(checkpoint: Checkpoint, key: Signer, time: number): string {
   const signature = key.sign(signedText(checkpoint, checkpointText(checkpoint), key, time))
   const parts = [key.id, ...(isTimed(key.type) ? [u64(time)] : []), signature]
@@ -49,10 +49,10 @@ export function signatureLine(checkpoint: Checkpoint, key: Signer, time: number)
 }
 
 /**
- * Reads a checkpoint and checks the signatures of known keys; those of others are left out of sight.
+ * Reads a checkpoint and checks the signatures of known keys; signatures of other keys are ignored.
  *
- * @throws ServiceError `proof_invalid`, for a note that is none, a known key whose signature is not its own, and one that
- *   no known key has signed
+ * @throws ServiceError `proof_invalid` for text that is no note, for a wrong signature of a known key, and for a note that no
+ *   known key has signed
  */
 export function openCheckpoint(
   note: string,
@@ -104,7 +104,7 @@ export function parseCheckpoint(text: string): Checkpoint {
   return { origin, size: Number(size), root: hash }
 }
 
-/** What is signed, by the type of the key: the text itself, or a statement of a cosigner at a time. */
+/** The bytes to sign, by the type of the key: the text itself, or the statement of a cosigner at a time. */
 function signedText({ origin, size, root }: Checkpoint, text: string, key: Verifier, time: number): Buffer {
   if (key.type === SIGNATURE_TYPES.ed25519) return Buffer.from(text)
   if (key.type === SIGNATURE_TYPES.ed25519Cosignature)

@@ -43,9 +43,9 @@ export interface Verifier {
   /** Four bytes, which say with the name who signed. */
   readonly id: Buffer
   readonly type: SignatureType
-  /** As others are told of it. */
+  /** The text of the key for others, in the format of signed-note. */
   readonly vkey: string
-  /** Whether bytes were signed by it, as they are: what a type signs is said by {@link signedText}. */
+  /** Whether the key signed exactly these bytes. */
   verify(text: Uint8Array, signature: Uint8Array): boolean
 }
 
@@ -85,7 +85,7 @@ export function parseVkey(text: string): Verifier | undefined {
   return verifier.vkey === text ? verifier : undefined
 }
 
-/** @param seed 32 bytes; whoever has them can sign */
+/** @param seed 32 bytes: the secret that signs */
 export function signerOf(name: string, type: SignatureType, seed: Uint8Array): Signer {
   const scheme = type === SIGNATURE_TYPES.mlDsa44 ? ML_DSA_44 : ED25519
   const key = createPrivateKey({

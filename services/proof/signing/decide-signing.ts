@@ -2,12 +2,12 @@ import type { CheckpointRow, LogKeysRow } from '../../../projections/index.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import type { Hash } from '../tree/merkle.ts'
 
-/** What a signer knows. */
+/** The facts that decide the next step of a signer. */
 export interface SigningState {
   readonly keys: LogKeysRow | undefined
   /** Newest of the log. */
   readonly newest: CheckpointRow | undefined
-  /** Newest that was seen, kept outside the log. */
+  /** The newest checkpoint that was ever seen, kept outside the log. */
   readonly kept: Checkpoint | undefined
   readonly size: number
   readonly root: (size: number) => Hash
@@ -15,7 +15,7 @@ export interface SigningState {
   readonly vkeysFor: (origin: string) => readonly string[]
   /** The name of a log that has none yet. */
   readonly firstOrigin: string
-  /** Whether other processes share the log: then one that is new here has seen nothing, which says nothing. */
+  /** Whether other processes share the log: then a process without a kept checkpoint may simply be new. */
   readonly isShared: boolean
 }
 
@@ -32,7 +32,7 @@ export type SigningStep =
 
 const OPEN_ORIGIN = 'or open a new origin with `signal log open-origin`'
 
-/** What to do next. Two checkpoints that contradict one another are never signed: that is what all refusals are for. */
+/** Decides the next step. It refuses wherever a signature could contradict an earlier one. */
 export function decideSigning(state: SigningState): SigningStep {
   const { keys, newest, kept, size } = state
   if (keys === undefined) {
@@ -55,11 +55,11 @@ export function decideSigning(state: SigningState): SigningStep {
   return { kind: 'sign', checkpoint: { origin, size, root: state.root(size) } }
 }
 
-/** Why the tree of this process does not continue what was signed before. */
+/** Finds where the tree of this process does not extend an earlier checkpoint. */
 function contradiction(state: SigningState, keys: LogKeysRow): SigningStep | undefined {
   const { newest, kept, size, root } = state
   if (newest !== undefined && newest.origin === keys.origin) {
-    // The tree of this process is behind what another one has signed, and is on its way.
+    // Another process has signed more; this one still has to fold it.
     if (newest.size > size) return { kind: 'wait' }
     if (root(newest.size).toString('base64') !== newest.root)
       return refuse(

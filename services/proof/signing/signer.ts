@@ -29,22 +29,22 @@ export interface SignerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly firstOrigin: string
   readonly isShared: boolean
   readonly newId: () => string
-  /** Told when signing ends to work, and why. */
+  /** Called when signing begins to fail, with the reason. */
   readonly onProblem: (why: string) => void
 }
 
-/** Signs the tree of the log as it grows. One process does at a time; two would say the same. */
+/** Signs the tree of the log as it grows. One process does at a time; two would sign the same tree. */
 export interface CheckpointSigner {
-  /** Signs what is to be signed now, or says what keeps it from that. */
+  /** Signs the newest tree, or sets the problem that prevents it. */
   look(): Promise<void>
-  /** Looks again and again until the signal. What goes wrong is told, and tried again. */
+  /** Calls `look` every two seconds until the signal. A failure is reported and tried again. */
   run(signal: AbortSignal): Promise<void>
-  /** Notes what was signed elsewhere. */
+  /** Keeps the newest checkpoint that another process signed. */
   follow(signal: AbortSignal): Promise<void>
-  /** What keeps it from signing at the moment. */
+  /** The reason why it cannot sign at the moment. */
   problem(): string | undefined
   /**
-   * Goes on under another name, with what the log holds now: whoever relied on the old origin is told so.
+   * Continues under another origin, from the entries that the log has now. Auditors of the old origin find the change.
    *
    * @throws ServiceError `invalid_request` for the origin that the log has, or none that may be one
    */
@@ -54,7 +54,7 @@ export interface CheckpointSigner {
   ): Promise<{ readonly origin: string; readonly vkeys: readonly string[] }>
 }
 
-/** A checkpoint is at most ten seconds behind: time for a fold and an append is left. */
+/** A checkpoint is at most ten seconds old, which leaves time for a fold and an append. */
 const LOOK_EVERY_MS = 2_000
 
 export function createSigner(options: SignerOptions): CheckpointSigner {
@@ -79,7 +79,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
     })
     const stream = LOG_KEYS_STREAM
     const outcome = await appendUntilKnown(path, { stream, events: [event], expected: await endOf(stream) })
-    // A conflict is another process that published: what it said is read at the next look.
+    // After a conflict, the next look reads what the other process has published.
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
   }
 
@@ -94,7 +94,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
     })
     const stream = LOG_CHECKPOINTS_STREAM
     const expected = await endOf(stream)
-    // Before anybody can see it: what was once signed is extended for ever.
+    // Kept before anyone can see it: a signed checkpoint binds the log for ever.
     kept.write(checkpoint)
     const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error

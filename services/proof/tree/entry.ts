@@ -5,8 +5,8 @@ import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { HASH_BYTES } from './merkle.ts'
 
 /**
- * What the tree is made of, with the byte that tells kinds apart. Nothing personal is among it. A type never leaves, and
- * only types that no log holds yet may join: else the root of a tree would change with the release.
+ * The events that are entries of the tree, with the byte of each kind. None is personal. A type is never removed, and only a
+ * type that no log holds yet is added: otherwise the root of a tree would change with the release.
  */
 export const ENTRY_KINDS = {
   StoreInitialised: 0,
@@ -22,27 +22,27 @@ export const ENTRY_KINDS = {
 
 export const ENTRY_TYPES = Object.keys(ENTRY_KINDS) as (keyof typeof ENTRY_KINDS)[]
 
-/** What an event says, apart from where and when it was appended. */
+/** The parts of an event that the log commits to: all but its place and time. */
 export type Content = Pick<NewEvent, 'id' | 'type' | 'schema' | 'data'>
 
 /** A content as the text that its hash is taken of. */
 export const contentText = ({ id, type, schema, data }: Content): string =>
   canonicalJson({ id, type, schema, data })
 
-/** One entry of the tree: a commitment, which says nothing of its content but the kind and when it is shown. */
+/** One entry of the tree: a commitment that reveals only the kind of its content and when it is shown. */
 export interface Entry {
   readonly kind: number
-  /** Market time from which the content is shown, Unix milliseconds; 0 for what nobody pays for. */
+  /** Market time from which the content is shown, Unix milliseconds; 0 for a content that is always shown. */
   readonly opensAt: number
   /** SHA-256 of the content's text. */
   readonly hash: Buffer
 }
 
-/** Divisible by three, so that entries in base64 can be put one behind the other. */
+/** Divisible by three, so that entries in base64 can be concatenated. */
 export const ENTRY_BYTES = 42
 const VERSION = 1
 
-/** Verdicts are what callers pay for while their window is open. */
+/** Market time from which an event is shown: a verdict when its window has closed, since callers pay for it until then. */
 export function opensAt({ data }: { readonly data: JsonObject }, kind: number): number {
   const { validUntil } = data
   const isVerdict = kind === ENTRY_KINDS.VerdictRecorded || kind === ENTRY_KINDS.ChallengerVerdictRecorded
@@ -65,6 +65,10 @@ export function encodeEntry({ kind, opensAt: time, hash: content }: Entry): Buff
   bytes.set(content, ENTRY_BYTES - HASH_BYTES)
   return bytes
 }
+
+/** One of the entries that follow one another in a buffer; undefined beyond the last. */
+export const entryAt = (entries: Buffer, index: number): Entry | undefined =>
+  decodeEntry(entries.subarray(index * ENTRY_BYTES, (index + 1) * ENTRY_BYTES))
 
 /** Undefined for bytes that are no entry. */
 export function decodeEntry(bytes: Buffer): Entry | undefined {

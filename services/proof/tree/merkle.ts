@@ -11,7 +11,7 @@ export const HASH_BYTES = 32
  */
 export type HashSource = (level: number, index: number) => Hash
 
-/** Of no leaves at all. */
+/** The root of a tree without leaves. */
 export const EMPTY_ROOT: Hash = hash('sha256', '', 'buffer')
 
 /** The hash of an entry, told apart from a node by its first byte (RFC 6962). */
@@ -34,7 +34,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Hash {
 export const rootOf = (source: HashSource, size: number): Hash =>
   size === 0 ? EMPTY_ROOT : hashOf(source, 0, size)
 
-/** That a leaf is in a tree: hashes from its neighbour up to the root's child. */
+/** Proves that a leaf is in a tree: hashes from its neighbour up to the root's child. */
 export function inclusionProof(source: HashSource, index: number, size: number): Hash[] {
   const path: Hash[] = []
   for (let [start, end] = [0, size]; end - start > 1; ) {
@@ -50,7 +50,7 @@ export function inclusionProof(source: HashSource, index: number, size: number):
   return path
 }
 
-/** That the tree of one size is the beginning of that of another. */
+/** Proves that the tree of one size is the beginning of the tree of another. */
 export function consistencyProof(source: HashSource, from: number, to: number): Hash[] {
   if (from === 0 || from === to) return []
   const path: Hash[] = []
@@ -117,7 +117,7 @@ export function isConsistent(from: TreeHead, to: TreeHead, proof: readonly Hash[
   return last === 0 && old.equals(from.root) && root.equals(to.root)
 }
 
-/** Hashes of subtrees over leaves that are all at hand. */
+/** Hashes of subtrees over leaves, each computed once. */
 export function hashesOver(leaves: readonly Hash[]): HashSource {
   const levels: Hash[][] = [leaves as Hash[]]
   return (level, index) => {
@@ -135,7 +135,21 @@ export function hashesOver(leaves: readonly Hash[]): HashSource {
   }
 }
 
-/** Of leaves [start, end), where the range is a node of a tree. */
+/**
+ * Hashes of subtrees over leaves that follow one another in a buffer. None is stored, so that the root over millions of leaves
+ * takes no memory.
+ */
+export function subtreesOf(leaves: Buffer): HashSource {
+  const source: HashSource = (level, index) => {
+    if (level > 0) return nodeHash(source(level - 1, 2 * index), source(level - 1, 2 * index + 1))
+    const leaf = leaves.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)
+    if (leaf.length < HASH_BYTES) throw new RangeError(`there is no leaf ${index}`)
+    return leaf
+  }
+  return source
+}
+
+/** The hash over leaves [start, end), where the range is a node of a tree. */
 function hashOf(source: HashSource, start: number, end: number): Hash {
   const size = end - start
   const split = splitOf(size)

@@ -1,7 +1,7 @@
 /** Hashes or entries of a full tile. */
 export const TILE_WIDTH = 256
 
-/** Of hashes at a level of tiles, or of entries. */
+/** The level of a tile of hashes, or the name of another kind of tile. */
 export type TileKind = number | 'entries' | 'contents'
 
 export interface TilePath {

@@ -14,6 +14,7 @@ import {
   nodeHash,
   rootOf,
   rootOfInclusion,
+  subtreesOf,
 } from './merkle.ts'
 import { formatTilePath, parseTilePath, tileWidth } from './tile-path.ts'
 import { type TreeRow, transparencyTree } from './transparency-tree.ts'
@@ -86,10 +87,12 @@ test('roots and proofs from tiles are those of the definition, at every size, an
         expect(isConsistent(old, now, changed)).toBe(false)
       }
       expect(consistencyProof(hashesOver(leaves), from, to)).toEqual(proof)
+      expect(rootOf(subtreesOf(Buffer.concat(leaves.slice(0, to))), to)).toEqual(root)
     }),
     { numRuns: 150 },
   )
   expect(rootOf(hashesOver([]), 0)).toEqual(EMPTY_ROOT)
+  expect(() => rootOf(subtreesOf(Buffer.concat(leaves.slice(0, 3))), 4)).toThrow('there is no leaf 3')
   for (const beyond of [SIZE + 1, -1, 1.5]) expect(() => tree.root(beyond)).toThrow(RangeError)
 })
 

@@ -5,19 +5,19 @@ import { ENTRY_BYTES, ENTRY_TYPES, encodeEntry, entryOf } from './entry.ts'
 import { HASH_BYTES, type Hash, hashesOver, leafHash } from './merkle.ts'
 import { TILE_WIDTH } from './tile-path.ts'
 
-/** Base64 of entries or of hashes, one behind the other: no row is longer than a tile. */
+/** Base64 of entries or of hashes, one after the other: no row is longer than a tile. */
 export interface TileRow extends JsonObject {
   readonly data: string
 }
 
-/** Entries, and behind which position of the log they are found. */
+/** Entries, and the position of the log after which their events are found. */
 export interface EntriesRow extends TileRow {
   readonly after: Position
 }
 
 export interface SizeRow extends JsonObject {
   readonly size: number
-  /** Of the newest entry. */
+  /** Position of the newest entry. */
   readonly position: Position
 }
 
@@ -29,8 +29,8 @@ export const entriesKey = (tile: number): string => `entries/${tile}`
 export const tileKey = (level: number, tile: number): string => `tile/${level}/${tile}`
 
 /**
- * The Merkle tree over what was said in public, in the order of the log. It commits to events as they were appended: a
- * later schema changes nothing in it.
+ * The Merkle tree over the public events, in the order of the log. It commits to events as they were appended, so a later
+ * schema changes nothing in it.
  */
 export const transparencyTree: RecordedProjection<TreeRow> = {
   name: 'transparency_tree',
@@ -50,7 +50,7 @@ export const transparencyTree: RecordedProjection<TreeRow> = {
   },
 }
 
-/** The hashes of entries that stand one behind the other. */
+/** The leaf hashes of concatenated entries. */
 export const leafHashes = (entries: Buffer): Hash[] =>
   Array.from({ length: entries.length / ENTRY_BYTES }, (_, index) =>
     leafHash(entries.subarray(index * ENTRY_BYTES, (index + 1) * ENTRY_BYTES)),

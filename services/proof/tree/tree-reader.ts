@@ -28,15 +28,15 @@ export interface TreeReader {
   consistency(from: number, to: number): Hash[]
   /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
   tile(path: TilePath): Buffer | undefined
-  /** Entries one behind the other, all that the tile has. */
+  /** All entries of a tile, one after the other. */
   entries(tile: number): Buffer
-  /** Behind which position of the log the entries of a tile are found. */
+  /** The position of the log after which the entries of a tile are found. */
   after(tile: number): Position | undefined
   /** The tile among whose entries an event is, if it is one. */
   tileOf(position: Position): number
 }
 
-/** @param get a row of the read model; what it throws is passed on */
+/** @param get reads a row of the read model; its errors are passed on */
 export function createTreeReader(get: (key: string) => JsonObject | undefined): TreeReader {
   const held = new RecentMap<
     string,
@@ -123,7 +123,7 @@ function tileOf(tiles: number, afterOf: (tile: number) => Position | undefined, 
   return low
 }
 
-/** Each entry behind its length, as two bytes. */
+/** Entries, each after its length in two bytes. */
 function bundleOf(entries: Buffer, width: number): Buffer {
   const bundle = Buffer.allocUnsafe(width * (2 + ENTRY_BYTES))
   for (let index = 0; index < width; index++) {

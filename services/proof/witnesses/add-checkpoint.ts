@@ -1,6 +1,6 @@
 import { HASH_BYTES, type Hash } from '../tree/merkle.ts'
 
-/** What a witness is asked: to cosign a checkpoint that continues the one it knows (C2SP tlog-witness). */
+/** A request to a witness to cosign a checkpoint that extends the one it knows (C2SP tlog-witness). */
 export interface AddCheckpoint {
   /** Size of the tree that the witness knows; 0 for none. */
   readonly old: number

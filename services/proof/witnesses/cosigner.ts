@@ -15,7 +15,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
-import { decodeEntry, ENTRY_BYTES, ENTRY_KINDS } from '../tree/entry.ts'
+import { ENTRY_KINDS, entryAt } from '../tree/entry.ts'
 import { TILE_WIDTH } from '../tree/tile-path.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { formatAddCheckpoint, parseSize } from './add-checkpoint.ts'
@@ -31,7 +31,7 @@ export interface CosignerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly newId: () => string
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
-  /** Told when a witness ends to cosign, and why. */
+  /** Called when a witness begins to fail, with the reason. */
   readonly onProblem: (witness: string, why: string) => void
 }
 
@@ -45,7 +45,7 @@ export interface Cosigner {
 
 const LOOK_EVERY_MS = 2_000
 const PATIENCE_MS = 5_000
-/** How long a witness that does not cosign is left alone. */
+/** A witness that does not cosign is not asked for so long. */
 const REST_MS = 30_000
 /** Longer than the cosignatures of any witness. */
 const MOST_BYTES = 100_000
@@ -59,17 +59,19 @@ export function createCosigner(options: CosignerOptions): Cosigner {
   async function look(signal: AbortSignal): Promise<void> {
     const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
     if (newest === undefined || tree.size() < newest.size) return
-    const had = cosignersOn(newest.note, policy)
+    const cosigners = cosignersOn(newest.note, policy)
     const asked = policy.witnesses.filter(
       ({ url, verifier }) =>
-        url !== undefined && !had.includes(verifier) && (resting.get(verifier.vkey)?.until ?? 0) <= now(),
+        url !== undefined &&
+        !cosigners.includes(verifier) &&
+        (resting.get(verifier.vkey)?.until ?? 0) <= now(),
     )
     const lines = await Promise.all(asked.map((witness) => askOrRest(witness, newest, signal)))
     const note = `${newest.note}${lines.join('')}`
     if (note !== newest.note) await record(newest, note, signal)
   }
 
-  /** What a witness adds to the note; nothing where it does not cosign, and is left alone for a while. */
+  /** The line that a witness adds to the note; an empty text where it does not cosign, and then it rests for a while. */
   async function askOrRest(
     witness: PolicyWitness,
     newest: CheckpointRow,
@@ -159,7 +161,7 @@ export function createCosigner(options: CosignerOptions): Cosigner {
   }
 }
 
-/** The witnesses of a policy that have cosigned a note; none of one that is not sound. */
+/** The witnesses of a policy that have cosigned a note; none where the note is not sound. */
 export function cosignersOn(note: string, { witnesses }: Pick<Policy, 'witnesses'>): Verifier[] {
   try {
     const keys = witnesses.map(({ verifier }) => verifier)
@@ -183,8 +185,7 @@ export function countVerdicts(
     const entries = tree.entries(tile)
     const [start, end] = [Math.max(from, tile * TILE_WIDTH), Math.min(to, (tile + 1) * TILE_WIDTH)]
     for (let index = start; index < end; index++) {
-      const place = (index % TILE_WIDTH) * ENTRY_BYTES
-      const entry = decodeEntry(entries.subarray(place, place + ENTRY_BYTES))
+      const entry = entryAt(entries, index % TILE_WIDTH)
       if (entry?.kind !== ENTRY_KINDS.VerdictRecorded) continue
       verdicts += 1
       if (entry.opensAt > at) open += 1
@@ -195,7 +196,7 @@ export function countVerdicts(
 
 const textOf = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1)
 
-/** With the signatures of the log alone: what other witnesses say is no affair of one. */
+/** The note with the signatures of the log alone: a witness needs no others. */
 function ownNote({ note, origin }: CheckpointRow): string {
   const text = textOf(note)
   const lines = note.slice(text.length + 1).split('\n')

@@ -3,10 +3,10 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { parseVkey, SIGNATURE_TYPES, type Verifier } from '../notes/note-keys.ts'
 
 export interface PolicyWitness {
-  /** Of the file; it says nothing elsewhere. */
+  /** The name in the policy file; the key may have another one. */
   readonly name: string
   readonly verifier: Verifier
-  /** Where it is asked, without the last slash. */
+  /** Its address, without the last slash. */
   readonly url: string | undefined
 }
 

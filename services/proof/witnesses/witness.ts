@@ -20,7 +20,7 @@ export interface WitnessOptions extends Pick<Clock, 'now'> {
   readonly signers: readonly Signer[]
   /** Keys of the logs that are cosigned; the name of a key is the origin of its log. */
   readonly logs: readonly Verifier[]
-  /** Where the newest checkpoint of each log is kept; of one witness at a time. */
+  /** The folder that keeps the newest checkpoint of each log; only one witness uses it at a time. */
   readonly directory: string
 }
 
@@ -47,14 +47,14 @@ export function createWitness({ signers, logs, directory, now }: WitnessOptions)
   const known = new Map(
     logs.map(({ name }) => {
       const file = keepNewestCheckpoint(join(directory, hash('sha256', name)))
-      // A log is forgotten by nobody: what cannot be read is told at the start.
+      // A damaged file fails the start: a witness that forgot a log could cosign another history of it.
       file.read()
       return [name, { file, keys: logs.filter((key) => key.name === name) }]
     }),
   )
 
   return {
-    // From the comparison to the disk nothing is awaited: two requests at once come one behind the other.
+    // Nothing is awaited between the comparison and the write, so that two requests cannot overlap.
     addCheckpoint(body) {
       const request = parseAddCheckpoint(body)
       const checkpoint = request === undefined ? undefined : checkpointIn(request.note)
@@ -138,7 +138,7 @@ export function witnessServer(witness: Witness, onFault: (error: unknown) => voi
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = []
   let bytes = 0
-  // Whoever sends too much is told so: the connection ends behind the answer.
+  // Stops reading without closing the connection, so that the refusal still reaches the sender.
   for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += part.length
     if (bytes > MOST_BYTES) return undefined

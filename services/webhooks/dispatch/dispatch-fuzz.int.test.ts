@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fuzzDeliveries } from './testing/fuzz-deliveries.fixture.ts'
 
-/** `npm run fuzz:webhooks` lives more of them through; a seed that fails is repeated with FUZZ_FROM and FUZZ_SEEDS=1. */
+/** `FUZZ_SEEDS=200` tries more of them; `FUZZ_FROM` and `FUZZ_SEEDS=1` repeat a seed that fails. */
 const FROM = Number(process.env.FUZZ_FROM ?? 1)
 const SEEDS = Number(process.env.FUZZ_SEEDS ?? 40)
 const A_SEED_MS = 10_000

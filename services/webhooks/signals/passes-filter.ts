@@ -93,7 +93,7 @@ const passesDigest = ({ digest }: SubscriptionFilter, { data }: ScanDigestSignal
   digest.exchange === data.exchange &&
   digest.cadence === data.cadence
 
-/** Whether a signal is as sure and as strong as is asked for. */
+/** Whether a signal reaches the minimum confidence of a filter and, for a trade call, the minimum strength too. */
 export const passesThresholds = (
   { minConfidence, minStrength }: Pick<SubscriptionFilter, 'minConfidence' | 'minStrength'>,
   signal: TradeCallSignal | RegimeShiftSignal,

@@ -3,15 +3,20 @@ import { parseArgs } from 'node:util'
 import { ERRORS, type ErrorDefinition, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { isExchange } from '../../../contracts/exchanges.ts'
 import { FUNDING_HISTORY_DAYS } from '../../../services/engine/funding/funding-rates.ts'
+import { answerHelp } from '../../help.ts'
 import { fundingRecords, type PairRecord } from './funding-record.ts'
 import { fundingTable } from './funding-table.ts'
 import { readFundingFolder } from './read-funding-folder.ts'
 import { walkFunding } from './walk-funding.ts'
 
-const USAGE = `Usage: npm run -s study:funding -- <folder> [--exchange CODE] [--from yyyy-mm-dd] [--to yyyy-mm-dd]
+const HELP = `Prints what the funding scan was worth on recorded settlements, one row for each pair of exchanges.
 
-<folder> holds folders of funding files ({SYMBOL}-funding.csv.gz with the columns ts,rate).
-`
+  npm run -s study:funding -- <folder> [--exchange CODE] [--from yyyy-mm-dd] [--to yyyy-mm-dd]
+
+  <folder>         holds folders of funding files ({SYMBOL}-funding.csv.gz with the columns ts,rate)
+  --exchange CODE  only pairs with this exchange
+  --from DATE      the first day of the study
+  --to DATE        the day after the last one`
 const HOLDING_HOURS = 168
 /** Four taker legs at 5 bps. */
 const FEES_BPS = 20
@@ -67,16 +72,13 @@ function recordsOf({ folder, exchange, fromMs, toMs }: StudyArguments): PairReco
   })
 }
 
-/**
- * Prints what the funding scan was worth on recorded settlements, one row per pair of exchanges, and answers
- * the exit code: 2 for wrong arguments, else that of the error.
- */
+/** Answers the exit code: 2 for wrong arguments, else that of the error. */
 function main(args: readonly string[]): number {
   let study: StudyArguments
   try {
     study = readArguments(args)
   } catch (error) {
-    process.stderr.write(`${reasonOf(error)}\n${USAGE}`)
+    process.stderr.write(`${reasonOf(error)}\n${HELP}\n`)
     return 2
   }
   try {
@@ -90,4 +92,5 @@ function main(args: readonly string[]): number {
   }
 }
 
+answerHelp(HELP)
 process.exitCode = main(process.argv.slice(2))

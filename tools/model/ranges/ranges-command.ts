@@ -13,6 +13,7 @@ import { jsonText } from '../json-text.ts'
 import { roundedNumbers } from '../rounded-numbers.ts'
 import {
   DATA_FLAGS,
+  DATA_HELP,
   dataSelection,
   readFlags,
   runTraining,
@@ -23,15 +24,22 @@ import { addToProfile, noProfileSums, profileOf } from './fit-profile.ts'
 import { type RangeSamples, rangeSamples } from './range-samples.ts'
 import { walkRanges } from './walk-ranges.ts'
 
-const USAGE =
-  'npm run fit:ranges -- --data <folder> [--data <folder> …] [--until 2025-07-01] [--blind-from 2025-07-01] [--timeframes 1h,4h] [--out ranges.json] [--version range-1] [--exchanges A,B] [--coins A,B]'
+export const RANGES_HELP = `Fits how far prices go on folders of candles, scores it on bars that no fit had seen, and writes it as JSON.
+
+  npm run fit:ranges -- --data <folder> [--data <folder> …] [--timeframes 1h,4h] [--out ranges.json] [--version range-1]
+
+${DATA_HELP}
+  --blind-from DATE    scores bars from this date on apart
+  --timeframes A,B     only these timeframes
+  --out FILE           writes the ranges there; to the standard output without it
+  --version NAME       the version of the ranges; range-1 without it`
 
 /**
  * Fits how far prices go on folders of candles, scores it on bars that no fit had seen, and writes it as JSON, to a file
  * or to the standard output; the scores go to the progress as well. Answers the exit code.
  */
 export function rangesCommand(args: readonly string[], ports: FitPorts): Promise<number> {
-  return runTraining(USAGE, ports, async () => {
+  return runTraining(RANGES_HELP, ports, async () => {
     const flags = readFlags(args, {
       ...DATA_FLAGS,
       'blind-from': { type: 'string' },

@@ -1,8 +1,9 @@
 import { writeFileWhole } from '../../../services/cli/kit/write-output.ts'
+import { answerHelp } from '../../help.ts'
 import { readHistories } from '../read-histories.ts'
-import { rangesCommand } from './ranges-command.ts'
+import { RANGES_HELP, rangesCommand } from './ranges-command.ts'
 
-// npm run fit:ranges -- --data <folder> [--data <folder> …] [--out ranges.json]
+answerHelp(RANGES_HELP)
 process.exitCode = await rangesCommand(process.argv.slice(2), {
   histories: readHistories,
   out: (text) => process.stdout.write(text),

@@ -3,8 +3,13 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { loadModel } from '../../../services/engine/model.ts'
 import { readCandles } from '../../../services/engine/testing/read-candles.ts'
+import { answerHelp } from '../../help.ts'
 import { measureRegime } from './measure-regime.ts'
 import { regimeTable } from './regime-table.ts'
+
+const HELP = `Prints what the regime was worth on files of candles, one column each.
+
+  npm run -s study:regime -- <candles.csv.gz> …`
 
 /** The length of bars is the smallest step in time: gaps are longer. */
 function timeframeOf(bars: readonly Candle[]): Timeframe | undefined {
@@ -13,14 +18,10 @@ function timeframeOf(bars: readonly Candle[]): Timeframe | undefined {
   return TIMEFRAMES.find((timeframe) => timeframeMs(timeframe) === smallest)
 }
 
-/**
- * Prints what the regime was worth on candle files, one column each, and answers the exit code:
- *
- *     npm run -s study:regime -- <candles.csv.gz> …
- */
+/** Answers the exit code. */
 function main(files: readonly string[]): number {
   if (files.length === 0) {
-    process.stderr.write('Usage: npm run -s study:regime -- <candles.csv.gz> …\n')
+    process.stderr.write(`${HELP}\n`)
     return 2
   }
   const model = loadModel()
@@ -39,4 +40,5 @@ function main(files: readonly string[]): number {
   return 0
 }
 
+answerHelp(HELP)
 process.exitCode = main(process.argv.slice(2))

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { OutcomeLabelled, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { type EventOf, newEvent } from '../../../contracts/event-definition.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { entryOf } from '../tree/entry.ts'
+import { AuditedContents } from './audit-contents.ts'
+import { createFindings } from './finding.ts'
+
+const meta = { correlationId: 'test', actor: 'engine' }
+const verdict = aVerdict()
+const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
+const end = {
+  race: 'up',
+  entryPrice: 100,
+  exitPrice: 101.2,
+  decidedAt: validUntil,
+  highest: 0.012,
+  lowest: 0,
+  closePrice: 101,
+} as const
+const copied = { modelVersion, call, probability, barrier, forecast, recordedLate }
+const outcome = { exchange, coin, timeframe, verdictId, barClose, validUntil, ...copied, ...end }
+
+test('an audit holds of an outcome only the fields that its race is compared by', () => {
+  const findings = createFindings()
+  const context = { origin: 'log', traces: [], silences: [], now: validUntil }
+  const contents = new AuditedContents(findings, context)
+  const events = [
+    newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta }),
+    newEvent(OutcomeLabelled, { id: verdictId, data: outcome, meta }),
+  ]
+  for (const [index, event] of events.entries())
+    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
+  expect(findings.counts()).not.toHaveProperty('wrong_outcome')
+  expect(contents.end().series).toMatchObject([{ covered: barClose }])
+  expect(contents.end().series[0]?.outcomes).toStrictEqual([
+    { index: 1, barClose, validUntil, barrier, hasForecast: true, ...end },
+  ])
+})
