@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { translated } from './translate-positions.ts'
 
 /** A log that is copied. */
@@ -158,10 +159,9 @@ const REMEMBERED = 100_000
 
 /** Positions of the target for those of the source. */
 function createPositions(source: CopySource, target: CopyTarget) {
-  const known = new Map<Position, Position>()
+  const known = new RecentMap<Position, Position>(REMEMBERED)
   return {
     learn(from: Position, to: Position): void {
-      if (known.size >= REMEMBERED) known.clear()
       known.set(from, to)
     },
     async translate(position: Position): Promise<Position> {

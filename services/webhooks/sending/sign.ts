@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type HmacKey, hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 
 /** The two keys of a secret, prepared. */
@@ -56,12 +57,11 @@ const KEYS_KEPT = 20_000
  * const headers = sign([secret], { event: 'trade_call', deliveryId, body, at: Date.now(), sequence: 7, attempt: 1 })
  */
 export function createSign({ userAgent }: { readonly userAgent: string }): Sign {
-  const prepared = new Map<string, SigningKeys>()
+  const prepared = new RecentMap<string, SigningKeys>(KEYS_KEPT)
 
   function keysOf(secret: string): SigningKeys {
     const known = prepared.get(secret)
     if (known !== undefined) return known
-    if (prepared.size >= KEYS_KEPT) prepared.clear()
     const keys = signingKeys(secret)
     prepared.set(secret, keys)
     return keys

@@ -1,6 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type Deliveries, evolveDeliveries, withMove } from '../deliveries/delivery-state.ts'
 import { type Deliverable, deliveryEvent, readDeliveries } from '../deliveries/read-deliveries.ts'
 
@@ -15,14 +16,11 @@ export interface KnownDeliveries {
  * its newest snapshot, which may lie hundreds of attempts back.
  */
 export function createKnownDeliveries(store: Pick<EventStore, 'read'>): KnownDeliveries {
-  const known = new Map<string, Deliveries>()
+  const known = new RecentMap<string, Deliveries>(LIMITS.webhookDeliveriesKnown)
 
   function remember(subscriptionId: string, state: Deliveries): Deliveries {
-    known.delete(subscriptionId)
-    if (state.revision === 'no-stream') return state
-    known.set(subscriptionId, state)
-    const [oldest] = known.keys()
-    if (known.size > LIMITS.webhookDeliveriesKnown && oldest !== undefined) known.delete(oldest)
+    if (state.revision === 'no-stream') known.delete(subscriptionId)
+    else known.set(subscriptionId, state)
     return state
   }
 

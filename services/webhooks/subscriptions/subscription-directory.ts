@@ -12,6 +12,7 @@ import {
 } from '../../../projections/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
@@ -67,13 +68,6 @@ export interface SubscriptionDirectoryOptions extends Pick<Clock, 'now' | 'sleep
   readonly signal: AbortSignal
 }
 
-interface Remembered {
-  readonly revision: number
-  readonly opened: OpenedSubscription
-  /** Unix milliseconds. */
-  readonly until: number
-}
-
 const FOLLOW_MS = 50
 
 /**
@@ -84,20 +78,16 @@ const FOLLOW_MS = 50
  */
 export function createSubscriptionDirectory(options: SubscriptionDirectoryOptions): SubscriptionDirectory {
   const { index, owners, now, sleep, signal } = options
-  const memory = new Map<string, Remembered>()
-
-  function remember(subscriptionId: string, entry: Remembered): void {
-    memory.delete(subscriptionId)
-    memory.set(subscriptionId, entry)
-    const [oldest] = memory.keys()
-    if (memory.size > LIMITS.webhookTargetsKept && oldest !== undefined) memory.delete(oldest)
-  }
+  const memory = new RecentMap<string, { readonly revision: number; readonly opened: OpenedSubscription }>(
+    LIMITS.webhookTargetsKept,
+    { ttlMs: LIMITS.webhookTargetMs, now },
+  )
 
   async function open(subscription: Subscription): Promise<OpenedSubscription | undefined> {
     const { subscriptionId, revision } = subscription
     try {
       const opened = await openSubscription(owners, subscription)
-      remember(subscriptionId, { revision, opened, until: now() + LIMITS.webhookTargetMs })
+      memory.set(subscriptionId, { revision, opened })
       return opened
     } catch (error) {
       memory.delete(subscriptionId)
@@ -130,9 +120,7 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
     },
     target(subscription) {
       const known = memory.get(subscription.subscriptionId)
-      if (known !== undefined && known.revision === subscription.revision && now() < known.until) {
-        return targetOf(known.opened)
-      }
+      if (known?.revision === subscription.revision) return targetOf(known.opened)
       return open(subscription).then((opened) => opened && targetOf(opened))
     },
   }
