@@ -7,8 +7,8 @@ import {
   BaseError as ViemError,
 } from 'viem'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { createConcurrencyLimit } from '../../runtime/async/concurrency-limit.ts'
 import { createSingleFlight } from '../../runtime/async/single-flight.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
