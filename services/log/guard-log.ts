@@ -17,7 +17,7 @@ export interface LogGuard {
   readonly store: EventStore
   /** Rejects with `store_mismatch` when another log answers; never resolves. */
   readonly failure: Promise<never>
-  /** Who answers may be somebody else by now: nothing is appended before it is known. */
+  /** The store that answers may be another by now: nothing is appended before it is identified. */
   suspect(): void
 }
 

@@ -15,7 +15,7 @@ import type { EventStore } from './event-store.ts'
 
 /** In which schemas processes write to a log that others of an older release may read. */
 export interface LogFormat {
-  /** The store, whose appends are written in the format of the log, whatever this release could write. */
+  /** The store, whose appends are written in the format of the log, not in the newest of this release. */
   readonly store: EventStore
   /** The format of the log, as far as is known here; it never falls. */
   current(): number
@@ -37,7 +37,7 @@ export const formatOfNewLog = (id: string, meta: NewEvent['meta']): NewEvent =>
   newEvent(LogFormatRaised, { id, data: { format: NEWEST_LOG_FORMAT }, meta })
 
 /**
- * What a log says of the format that it is written in, which may be one that this release does not know.
+ * The format of a log, as the log records it. It may be one that this release does not know.
  *
  * @param from revision of the stream from which on it is read
  * @returns the first format where it says nothing, and the newest revision that was read, -1 for none
@@ -81,7 +81,7 @@ export async function openLogFormat(
   let newest = -1
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => undefined)
-  /** The form in which an event was sent first: whoever repeats an append repeats the very same. */
+  /** The form in which an event was sent first: a repeated append sends the very same. */
   const sent = new WeakMap<NewEvent, NewEvent>()
 
   async function learn(): Promise<void> {
@@ -99,7 +99,7 @@ export async function openLogFormat(
     return form
   }
 
-  /** What another process sends of the same events, which knows less or more of the format of the log than this one. */
+  /** The same events as another process sends them, which knows an older or newer format of the log than this one. */
   function otherForms(events: readonly NewEvent[], sentNow: readonly NewEvent[]): (readonly NewEvent[])[] {
     const known = [sentNow]
     for (let other = NEWEST_LOG_FORMAT; other >= FIRST_LOG_FORMAT; other--) {

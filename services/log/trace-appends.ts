@@ -22,7 +22,7 @@ export interface TraceAppendsOptions {
 
 /**
  * The store, with a span and a duration for each append. What is appended carries the span on in its `meta`, so that
- * whoever reads it from the log follows it. An append that nobody traced may begin a trace: a bar that closes is no
+ * each reader of the log follows it. An append that nobody traced may begin a trace: a bar that closes is no
  * request.
  */
 export function traceAppends(store: EventStore, options: TraceAppendsOptions): EventStore {

@@ -8,11 +8,11 @@ export interface S3PlaceOptions {
   readonly bucket: string
   /** In front of every name, without slashes at its ends; empty for none. */
   readonly prefix: string
-  /** `https://s3.eu-central-1.amazonaws.com`, or whoever else speaks S3. */
+  /** `https://s3.eu-central-1.amazonaws.com`, or another server that speaks S3. */
   readonly endpoint: URL
   readonly region: string
   readonly credentials: S3Credentials
-  /** Who this is, in the lock. */
+  /** Name of this process in the lock. */
   readonly holder: string
   /** Whether the operator vouches that nothing else backs up there: the lock then needs no conditional writes. */
   readonly isAlone: boolean
@@ -28,7 +28,7 @@ const RETRIES_MS = [250, 1_000, 4_000] as const
 /** A lock that was not renewed for so long is of a process that ended. */
 const STALE_LOCK_MS = 600_000
 const LOCK_NAME = 'backup.lock'
-/** What may be another answer a moment later; a server that lacks something (501) or is full (507) says so again. */
+/** Statuses that may be another a moment later; a server that lacks a feature (501) or is full (507) says so again. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
 type Answer = Pick<BoundedAnswer, 'status' | 'headers' | 'body'>
@@ -95,7 +95,7 @@ export function openS3Place(options: S3PlaceOptions): BackupPlace {
     description: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
     async get(name) {
       const answer = await ask('GET', pathOf(name), { mostBytes: SEGMENT_BYTES })
-      // A bucket that is not there is told apart: it is no empty backup.
+      // A missing bucket is no empty backup.
       if (answer.status === 404 && !answer.body.includes('NoSuchBucket')) return undefined
       return requireOk(options, answer, `${name} cannot be read`).body
     },
@@ -194,7 +194,7 @@ const lacksConditions = ({ status, body }: Answer): boolean =>
 
 const noConditions = ({ bucket, endpoint }: S3PlaceOptions): ServiceError =>
   new ServiceError('backup_unreachable', {
-    message: `s3://${bucket} at ${endpoint.host}: cannot be locked: that server makes no conditional writes (If-None-Match), by which two backups at once are told apart`,
+    message: `s3://${bucket} at ${endpoint.host}: cannot be locked: that server makes no conditional writes (If-None-Match), which keep two backups from running at once`,
     nextStep:
       'Where nothing else backs up to this address, say so with --alone; otherwise choose a server that makes them.',
   })
@@ -224,7 +224,7 @@ function requireOk(options: S3PlaceOptions, answer: Answer, what: string): Answe
 
 const ELSEWHERE = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed'])
 
-/** Where the answer itself says what is to be done. */
+/** The next step, for answers that contain it. */
 function nextStepOf(
   { region }: S3PlaceOptions,
   { status, headers, body }: Answer,

@@ -9,7 +9,7 @@ export interface PackedSegment {
   readonly body: Buffer
   /** SHA-256 of the text, in hex. */
   readonly sha256: string
-  /** Of the text. */
+  /** Bytes of the text. */
   readonly bytes: number
 }
 

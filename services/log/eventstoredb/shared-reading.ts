@@ -13,7 +13,7 @@ const PAGES_AHEAD = 8
 
 /** The past of the log, for many who go through all of it at the same time. */
 export interface SharedReading {
-  /** What {@link readEntries} reads. It is read once for all who begin at the same place, and goes on with the slowest. */
+  /** Reads the entries of {@link readEntries} once for all readers that begin at the same position, at the pace of the slowest. */
   read(after: Position, signal: AbortSignal | undefined): AsyncGenerator<LogEntry, void, void>
 }
 
@@ -41,7 +41,7 @@ export function createSharedReading(context: FollowContext): SharedReading {
   const moved = createWakeSignal()
   let lastTurn: Promise<void> = Promise.resolve()
 
-  /** One page in a turn of the event loop, whoever takes it: callers and the connection have theirs in between. */
+  /** One page in a turn of the event loop: callers and the connection have turns in between. */
   function turn(): Promise<void> {
     lastTurn = lastTurn.then(() => setImmediate())
     return lastTurn

@@ -9,7 +9,7 @@ import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 
-/** Where one version of a projection stands. */
+/** The progress of one version of a projection. */
 export interface VersionState {
   readonly version: number
   /** Everything up to here is folded into its rows. */
@@ -175,7 +175,7 @@ export function openRowTables(file: string, logId: string): RowTables {
   }
 }
 
-/** What SQLite says of a file that is damaged, and of one that is no database. */
+/** Result codes of SQLite for a damaged file, and for one that is no database. */
 const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
 
 function openDatabase(file: string, logId: string): DatabaseSync {
