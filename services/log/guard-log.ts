@@ -1,7 +1,7 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { type Position, START } from '../../contracts/position.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import type { EventFilter, EventStore, SubscriptionItem } from './event-store.ts'
+import type { EventFilter, EventStore, SubscribeOptions, SubscriptionItem } from './event-store.ts'
 import { readIdentity } from './store-identity.ts'
 
 export interface LogGuardOptions extends Pick<Clock, 'sleep'> {
@@ -42,35 +42,10 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
   let isSuspect = false
   let checking: Promise<void> | undefined
 
-  const otherLogError = (what: string): ServiceError =>
-    new ServiceError('store_mismatch', { message: `another log answers where this one did: ${what}` })
-
-  async function look(): Promise<void> {
-    const before = seen
-    const first = await readIdentity(inner)
-    if (first === undefined) throw otherLogError('it says nothing of whose it is')
-    if (first.id !== logId) throw otherLogError('it was begun as another one')
-    if (before !== undefined && !(await isThere(before))) {
-      throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
-    }
-  }
-
-  async function isThere({ id, after, filter }: Seen): Promise<boolean> {
-    try {
-      const options = { after, limit: 1, ...(filter && { filter }) }
-      for await (const event of inner.readAll(options)) return event.id === id
-      return false
-    } catch (error) {
-      // The position is none of this log.
-      if (isServiceError(error, 'invalid_request')) return false
-      throw error
-    }
-  }
-
   async function check(): Promise<void> {
     isSuspect = false
     try {
-      await look()
+      await requireSameLog(inner, logId, seen)
     } catch (error) {
       isSuspect = true
       if (isServiceError(error, 'store_mismatch')) {
@@ -103,19 +78,6 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
     if (mismatch !== undefined) throw mismatch
   }
 
-  async function* followed(options: Parameters<EventStore['subscribe']>[0]) {
-    let after: Position | undefined = options.after === 'end' ? undefined : options.after
-    for await (const item of inner.subscribe(options)) {
-      requireSame()
-      const position = positionOf(item)
-      if (item.kind === 'event' && after !== undefined && after !== START) {
-        seen = { id: item.event.id, after, filter: options.filter }
-      }
-      after = position
-      yield item
-    }
-  }
-
   return {
     failure: failed.promise,
     suspect() {
@@ -144,7 +106,10 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
       },
       subscribe(options) {
         requireSame()
-        return followed(options)
+        return followed(inner.subscribe(options), options, (event) => {
+          requireSame()
+          seen = event ?? seen
+        })
       },
       async health() {
         if (mismatch === undefined) return inner.health()
@@ -156,3 +121,43 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
 
 const positionOf = (item: SubscriptionItem): Position =>
   item.kind === 'event' ? item.event.position : item.position
+
+/** Passes items on; before each it calls `see`, with the event by which the log can be identified again, if any. */
+async function* followed(
+  items: AsyncIterable<SubscriptionItem>,
+  options: SubscribeOptions,
+  see: (event: Seen | undefined) => void,
+): AsyncGenerator<SubscriptionItem, void, void> {
+  let after: Position | undefined = options.after === 'end' ? undefined : options.after
+  for await (const item of items) {
+    const isMark = item.kind === 'event' && after !== undefined && after !== START
+    see(isMark ? { id: item.event.id, after: after as Position, filter: options.filter } : undefined)
+    after = positionOf(item)
+    yield item
+  }
+}
+
+/** @throws ServiceError `store_mismatch` unless the log begins with that event and still holds the other */
+async function requireSameLog(inner: EventStore, logId: string, before: Seen | undefined): Promise<void> {
+  const first = await readIdentity(inner)
+  if (first === undefined) throw otherLogError('it has no first event that identifies it')
+  if (first.id !== logId) throw otherLogError('its first event is another')
+  if (before !== undefined && !(await isThere(inner, before))) {
+    throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
+  }
+}
+
+async function isThere(inner: EventStore, { id, after, filter }: Seen): Promise<boolean> {
+  try {
+    const options = { after, limit: 1, ...(filter && { filter }) }
+    for await (const event of inner.readAll(options)) return event.id === id
+    return false
+  } catch (error) {
+    // The position is none of this log.
+    if (isServiceError(error, 'invalid_request')) return false
+    throw error
+  }
+}
+
+const otherLogError = (what: string): ServiceError =>
+  new ServiceError('store_mismatch', { message: `another log answers where this one did: ${what}` })

@@ -48,35 +48,9 @@ export function createSharedReading(context: FollowContext): SharedReading {
   }
 
   function begin(after: Position): Scan {
-    const ending = new AbortController()
-    const scan: Scan = {
-      after,
-      readers: new Set(),
-      pages: [],
-      first: 0,
-      entries: readEntries(context, after, ending.signal),
-      ending,
-      fetching: undefined,
-      isWhole: false,
-    }
-    scan.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
-      scan.fetching = undefined
-    })
+    const scan = createScan(context, after)
     scans.add(scan)
     return scan
-  }
-
-  async function fetchPage(scan: Scan): Promise<void> {
-    const page: LogEntry[] = []
-    while (page.length < LIMITS.readPageEvents) {
-      const next = await scan.entries.next()
-      if (next.done === true) {
-        scan.isWhole = true
-        break
-      }
-      page.push(next.value)
-    }
-    scan.pages.push(page)
   }
 
   /** The next page for one who shares a scan, once it is there; undefined at the end. */
@@ -134,4 +108,35 @@ export function createSharedReading(context: FollowContext): SharedReading {
       }
     },
   }
+}
+
+function createScan(context: FollowContext, after: Position): Scan {
+  const ending = new AbortController()
+  const scan: Scan = {
+    after,
+    readers: new Set(),
+    pages: [],
+    first: 0,
+    entries: readEntries(context, after, ending.signal),
+    ending,
+    fetching: undefined,
+    isWhole: false,
+  }
+  scan.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
+    scan.fetching = undefined
+  })
+  return scan
+}
+
+async function fetchPage(scan: Scan): Promise<void> {
+  const page: LogEntry[] = []
+  while (page.length < LIMITS.readPageEvents) {
+    const next = await scan.entries.next()
+    if (next.done === true) {
+      scan.isWhole = true
+      break
+    }
+    page.push(next.value)
+  }
+  scan.pages.push(page)
 }

@@ -128,15 +128,7 @@ export function openRowTables(file: string, logId: string): RowTables {
     create(name, version, role) {
       transaction(db, () => {
         dropTable(name, version)
-        db.exec(
-          `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID`,
-        )
-        db.prepare('INSERT INTO version (name, version, position, role) VALUES (?, ?, ?, ?)').run(
-          name,
-          version,
-          START,
-          role,
-        )
+        createTable(db, name, version, role)
       })
     },
     table(name, version) {
@@ -173,6 +165,14 @@ export function openRowTables(file: string, logId: string): RowTables {
       lock?.release()
     },
   }
+}
+
+function createTable(db: DatabaseSync, name: string, version: number, role: VersionState['role']): void {
+  db.exec(
+    `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  )
+  const insert = db.prepare('INSERT INTO version (name, version, position, role) VALUES (?, ?, ?, ?)')
+  insert.run(name, version, START, role)
 }
 
 /** Result codes of SQLite for a damaged file, and for one that is no database. */

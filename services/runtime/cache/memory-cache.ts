@@ -42,13 +42,6 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
 
   const put = (key: string, entry: Entry): unknown => entries.set(key, entry, entry.expiresAtMs - now())
 
-  /** Counts as a use. */
-  function get(key: string): Entry | undefined {
-    const entry = entries.get(key)
-    if (entry !== undefined) put(key, entry)
-    return entry
-  }
-
   function checkOpen(): void {
     if (closed) throw new ServiceError('cache_unavailable', { message: 'the cache is closed' })
   }
@@ -57,7 +50,10 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
     async get(key) {
       checkOpen()
       checkKey('key', key)
-      return get(VALUE + key)?.text
+      const entry = entries.get(VALUE + key)
+      // Counts as a use.
+      if (entry !== undefined) put(VALUE + key, entry)
+      return entry?.text
     },
 
     async set(key, value, ttlMs) {
