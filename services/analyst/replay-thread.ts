@@ -31,8 +31,8 @@ const replay = replaysOnThisThread(
     time: {
       elapsed: () => performance.now(),
       // Between turns the thread reads its messages; a timer would rest for longer than that takes.
-      after(_milliseconds, run) {
-        const rest = setImmediate(run)
+      after(_milliseconds, begin) {
+        const rest = setImmediate(begin)
         return () => clearImmediate(rest)
       },
     },

@@ -74,8 +74,10 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
   }
   void watch()
 
-  function requireSame(): void {
+  /** The store, unless another log answers by now. */
+  function same(): EventStore {
     if (mismatch !== undefined) throw mismatch
+    return inner
   }
 
   return {
@@ -86,7 +88,7 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
     store: {
       ...inner,
       async append(stream, events, options) {
-        requireSame()
+        same()
         if (isSuspect) await trusted()
         try {
           return await inner.append(stream, events, options)
@@ -96,21 +98,13 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
           throw error
         }
       },
-      read(stream, options) {
-        requireSame()
-        return inner.read(stream, options)
-      },
-      readAll(options) {
-        requireSame()
-        return inner.readAll(options)
-      },
-      subscribe(options) {
-        requireSame()
-        return followed(inner.subscribe(options), options, (event) => {
-          requireSame()
+      read: (stream, options) => same().read(stream, options),
+      readAll: (options) => same().readAll(options),
+      subscribe: (options) =>
+        followed(same().subscribe(options), options, (event) => {
+          same()
           seen = event ?? seen
-        })
-      },
+        }),
       async health() {
         if (mismatch === undefined) return inner.health()
         return { ok: false, adapter: 'eventstoredb', detail: mismatch.message }
