@@ -8,8 +8,8 @@ import { readinessOf } from '../services/http/readiness.ts'
 import { NO_READ_MODELS } from '../services/http/testing/no-read-models.ts'
 import { logFile } from '../services/log/embedded/embedded-store.ts'
 import { mcpOptions } from '../services/mcp/testing/mcp-edge.fixture.ts'
-import { createFairScheduler } from '../services/runtime/async/fair-scheduler.ts'
-import { sleep } from '../services/runtime/async/sleep.ts'
+import { PROCESS_TIME } from '../services/runtime/admission/line.ts'
+import { createTurns } from '../services/runtime/admission/turns.ts'
 import { besideLoad, reportBeside, startCaller } from './support/calls-beside-load.ts'
 import { newId, openCountedCalls } from './support/counted-calls.ts'
 import { print } from './support/measure.ts'
@@ -44,16 +44,11 @@ for (let n = 0; n < EVENTS; n += PER_APPEND) {
 
 const counted = await openCountedCalls(store)
 const calls = await counted.pathOf(1)
-const ending = new AbortController()
 
 const worker = openReplayWorker({ file: logFile(directory) })
 const inTurns = replaysOnThisThread(
   store,
-  createFairScheduler({
-    turnMs: 2,
-    rest: (ranMs) => sleep(ranMs, ending.signal),
-    now: () => performance.now(),
-  }),
+  createTurns({ turnMs: 2, restMs: (ranMs) => ranMs, time: PROCESS_TIME }),
 )
 
 async function serve(replay: typeof worker.replay) {
@@ -99,7 +94,6 @@ for (const [where, replay] of [
   caller.stop()
   await app.close()
 }
-ending.abort()
 counted.close()
 await worker.close()
 await scratch.close()

@@ -38,7 +38,7 @@ export const SignInRequested = defineEvent({
     accountId,
     requestId: z.uuid(),
     codeHash: sha256,
-    /** Of the code; short ones are guessed, so those of former releases are not taken any more. */
+    /** Length of the code. Short codes can be guessed, so the codes of former releases are refused. */
     codeCharacters: z.int().positive(),
     expiresAt: timeMs,
   }),
@@ -60,10 +60,10 @@ export const SignInConfirmed = defineEvent({
   data: z.object({ accountId, requestId: z.uuid() }),
 })
 
-/** What an owner calls a key, sealed under the key of the account, since it may say anything. */
+/** The owner's name for a key. It may say anything, so it is sealed under the key of the account. */
 const keyLabelSchema = z.union([
   z.strictObject({ sealed: z.string().min(1).max(1_024) }),
-  /** Of keys without a label, and of those that were issued before labels were sealed. */
+  /** Keys without a label, and keys issued before labels were sealed. */
   z.strictObject({ text: z.string().max(64) }),
 ])
 export type KeyLabel = z.infer<typeof keyLabelSchema>

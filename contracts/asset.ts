@@ -1,6 +1,6 @@
 import type { Coin } from './series.ts'
 
-/** What a contract is of, and how many of it one unit of its price is for. */
+/** The asset of a contract, and how many of it one unit of its price buys. */
 export interface AssetShare {
   readonly asset: Coin
   readonly multiple: number

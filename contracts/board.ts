@@ -51,7 +51,7 @@ export const decidedRow = (outcome: Outcome): DecidedRow => ({
   result: resultOf(outcome),
 })
 
-/** What a series says now. */
+/** The newest verdict of a series. */
 export const boardRowSchema = z.object({
   exchange: exchangeSchema,
   coin: coinSchema,
@@ -82,7 +82,7 @@ export type BoardRow = z.infer<typeof boardRowSchema>
 export const boardAnswerSchema = z.object({
   market: z.enum(MARKET_KINDS),
   market_time: instant.describe('The present instant of this market'),
-  series: count.describe('Series that there are in all, whatever was asked for'),
+  series: count.describe('All series, filtered or not'),
   exchanges: z.array(exchangeSchema).describe('Of all of them'),
   coins: z.array(coinSchema),
   timeframes: z.array(timeframeSchema).describe('Shortest first'),

@@ -10,7 +10,7 @@ export interface Candle {
   readonly volume: number
 }
 
-/** What lies beyond is damage, and would stay in the averages of its series for good. */
+/** Values beyond these bounds are damage. They would stay in the averages of their series for good. */
 const [PRICE_MIN, PRICE_MAX, VOLUME_MAX] = [1e-15, 1e15, 1e21]
 
 const price = z.number().min(PRICE_MIN).max(PRICE_MAX)

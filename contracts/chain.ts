@@ -11,7 +11,7 @@ export interface PaymentChain {
   readonly usdc: `0x${string}`
 }
 
-/** Where real payments are made. */
+/** The network of real payments. */
 export const BASE = {
   id: 8453,
   network: 'eip155:8453',
@@ -33,7 +33,7 @@ export const DEMO_CHAIN = {
 /** The EIP-712 domain of the token, beside chain and contract. */
 export const USDC_DOMAIN = { name: 'USD Coin', version: '2' } as const
 
-/** Where authorizations of the gateway rail are verified, and their EIP-712 domain. */
+/** The contract that verifies authorizations of the gateway rail, with its EIP-712 domain. */
 export const GATEWAY_ADDRESS = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
 export const GATEWAY_DOMAIN = { name: 'GatewayWalletBatched', version: '1' } as const
 

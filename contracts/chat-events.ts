@@ -8,14 +8,14 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const model = z.string().min(1).max(100)
 const stream = 'chat-{account}.{window}'
 
-/** What both events of a chat say of it. The question is not kept: its hash tells a repeated one. */
+/** Fields of both events of a chat. The question is not kept; its hash identifies a repeated one. */
 const chat = {
   payerId: payerIdSchema,
   window: quotaWindowSchema,
   keyId: z.uuid(),
-  /** Of the question and the model, in canonical form. */
+  /** Hash of the question and the model, in canonical form. */
   requestHash: sha256,
-  /** Of the caller's Idempotency-Key. */
+  /** Hash of the caller's Idempotency-Key. */
   idempotencyHash: sha256.nullable(),
 }
 

@@ -1,4 +1,4 @@
 import { z } from 'zod'
 
-/** Where a list goes on, as an answer names it: it goes into an address, so it has a shape. */
+/** The cursor of a list's next page, as an answer names it. It becomes part of an address, so it has a shape. */
 export const cursorSchema = z.string().regex(/^[\w.~-]{1,256}$/)

@@ -8,14 +8,14 @@ const timeMs = z.int().nonnegative()
 const stream = 'delivery-{subscription}'
 const sequence = z.int().positive()
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
-/** What the address of this service was when the body was made; `verify_url` begins with it. */
+/** Address of this service when the body was made; `verify_url` begins with it. */
 const baseUrl = z.string().min(1).max(LIMITS.webhookBaseUrlCharacters)
 
 /** A skipped delivery was not sent, and will not be; a failed one is tried again, an exhausted one is not. */
 export const DELIVERY_RESULTS = ['delivered', 'failed', 'exhausted', 'skipped'] as const
 export type DeliveryResult = (typeof DELIVERY_RESULTS)[number]
 
-/** Where a subscription stands in the log: the signals behind `after` are numbered from `sequence` on. */
+/** The cursor of a subscription: signals after the position `after` are numbered from `sequence` on. */
 export const deliveryCursorSchema = z.object({ after: positionSchema, sequence })
 export type DeliveryCursor = z.infer<typeof deliveryCursorSchema>
 
@@ -24,7 +24,7 @@ const deliveryFields = {
   deliveryId: z.uuid(),
   sequence,
   eventId: z.uuid(),
-  /** Of the event in the log, and its place in its stream, where it is read again. */
+  /** Position of the event in the log, and its revision in its stream, from which it is read again. */
   position: positionSchema,
   stream: z.string().min(1).max(LIMITS.streamNameCharacters),
   revision: z.int().nonnegative(),
@@ -45,7 +45,7 @@ const endFields = {
 /** Sealed under the key of the subscription's account, since it may name the host or repeat what is personal. */
 export const attemptDetailSchema = z.union([
   z.strictObject({ sealed: z.string().min(1).max(LIMITS.webhookSealedAnswerCharacters) }),
-  /** Of attempts that were recorded before these texts were sealed. */
+  /** Attempts that were recorded before these texts were sealed. */
   z.strictObject({ text: z.string().max(LIMITS.webhookResponseKeptBytes) }),
 ])
 export type AttemptDetail = z.infer<typeof attemptDetailSchema>
@@ -59,11 +59,11 @@ export const deliveryAttemptSchema = z.object({
   result: z.enum(DELIVERY_RESULTS),
   /** First bytes of the answer, or what went wrong in words; null where it was delivered. */
   detail: attemptDetailSchema.nullable(),
-  /** Of the body that was sent; null where nothing was. */
+  /** Hash of the body that was sent; null where nothing was sent. */
   bodySha256: sha256.nullable(),
   /** When it is tried again; null where it is not. */
   nextAt: timeMs.nullable(),
-  /** Of the replay that it belongs to; null for a delivery in its turn. */
+  /** The replay that it belongs to; null for a delivery of the live order. */
   replayId: z.uuid().nullable(),
 })
 
@@ -94,7 +94,7 @@ const replayStanding = replayProgress.extend({
 
 /** Everything a process must know to go on with a subscription. */
 export const deliveryStateSchema = z.object({
-  /** What is numbered below is finished or in `open`. */
+  /** Every delivery numbered below the cursor is finished or in `open`. */
   cursor: deliveryCursorSchema,
   open: z.array(openDeliverySchema).max(LIMITS.webhookOpenDeliveries + LIMITS.webhookAttemptsAtOnce),
   /** Finished ones at or behind the cursor, in front of which one is not yet. */
@@ -113,11 +113,11 @@ export const deliveryStateSchema = z.object({
     exhausted: z.int().nonnegative(),
     skipped: z.int().nonnegative(),
   }),
-  /** Of the latest replays. */
+  /** The latest replays. */
   replays: z.array(replayStanding).max(LIMITS.webhookReplaysKept),
 })
 
-/** What became of the deliveries of a replay was not counted at first. */
+/** The first schema did not count the outcomes of a replay's deliveries. */
 const withCountedReplays = ({ state, ...data }: JsonObject): JsonObject => {
   const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
   return {
@@ -126,7 +126,7 @@ const withCountedReplays = ({ state, ...data }: JsonObject): JsonObject => {
   }
 }
 
-/** Who reads no counts counts from nothing when it is read again. */
+/** A reader of the first schema ignores the counts; the next reader starts them from zero. */
 const withoutCounts = ({ state, ...data }: JsonObject): JsonObject => {
   const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
   return {
@@ -138,7 +138,7 @@ const withoutCounts = ({ state, ...data }: JsonObject): JsonObject => {
 export type DeliveryState = z.infer<typeof deliveryStateSchema>
 
 const subscriptionId = z.uuid()
-/** Of the lease under which this was appended. */
+/** Fencing token of the lease under which this was appended. */
 const token = z.int().nonnegative()
 
 export const CursorTaken = defineEvent({
@@ -171,7 +171,7 @@ export const DeliveriesAttempted = defineEvent({
     baseUrl,
     cursor: deliveryCursorSchema,
     attempts: z.array(deliveryAttemptSchema).min(1).max(LIMITS.webhookAttemptsPerEvent),
-    /** Of the replays that these attempts belong to. */
+    /** The replays that these attempts belong to. */
     replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
   }),
   upcasters: {

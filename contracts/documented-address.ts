@@ -1,4 +1,4 @@
-/** What examples of the documentation are sent to: a service as it starts by default. */
+/** The address in examples of the documentation: a service started with its defaults. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:8402'
 
 /**

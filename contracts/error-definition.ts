@@ -1,12 +1,12 @@
-/** What the registry says of one error code. */
+/** The registry's entry of one error code. */
 export interface ErrorDefinition {
   /** HTTP status of an answer with this code. */
   readonly status: number
   /** Exit code of a command that ends with it; absent where it cannot end one. */
   readonly exitCode?: number
-  /** What happened, in general; a thrown error says it in particular. */
+  /** The general message; a thrown error may have a particular one. */
   readonly message: string
-  /** What to do about it. */
+  /** The caller's next step. */
   readonly nextStep: string
   /** A thrown error says what failed inside, which callers are not told unless it was written for them. */
   readonly isInner?: true

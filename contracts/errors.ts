@@ -313,7 +313,7 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode
   readonly details: JsonObject | undefined
-  /** What to do about it: of the registry, unless this one knows better. */
+  /** The caller's next step: the registry's, unless this error has its own. */
   readonly nextStep: string
   /** Whether callers may read its message, where its code is of what is inside. */
   readonly isForCallers: boolean
@@ -342,7 +342,7 @@ export class ServiceError extends Error {
 const isInner = (code: ErrorCode): boolean => (ERRORS[code] as ErrorDefinition).isInner === true
 
 /**
- * An error as callers are told of it: what failed inside may name streams, accounts of others and servers, and is for
+ * An error as callers see it: an inner failure may name streams, accounts of others and servers, and is for
  * the log.
  */
 export const forCallers = (
@@ -353,7 +353,7 @@ export const forCallers = (
   return { code, message: ERRORS[code].message, nextStep: ERRORS[code].nextStep, details: undefined }
 }
 
-/** What a caught value says of itself; anything can be thrown. */
+/** The message of a caught value; anything can be thrown. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 export const isServiceError = (error: unknown, code?: ErrorCode): error is ServiceError =>

@@ -96,7 +96,7 @@ export const VerdictRecorded = defineEvent({
   schema: 4,
   stream: verdicts,
   summary:
-    'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar, whoever asks. Where its regime differs from that of `previous`, the regime has shifted.',
+    'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar. Where its regime differs from that of `previous`, the regime has shifted.',
   data: verdictSchema,
   upcasters: {
     1: (data) => ({ ...data, previous: null, recordedLate: false }),
@@ -163,7 +163,7 @@ type DefinitionsIn<Module> = {
     : never]: Module[Name]
 }
 
-/** What a file defines of events, by their names; it may hold schemas beside them. */
+/** The event definitions of a file, by name; a file may export schemas beside them. */
 const definitionsIn = <Module extends object>(module: Module): DefinitionsIn<Module> =>
   Object.fromEntries(
     Object.entries(module)
@@ -203,7 +203,7 @@ export type EventType = keyof typeof EVENT_CATALOGUE
 /** Any event of the catalogue, decoded; narrows by `type`. */
 export type ServiceEvent = { [Type in EventType]: EventOf<(typeof EVENT_CATALOGUE)[Type]> }[EventType]
 
-/** What an event of a type says, before it is recorded. */
+/** The content of an event of a type, before it is recorded. */
 export type FactOf<Type extends EventType> = {
   [One in Type]: Pick<EventOf<(typeof EVENT_CATALOGUE)[One]>, 'type' | 'data'>
 }[Type]

@@ -12,7 +12,7 @@ export type Upcaster = (data: JsonObject) => JsonObject
  */
 export type Downcaster = (data: JsonObject) => JsonObject | undefined
 
-/** What the catalogue knows of one event type. */
+/** The catalogue's entry of one event type. */
 export interface EventDefinition<Type extends string = string, Data extends JsonObject = JsonObject> {
   readonly type: Type
   /** Version that is written today. */

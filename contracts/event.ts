@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { JsonObject } from './json.ts'
 import type { Position } from './position.ts'
 
-/** Where an event came from. */
+/** The origin of an event. */
 export const eventMetaSchema = z.strictObject({
   /** Everything that one request or one bar caused shares this. */
   correlationId: z.string().min(1).max(128),
@@ -34,7 +34,7 @@ export interface NewEvent {
   readonly meta: EventMeta
 }
 
-/** Where an event is in the log and what it is, without what it says. */
+/** Place and type of an event in the log, without its data. */
 export interface EventPlace {
   readonly id: string
   readonly type: string

@@ -30,7 +30,7 @@ export const countsForBar = ({ time }: FundingRate, barClose: number): boolean =
 
 /**
  * The earliest settlement that counts in a series: a start fetches funding for fewer days than the bars of longer
- * timeframes reach back, and what it could not know must not count for whoever computes its verdicts again. It
+ * timeframes reach back, and what it could not know must not count for a process that computes its verdicts again. It
  * follows from the first bar alone, never from when a process began.
  *
  * @param anchorBar open of the bar that the state of the series begins with, Unix milliseconds

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { nearestName } from './nearest-name.ts'
 
-/** What a schema says is wrong, as far as it matters here. */
+/** A schema's issue, as far as it matters here. */
 export interface InputIssue {
   readonly code: string
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Of fields that are not known. */
+  /** Names of unknown fields. */
   readonly keys?: readonly string[]
 }
 
-/** What is wrong with one field of what a caller sent. */
+/** A fault in one field of a request. */
 export interface InputFault {
   readonly [name: string]: string
   readonly field: string
@@ -23,7 +23,7 @@ const FAULTS_NAMED = 3
 const FAULT_CHARACTERS = 200
 
 /**
- * The faults of a request in words for whoever made it: fields by the names they were given, without places in a list,
+ * The faults of a request, in words for the caller: fields by the names they were given, without places in a list,
  * and no pattern of ours.
  *
  * @param whole what the request as a whole is called, as in `body`

@@ -1,9 +1,9 @@
-/** What can be written to the log and read back unchanged. */
+/** Values that can be written to the log and read back unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [key: string]: Json }
 
 /**
- * Where a value is not JSON that survives a round trip, or undefined when it is: bigint, undefined, NaN,
+ * The first fault of a value that does not survive a round trip as JSON; undefined for one that does. Faults are bigint, undefined, NaN,
  * infinities, functions, class instances, sparse arrays, keys that are symbols, lone surrogates, and nesting
  * past a limit. Hidden properties and names on an array are not looked for: it would cost more than the rest.
  *

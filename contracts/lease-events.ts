@@ -11,7 +11,7 @@ const shard = z
 /** Revision of the event by which its holder gained the shard: a later holder has a higher one. */
 const token = z.int().nonnegative()
 
-/** What one process has of a group of work. */
+/** One process's share of a group of work. */
 export const leaseHolderSchema = z.object({
   holder: name,
   /** Revision of the event with which it last said that it is there. */
@@ -25,7 +25,7 @@ export type LeaseHolder = z.infer<typeof leaseHolderSchema>
 
 const leaseTable = z.object({
   group: name,
-  /** Who appended this. */
+  /** The process that appended this. */
   holder: name,
   /** Everybody's part, so that the newest event says it all. */
   table: z.array(leaseHolderSchema).max(LIMITS.leaseHolders),

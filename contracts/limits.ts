@@ -31,7 +31,7 @@ export const LIMITS = {
   staleAfterMs: 180_000,
   /** Series followed because somebody asked for them. */
   seriesOnDemand: 2_000,
-  /** Of those, how many because of one payer: as many as one scan looks at. */
+  /** Series on demand because of one payer: as many as one scan reads. */
   seriesOnDemandPerPayer: 100,
   /** How long a series is followed after it was last asked for. */
   onDemandKeepMs: 3_600_000,
@@ -78,7 +78,7 @@ export const LIMITS = {
   venueBackfillMs: 900_000,
   /** For how long before a start its verdicts count funding: `fundingCountsFrom` is the rule. */
   fundingCountsMs: 35 * 86_400_000,
-  /** How much further back it is fetched: a bar of a day may be open, and intervals are told from settlements before. */
+  /** How much further back it is fetched: a bar of a day may be open, and intervals are derived from the settlements before. */
   venueFundingMoreMs: 2 * 86_400_000,
   /** How often a venue's list of markets is fetched, and how often at most when a symbol fails. */
   venueMarketsMs: 3_600_000,
@@ -99,7 +99,7 @@ export const LIMITS = {
   streamNameCharacters: 250,
   /** Nesting of event data. */
   jsonDepth: 32,
-  /** Appends waiting for an answer of the store; past it callers are told it is unavailable. */
+  /** Appends waiting for an answer of the store; past it callers are refused with `store_unavailable`. */
   appendQueue: 16_384,
   /** Appends that share one commit of the embedded store. */
   commitAppends: 512,
@@ -120,7 +120,7 @@ export const LIMITS = {
   barsWaiting: 16,
   barsPerAddress: 4,
   barsHeldMs: 5_000,
-  /** What is said of a sealed day. */
+  /** Characters of the manifest of a sealed day. */
   manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
@@ -159,7 +159,7 @@ export const LIMITS = {
   replayEvents: 1_000_000,
   /** Live tails of verdicts that one process serves at a time. */
   verdictStreams: 100,
-  /** Of those, how many one address may hold. */
+  /** Live streams of verdicts that one address may hold. */
   verdictStreamsPerAddress: 10,
   /** Streams of `subscriptions/listen` that one process serves, that an address and an account may hold. */
   mcpSubscriptions: 100,
@@ -195,7 +195,7 @@ export const LIMITS = {
   connectionIdleMs: 72_000,
   /** How long nothing at all may come or go on a connection, an answer being made included. */
   connectionSilentMs: 90_000,
-  /** How long what `/readyz` found is told again, so that asking often asks nobody else. */
+  /** How long the findings of `/readyz` are cached, so that frequent polls ask no other server. */
   readinessKeptMs: 1_000,
   /** How often connections are looked at. */
   connectionLookMs: 5_000,
@@ -230,7 +230,7 @@ export const LIMITS = {
   boardRows: 5_000,
   /** Verdicts in one answer of the history of a series. */
   historyRows: 300,
-  /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
+  /** Visitors of the board who receive changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,
   /** Pages that are made at a time, that wait to be made, and how many one address may have of both. */
@@ -244,7 +244,7 @@ export const LIMITS = {
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 
-  /** Debits of one payer that wait for the log; past it callers are told to go more slowly. */
+  /** Debits of one payer that wait for the log; past it callers are refused. */
   debitsWaiting: 2_048,
   /** How long a request waits for a log that takes nothing; nothing was recorded then. */
   appendWaitMs: 2_000,
@@ -284,7 +284,7 @@ export const LIMITS = {
   /** Codes asked for, and codes given, from one client address (IPv6: one /48) in an hour. */
   signInsPerAddress: 20,
   signInTriesPerAddress: 60,
-  /** Sign-in mails under way at a time; past it callers are told to try again. */
+  /** Sign-in mails under way at a time; past it callers are asked to try again. */
   mailsUnderWay: 256,
   /** How long one try to send a mail may take, how many there are, and how long a sign-in waits for them. */
   mailSendMs: 10_000,
@@ -292,7 +292,7 @@ export const LIMITS = {
   mailWaitMs: 5_000,
   /** API keys of one account that apply at a time. */
   keysPerAccount: 10,
-  /** Browser sessions of one account; the oldest gives way to a further one. */
+  /** Browser sessions of one account; a further one ends the oldest. */
   sessionsPerAccount: 10,
   /** How long a session lasts, how long after its last recorded use, and how often a use is recorded. */
   sessionMs: 30 * 86_400_000,
@@ -377,7 +377,7 @@ export const LIMITS = {
   settlementsMined: 2,
   /** Reasons why settling came to nothing that are recorded of one payment. */
   settlementReasons: 16,
-  /** Seconds of block time after the end of an authorization before it is told as unused: nodes may lag. */
+  /** Seconds of block time after the end of an authorization before it is reported as unused: nodes may lag. */
   paymentExpiryGraceS: 60,
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
@@ -419,13 +419,13 @@ export const LIMITS = {
   payerCodeMs: 600_000,
   /** How long a facilitator's refusal of a payer is remembered. */
   payerRefusedMs: 5_000,
-  /** Payers that a node or a facilitator is asked about at a time; past it callers are told to try again. */
+  /** Payers that a node or a facilitator is asked about at a time; past it callers are asked to try again. */
   payersAskedAtOnce: 64,
   /** Payers whose facts one process remembers. */
   payersRemembered: 20_000,
   /**
    * Payments of a rail that one process checks and computes answers for at a time: in all, of one payer, from one
-   * address; past it callers are told to try again.
+   * address; past it callers are asked to try again.
    */
   paymentsAtOnce: 1_024,
   paymentsAtOncePerPayer: 128,
@@ -506,7 +506,7 @@ export const LIMITS = {
   /** How much of an endpoint's answer is read, and how much of that is kept. */
   webhookResponseBytes: 16_384,
   webhookResponseKeptBytes: 1_024,
-  /** What is kept of it, sealed. */
+  /** Characters of it that are kept, sealed. */
   webhookSealedAnswerCharacters: 2_048,
   /** Headers of an endpoint's answer. */
   webhookResponseHeaderBytes: 16_384,
@@ -576,14 +576,14 @@ export const LIMITS = {
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
   chatAnswerCharacters: 4_600,
   chatAnswerBytes: 32_768,
-  /** What an answer quotes of a section: most of them whole. */
+  /** Characters that an answer quotes of a section: most sections whole. */
   chatExtractCharacters: 2_200,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */
   chatModelMs: 20_000,
   chatModelBytes: 262_144,
-  /** What one answer of a model may cost, in its own tokens. */
+  /** Most tokens that one answer of a model may cost, as the model counts them. */
   chatModelTokens: 2_000,
   /** Questions that one process has a model answer at a time; the others are answered extractively. */
   chatModelAtOnce: 8,
@@ -604,7 +604,7 @@ export const LIMITS = {
   /** How long a process has its shards after it last said that it is there, and how often it says so. */
   leaseTtlMs: 6_000,
   leaseRenewMs: 2_500,
-  /** What others wait beyond that before they take the shards of one that is silent. */
+  /** How long other processes wait beyond that before they take the shards of a silent one. */
   leaseGraceMs: 1_000,
   /** How long a process may have shards that it does not work on before it counts as not ready. */
   leaseIdleMs: 60_000,

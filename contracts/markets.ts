@@ -37,7 +37,7 @@ export const marketRowSchema = z.object({
 export const marketsAnswerSchema = z.object({
   market: z.enum(MARKET_KINDS).describe('Where bars come from; those of a simulated market are made up'),
   market_time: instant.describe('The present instant of this market'),
-  exchanges: z.array(exchangeSchema).describe('Every exchange that there is here, whatever was asked for'),
+  exchanges: z.array(exchangeSchema).describe('Every exchange of this service, filtered or not'),
   rows: z.array(marketRowSchema).describe('Ordered by exchange, then coin'),
   next: z.string().nullable().describe('Give it as `after` for the rows behind these; null at the end'),
 })

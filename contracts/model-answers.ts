@@ -22,7 +22,7 @@ export const modelRowSchema = z.object({
       unscored: count.describe('Late ones, and those of bars on which nothing was served'),
     })
     .nullable()
-    .describe('A challenger beside whoever spoke; null for the champion'),
+    .describe('A challenger beside the serving model; null for the champion'),
 })
 
 export type ModelRow = z.infer<typeof modelRowSchema>

@@ -14,7 +14,7 @@ export const speechChangeSchema = z.object({
   from: timeMs,
   /** The newest UTC day whose outcomes count: where it begins. */
   day: timeMs,
-  /** Of the forecasts of 180 days up to that one: the chance that the race won by the upper barrier had the higher one. */
+  /** Area under the curve over forecasts of 180 days up to that day: the chance that of two races the one won by the upper barrier had the higher forecast. */
   auc: z.number().min(0).max(1),
   /** Races that it is of. */
   races: z.int().nonnegative(),
@@ -46,7 +46,7 @@ export const SpeechRestored = defineEvent({
 /** Which model speaks. */
 export const modelChoiceSchema = z.object({
   modelVersion: modelVersionSchema,
-  /** Of its file: another file of the same version is another model. */
+  /** Hash of its file: another file of the same version is another model. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** For bars that close from here on, Unix milliseconds of market time. */
   from: timeMs,

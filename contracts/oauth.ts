@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** What a program may be let do; as `scope` in OAuth. */
+/** Rights that a program may get; `scope` in OAuth. */
 export const SCOPES = ['calls', 'webhooks'] as const
 export const scopeSchema = z.enum(SCOPES)
 export type Scope = z.infer<typeof scopeSchema>
 
-/** What each lets a program do, for whoever is asked. */
+/** The meaning of each scope, for the page that asks for consent. */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   calls: 'ask for trade calls, regimes and scans, and listen to them; calls count for your account',
   webhooks: 'create, change and remove your webhooks, and read their deliveries',

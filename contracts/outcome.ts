@@ -16,7 +16,7 @@ export const ROUND_TRIP_COST = 0.0012
 const timeMs = z.int().nonnegative()
 const price = z.number().positive()
 
-/** What became of a verdict: labelled when its window has closed, by the rule that defines confidence. */
+/** The outcome of a verdict: labelled when its window has closed, by the rule that defines confidence. */
 export const outcomeSchema = seriesSchema.extend({
   verdictId: z.uuid(),
   barClose: timeMs,
@@ -30,7 +30,7 @@ export const outcomeSchema = seriesSchema.extend({
   /** Open of the bar after the verdict's; null where that bar is missing. */
   entryPrice: price.nullable(),
   /**
-   * Where the race ended: a barrier, the open of a bar that opened beyond it, or the last close of the window;
+   * Price at which the race ended: a barrier, the open of a bar that opened beyond it, or the last close of the window;
    * null after `both` and `incomplete`.
    */
   exitPrice: price.nullable(),
@@ -39,7 +39,7 @@ export const outcomeSchema = seriesSchema.extend({
   /** Highest and lowest price of the bars until the race ended, as fractions away from the entry; null without one. */
   highest: z.number().nullable(),
   lowest: z.number().nullable(),
-  /** Of its verdict: how far the price was to go. */
+  /** The forecast of its verdict: how far the price was to go. */
   forecast: forecastSchema.nullable(),
   /** Close of the window's last bar, whenever the race ended; null where bars are missing. */
   closePrice: price.nullable(),
@@ -49,11 +49,11 @@ export const outcomeSchema = seriesSchema.extend({
 
 export type Outcome = z.infer<typeof outcomeSchema>
 
-/** What `callReturn` reads of an outcome. */
+/** Fields of an outcome that `callReturn` reads. */
 export type RaceEnd = Pick<Outcome, 'race' | 'entryPrice' | 'exitPrice' | 'barrier'>
 
 /**
- * What entering a call at the start of its race and leaving at its end returned, before costs, as a fraction.
+ * The return of a call entered at the start of its race and left at its end, before costs, as a fraction.
  * A bar that touched both barriers counts as lost, whichever side was called. Null for HOLD, and where bars
  * are missing.
  *

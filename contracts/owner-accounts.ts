@@ -19,7 +19,7 @@ export interface SubscriptionSlot {
   readonly takenAt: number
 }
 
-/** What those who keep subscriptions for accounts need of accounts. Ids are UUIDs in lower case. */
+/** Accounts, as the keeper of subscriptions needs them. Ids are UUIDs in lower case. */
 export interface OwnerAccounts {
   /**
    * Seals a text so that erasing the account makes it unreadable, wherever copies of it are.
@@ -44,7 +44,7 @@ export interface OwnerAccounts {
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
   /**
-   * What `unsealFor` does, and what seals further texts as `sealFor` does, without waiting: to be kept for a moment
+   * Does the work of `unsealFor`, and seals further texts as `sealFor` does, without waiting: to be kept for a moment
    * only, since it would outlive an erasure.
    *
    * @throws ServiceError `account_unknown` where the account was erased since
@@ -64,9 +64,9 @@ export interface OwnerAccounts {
   freeSlot(accountId: string, subscriptionId: string, origin: Origin): Promise<void>
   /** The room that is taken now, other processes' included: by subscriptions, and what crashes left behind. */
   slots(accountId: string): Promise<{
-    /** Of the account as it is. */
+    /** Slots of the account as it is. */
     readonly current: readonly SubscriptionSlot[]
-    /** Of what the account was before it was erased: these subscriptions are to be removed. */
+    /** Slots of the account before it was erased: these subscriptions are to be removed. */
     readonly former: readonly SubscriptionSlot[]
   }>
   /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends where all waiting is ended. */

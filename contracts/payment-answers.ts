@@ -66,7 +66,7 @@ export const ownPaymentsAnswerSchema = z.object({
 
 export type OwnPaymentsAnswer = z.infer<typeof ownPaymentsAnswerSchema>
 
-/** What the operator is told of a payer that was blocked or unblocked. */
+/** The answer to an operator who blocked or unblocked a payer. */
 export const payerAnswerSchema = z.object({
   payer: addressSchema,
   is_blocked: z.boolean(),

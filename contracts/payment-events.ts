@@ -12,7 +12,7 @@ const block = z.int().nonnegative()
 export const RAILS = ['direct', 'gateway'] as const
 export type Rail = (typeof RAILS)[number]
 
-/** Who brings the money in: our own wallet, somebody else's facilitator, or the payment gateway. */
+/** The party that settles a payment: our own wallet, an outside facilitator, or the payment gateway. */
 export const SETTLERS = ['own', 'facilitator', 'gateway'] as const
 export type SettlerKind = (typeof SETTLERS)[number]
 
@@ -53,11 +53,11 @@ export const PaymentClaimed = defineEvent({
     signature: z.string().regex(/^0x[0-9a-f]{130}$/),
     /** A tool, or `plans/{tier}`. */
     product: z.string().min(1).max(64),
-    /** Of the product and its request in canonical form. */
+    /** Hash of the product and its request in canonical form. */
     requestHash: z.string().regex(/^[0-9a-f]{64}$/),
     /** The answer as it was or will be given, JSON text without the metadata of the channel. */
     answer: z.string().max(262_144),
-    /** Whose plan it buys; null for a tool. */
+    /** The account whose plan it buys; null for a tool. */
     accountId: z.uuid().nullable(),
     isServedFirst: z.boolean(),
   }),

@@ -4,7 +4,7 @@ export const TIERS = ['free', 'starter', 'pro'] as const
 export type Tier = (typeof TIERS)[number]
 export const tierSchema = z.enum(TIERS)
 
-/** What a tier may use. */
+/** The limits of a tier. */
 export interface PlanLimits {
   /** Tool calls in one window: a calendar month on free, 30 days from the day it began on a paid plan. */
   readonly callsPerWindow: number

@@ -2,7 +2,7 @@ import type { Tier } from './plans.ts'
 import type { Timeframe } from './timeframes.ts'
 import type { ToolName } from './tools/tool-catalogue.ts'
 
-/** What can be bought: one answer of a tool, or a plan for the days that plans last. */
+/** Products: one answer of a tool, or a plan for the days that plans last. */
 export type Product = ToolName | `plans/${Exclude<Tier, 'free'>}`
 
 /** In millionths of a USDC. Short timeframes ask for more: their verdicts are recorded up to 60 times an hour. */

@@ -1,6 +1,6 @@
 import { defineErrors } from './error-definition.ts'
 
-/** What the transparency log and those who check it refuse. */
+/** Refusals of the transparency log and of the programs that check it. */
 export const PROOF_ERRORS = defineErrors({
   log_path_invalid: {
     status: 400,

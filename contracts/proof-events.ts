@@ -7,14 +7,14 @@ import { TIMEFRAMES, timeframeSchema } from './timeframes.ts'
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** What a model is used for: its verdicts are served, or stand beside those that are. */
+/** The role of a model: its verdicts are served, or recorded beside the served ones. */
 export const MODEL_ROLES = ['serving', 'challenger'] as const
 export type ModelRole = (typeof MODEL_ROLES)[number]
 
 /** A model file, by what nobody can change without changing it. */
 export const modelFileSchema = z.object({
   modelVersion: z.string().min(1).max(64),
-  /** Of the bytes of the file. */
+  /** Hash of the bytes of the file. */
   sha256: sha256Schema,
   bytes: z.int().positive(),
 })
@@ -152,7 +152,7 @@ export const DaySealed = defineEvent({
   data: z.object({
     exchange: exchangeSchema,
     day: z.iso.date(),
-    /** What the files hold, as text; and the hash of its bytes. */
+    /** The content of the files, as text, and the hash of its bytes. */
     manifest: z.string().max(LIMITS.manifestCharacters),
     sha256: sha256Schema,
     rows: z.int().nonnegative(),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { quotaWindowSchema } from './plans.ts'
 
-/** Of an account, or of an anonymous caller: the keyed hash of an address. */
+/** Id of an account, or of an anonymous caller: the keyed hash of an address. */
 export const payerIdSchema = z.string().regex(/^[A-Za-z0-9-]{1,64}$/)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const stream = 'quota-{account}.{window}'
@@ -23,9 +23,9 @@ export const QuotaDebited = defineEvent({
     tool: z.string().min(1).max(64),
     channel: z.enum(CHANNELS),
     keyId: z.uuid().nullable(),
-    /** Of the tool and its request in canonical form. */
+    /** Hash of the tool and its request in canonical form. */
     requestHash: sha256,
-    /** Of the caller's Idempotency-Key. */
+    /** Hash of the caller's Idempotency-Key. */
     idempotencyHash: sha256.nullable(),
     /** The answer as it was given, JSON text without the metadata of the channel. */
     answer: z.string().max(262_144),

@@ -4,7 +4,7 @@ import { coinSchema } from './series.ts'
 const count = z.int().nonnegative()
 const share = z.number().nullable()
 
-/** What the calls of a coin came to, over all its series of a model: of each those whose windows do not overlap. */
+/** Results of a coin's calls over all its series of a model: of each series the calls whose windows do not overlap. */
 export const recordCoinSchema = z.object({
   model_version: z.string(),
   coin: coinSchema,

@@ -4,7 +4,7 @@ import { timeframeSchema } from './timeframes.ts'
 const count = z.int().nonnegative()
 const sum = z.number().describe('Sum over the trades, basis points of one unit each, 12 per trade taken off')
 
-/** What the calls of a month came to, of each series those whose windows do not overlap. */
+/** Results of a month's calls, of each series the calls whose windows do not overlap. */
 export const recordMonthSchema = z.object({
   model_version: z.string(),
   timeframe: timeframeSchema,

@@ -9,7 +9,7 @@ const day = z.iso.date()
 /** Processes that know only the first format of the log read streams of payments, and stop at what they do not know. */
 const formats = { 1: 2 }
 
-/** What a refund is for. */
+/** The cause of a refund. */
 export const REFUND_CAUSES = ['answer_not_given', 'plan_not_begun'] as const
 export type RefundCause = (typeof REFUND_CAUSES)[number]
 
@@ -69,7 +69,7 @@ export const RefundAllotted = defineEvent({
     paymentId,
     day,
     value: microUsdcSchema,
-    /** Of the day, this one included. */
+    /** Total of the day, this refund included. */
     total: microUsdcSchema,
   }),
 })

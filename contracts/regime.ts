@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * What the market has been doing, not what it will do: no trend label predicted direction when measured.
+ * The behaviour of the market until now, which forecasts nothing: no trend label predicted direction when measured.
  * The volatility percentile does forecast volatility.
  */
 export const REGIMES = ['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE'] as const

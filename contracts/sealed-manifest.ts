@@ -13,7 +13,7 @@ export type SealedFileName = (typeof SEALED_FILES)[number]
 export const SEALED_SCHEMAS = [1, 2] as const
 export type SealedSchema = (typeof SEALED_SCHEMAS)[number]
 
-/** What a sealed day holds. Its SHA-256 is in an entry of the transparency log. */
+/** The content of a sealed day. Its SHA-256 is in an entry of the transparency log. */
 export const sealedManifestSchema = z.object({
   schema_version: z
     .literal(SEALED_SCHEMAS)

@@ -11,7 +11,7 @@ import { verdictRowSchema } from './verdict-row.ts'
 const instant = z.iso.datetime().describe('ISO 8601, UTC')
 const price = z.number().nullable()
 
-/** What became of a verdict, as the history of a series shows it. */
+/** The outcome of a verdict, as the history of a series shows it. */
 export const historyOutcomeSchema = z.object({
   race: z.enum(RACE_OUTCOMES).describe('Which barrier came first'),
   result: z.enum(RESULTS),

@@ -11,7 +11,7 @@ export const coinSchema = z
 
 export type Coin = string
 
-/** What a price history belongs to before a timeframe is chosen. */
+/** The market of a price history, before a timeframe is chosen. */
 export interface Market {
   readonly exchange: Exchange
   readonly coin: Coin

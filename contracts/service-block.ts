@@ -3,7 +3,7 @@ import { MARKET_KINDS } from './event-catalogue.ts'
 import { tierSchema } from './plans.ts'
 
 /**
- * What became of a caller's key: it applied; none was sent; what was sent is not a key, and the caller is
+ * The result of checking a caller's key: it applied; none was sent; the text sent is not a key, and the caller is
  * served as anonymous; it looks like a key and is none; or it could not be checked.
  */
 export const AUTH_OUTCOMES = ['OK', 'ABSENT', 'MALFORMED', 'UNKNOWN', 'INDETERMINATE'] as const
@@ -25,7 +25,7 @@ export const quotaBlockSchema = z.object({
 
 export type QuotaBlock = z.infer<typeof quotaBlockSchema>
 
-/** Where a payment stands, for who paid. */
+/** The state of a payment, for the payer. */
 export const PAYMENT_STATES = [
   'owed',
   'settling',

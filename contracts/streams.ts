@@ -51,7 +51,7 @@ export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
 
 export const LOG_COSIGNATURES_STREAM = 'log-cosignatures'
 
-/** Where else its checkpoints were put. */
+/** Other places to which its checkpoints were copied. */
 export const LOG_ANCHORS_STREAM = 'log-anchors'
 
 /** @example sealedStream('HL') === 'sealed-HL' */
@@ -122,22 +122,22 @@ export const refundStream = (paymentId: string): string => `refund-${paymentId}`
 /** Transfers of refunds of one UTC day, under its cap. @example refundsOfDayStream('2026-11-23') === 'refunds-2026-11-23' */
 export const refundsOfDayStream = (day: string): string => `refunds-${day}`
 
-/** What a payer has for payments in vain. @param payer an address in lower case */
+/** Credit of a payer for payments in vain. @param payer an address in lower case */
 export const creditStream = (chainId: number, payer: string): string => `credit-${chainId}.${payer}`
 
 /** @param subscriptionId a UUID */
 export const subscriptionStream = (subscriptionId: string): string => `subscription-${subscriptionId}`
 
-/** What was sent to a subscription, and how far its cursor has come. */
+/** Deliveries of a subscription, and its cursor. */
 export const deliveryStream = (subscriptionId: string): string => `delivery-${subscriptionId}`
 
-/** What the owner of a subscription was told about its endpoint. */
+/** Notices to the owner of a subscription about its endpoint. */
 export const noticeStream = (subscriptionId: string): string => `notice-${subscriptionId}`
 
 /** Hosts that the operator has nothing sent to. */
 export const WEBHOOK_HOSTS_STREAM = 'webhook-hosts'
 
-/** Who does the work of a group, when several processes share it. @example leaseStream('dispatcher') */
+/** Leases of a group of work that several processes share. @example leaseStream('dispatcher') */
 export const leaseStream = (group: string): string => `lease-${group}`
 
 /** Digests of one exchange and timeframe. @example scanStream('HL', '1h') === 'scan-HL.1h' */

@@ -22,7 +22,7 @@ export const SubscriptionCreated = defineEvent({
     accountId,
     generation: z.int().nonnegative(),
     sealedUrl: sealed,
-    /** The chat service that is told in words; null for signed JSON. */
+    /** The chat service that receives messages in words; null for signed JSON. */
     form: z.enum(CHAT_FORMS).nullable(),
     sealedSecret: sealed,
     filter: subscriptionFilterSchema,
@@ -156,7 +156,7 @@ export const ReplayRequested = defineEvent({
   data: z.object({
     subscriptionId,
     replayId: z.uuid(),
-    /** Of deliveries; both inclusive. */
+    /** Sequence numbers of deliveries; both inclusive. */
     fromSequence: z.int().positive(),
     toSequence: z.int().positive(),
     /** `failed`: of the window no more than what was tried, was never taken, and is not tried again by itself. */

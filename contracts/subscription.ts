@@ -4,7 +4,7 @@ import { LIMITS } from './limits.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-/** What is sent by webhook; `model_notice` tells when calls at a timeframe are withdrawn, and restored. */
+/** Types of webhook signals; a `model_notice` says when calls at a timeframe are withdrawn, and restored. */
 export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest', 'model_notice'] as const
 export type SignalType = (typeof SIGNAL_TYPES)[number]
 
@@ -12,12 +12,12 @@ export type SignalType = (typeof SIGNAL_TYPES)[number]
 export const CADENCES = ['1h', '4h', '1d'] as const
 export type Cadence = (typeof CADENCES)[number]
 
-/** Chat services that are told in words, besides signed JSON. */
+/** Chat services that receive messages in words, besides signed JSON. */
 export const CHAT_FORMS = ['discord', 'slack', 'telegram'] as const
 export type ChatForm = (typeof CHAT_FORMS)[number]
 export const DELIVERY_FORMS = ['signed_json', ...CHAT_FORMS] as const
 
-/** What of a window of the past is sent again: all of it, or what failed and is not tried again by itself. */
+/** Deliveries of a past window that are sent again: all, or those that failed and are not retried. */
 export const REPLAY_SCOPES = ['all', 'failed'] as const
 export type ReplayScope = (typeof REPLAY_SCOPES)[number]
 
@@ -38,13 +38,13 @@ export const subscriptionFilterSchema = z.object({
     .max(LIMITS.subscriptionAssets)
     .nullable(),
   exchanges: z.array(exchangeSchema).min(1).max(20).nullable(),
-  /** Of trade calls and regime shifts. */
+  /** Applies to trade calls and regime shifts. */
   minConfidence: z.int().min(0).max(100),
-  /** Of trade calls. */
+  /** Applies to trade calls. */
   minStrength: z.int().min(0).max(100),
   /** One trade call when a series turns BUY or SELL, instead of one for each bar that stays so. */
   onlyChanges: z.boolean(),
-  /** What becomes of a signal whose bar closed more than so many of its bars before it could be sent. */
+  /** The treatment of a signal whose bar closed more than so many of its bars before it could be sent. */
   freshness: z.object({ policy: z.enum(['all', 'skip', 'mark']), maxBars: z.int().min(1).max(10_000) }),
   /** Null where `scan_digest` is not asked for. */
   digest: z

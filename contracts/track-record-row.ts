@@ -32,7 +32,7 @@ const baselineSchema = z.object({
   net_mean_bps: bps,
 })
 
-/** What was measured of a model, for one series or pooled over the series of a timeframe. */
+/** Measurements of a model, for one series or pooled over the series of a timeframe. */
 export const trackRecordRowSchema = z.object({
   model_version: z.string(),
   exchange: exchangeSchema.nullable().describe('null where series are pooled'),
@@ -124,7 +124,7 @@ export const speechRowSchema = z.object({
   state: z
     .enum(['speaks', 'withdrawn'])
     .describe(
-      '`withdrawn`: every verdict is HOLD there, whatever the forecast. A model may be silent there by its file, too',
+      '`withdrawn`: every verdict is HOLD there, even with a forecast. A model may be silent there by its file, too',
     ),
   since: instant.nullable().describe('From which bars on; null where calls were never withdrawn'),
   auc_180d: z

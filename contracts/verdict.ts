@@ -42,7 +42,7 @@ const timeMs = z.int().nonnegative()
  * close of its last one, as fractions. It says nothing of which way.
  */
 export const forecastSchema = z.object({
-  /** What computed it. */
+  /** The model that computed it. */
   model: z.string().min(1).max(64),
   /** Standard deviation of that return. */
   volatility: z.number().positive(),
@@ -55,7 +55,7 @@ export const forecastSchema = z.object({
 
 export type Forecast = z.infer<typeof forecastSchema>
 
-/** What callers are shown of a forecast; null where there is none. */
+/** Fields of a forecast that callers see; null where there is none. */
 export const forecastFields = {
   expected_range: forecastSchema
     .omit({ model: true, volatility: true })
@@ -107,7 +107,7 @@ export const verdictSchema = seriesSchema.extend({
   anchorBar: timeMs,
   /** SHA-256 (hex) over everything the verdict was computed from since the anchor. */
   inputsHash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** The verdict before it in its series; null for the first, and for those recorded before this was told. */
+  /** The verdict before it in its series; null for the first, and for those recorded by releases without this field. */
   previous: z.object({ barClose: timeMs, regime: regimeSchema }).nullable(),
   /** Whether it was late, as {@link isLate} says, in market time when it was recorded: it counts for nothing. */
   recordedLate: z.boolean(),
@@ -120,7 +120,7 @@ export const inTimeUntil = ({ barClose, timeframe }: Pick<Verdict, 'barClose' | 
   barClose + timeframeMs(timeframe)
 
 /**
- * Whether a verdict that is recorded at an instant is late. Once a bar of its race has closed, whoever records it may know
+ * Whether a verdict that is recorded at an instant is late. Once a bar of its race has closed, the recorder may know
  * what it foretells. Who records goes by this rule, and so does who audits.
  *
  * @param at market time, Unix milliseconds

@@ -18,7 +18,7 @@ export const verdictsMissingSchema = seriesSchema.extend({
   /** Close of the first and the last of them, Unix milliseconds. */
   from: timeMs,
   to: timeMs,
-  /** Of the verdict behind them. */
+  /** Model version of the verdict after the gap. */
   modelVersion: z.string().min(1).max(64),
 })
 

@@ -19,7 +19,7 @@ const hashSchema = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256 over {data, id, schema, type} as JSON without spaces, the keys of all objects sorted')
 
-/** What the log says of one verdict. */
+/** The log's record of one verdict. */
 export const verificationSchema = z.object({
   verdict_id: z.uuid(),
   event: proofEventSchema.describe('The verdict as it was recorded'),

@@ -220,7 +220,7 @@ export const deliveryAnswerSchema = z.object({
   is_complete: z.boolean().describe('False where so much was recorded since that the newest may be missing'),
 })
 
-/** What was sent or is due, as bodies. */
+/** Bodies of deliveries that were sent or are due. */
 export const eventsAnswerSchema = z.object({
   events: z.array(
     z.object({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 
-/** What a client is shown; what is wrong with a request is told by codes of its own (`INVALID_QUESTION`, …). */
+/** The schema shown to clients. The tool refuses faulty requests with codes of its own (`INVALID_QUESTION`, …). */
 export const chatKnowledgeRequest = z.strictObject({
   question: z
     .string()

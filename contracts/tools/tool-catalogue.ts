@@ -8,7 +8,7 @@ import { getTradeCallRequest, getTradeCallResponse } from './get-trade-call.ts'
 import { scanFundingArbRequest, scanFundingArbResponse } from './scan-funding-arb.ts'
 import { scanTradeCallsRequest, scanTradeCallsResponse } from './scan-trade-calls.ts'
 
-/** What callers are told of a tool, on every channel. */
+/** The description of a tool, the same on every channel. */
 export interface ToolDefinition {
   readonly title: string
   readonly description: string
@@ -21,7 +21,7 @@ const define = <const Tools extends Record<string, ToolDefinition>>(tools: Tools
 
 const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
 
-/** What nobody should have to pay for to learn it. */
+/** Known before anybody pays. */
 export const WHERE_CALLS_ARE_MADE = `Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')} the answer is always HOLD, because no skill was shown there.`
 
 /** The tools, in the order in which they are listed. */

@@ -8,7 +8,7 @@ import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../timeframes.ts'
 import { callSchema, type Verdict } from '../verdict.ts'
 
 /**
- * What a caller names. The schema shown to callers lists the values; what is not among them passes here, so
+ * A name chosen by a caller. The schema shown to callers lists the values; any other text passes here, so
  * that the tool can refuse it with a code and the list of what exists.
  */
 const named = (description: string, values: readonly string[]) =>
@@ -38,7 +38,7 @@ export const timeframeField = (fallback: Timeframe) =>
 
 export const instantField = z.iso.datetime().describe('ISO 8601, UTC')
 
-/** What every row of an answer about one series begins with. */
+/** The first fields of every row about one series. */
 export const callFields = {
   call: callSchema,
   confidence: z
@@ -60,6 +60,6 @@ export const seriesFields = {
   exchange: exchangeSchema,
 }
 
-/** Where anybody who holds a verdict's id can look it up. */
+/** The address at which anybody who holds a verdict's id can look it up. */
 export const verifyUrl = (publicUrl: string, { verdictId }: Pick<Verdict, 'verdictId'>): string =>
   `${publicUrl}/verify/${verdictId}`

@@ -7,6 +7,7 @@ import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createSharedLook } from '../runtime/async/shared-look.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
@@ -58,12 +59,6 @@ export interface Identifier {
   settled(): Promise<void>
 }
 
-interface Remembered {
-  readonly identity: Identity & { readonly outcome: 'OK' | 'UNKNOWN' }
-  /** Unix milliseconds; a plan may end sooner than memory does. */
-  readonly until: number
-}
-
 /** Something well-formed whose account is looked for. */
 interface Sought {
   /** Of the key, or of the token. */
@@ -81,8 +76,8 @@ const LOOK_EVERY_MS = 2
 
 export function createIdentifier(options: IdentifierOptions): Identifier {
   const { store, index, openToken, now, sleep, signal } = options
-  /** By the hash of the key, in the order of their reading. */
-  const memory = new Map<string, Remembered>()
+  /** By the hash of the key. */
+  const memory = new RecentMap<string, Identity>(LIMITS.identitiesKept, { now })
   /** Where the newest change is that this process knows of. */
   let required: Position = START
   let isCaughtUp = true
@@ -133,7 +128,8 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     const sessionSeenAt = session?.seenAt
     const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, sessionSeenAt } as const
     const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
-    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, endsAt) })
+    // A plan may end sooner than the memory of it.
+    memory.set(hash, identity, Math.min(LIMITS.identityMs, window.to - at, next - at, endsAt - at))
     return identity
   }
 
@@ -153,15 +149,8 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
-    remember(sought.hash, { identity, until: now() + LIMITS.identityMs })
+    memory.set(sought.hash, identity, LIMITS.identityMs)
     return identity
-  }
-
-  function remember(hash: string, found: Remembered): void {
-    memory.delete(hash)
-    memory.set(hash, found)
-    const [oldest] = memory.keys()
-    if (memory.size > LIMITS.identitiesKept && oldest !== undefined) memory.delete(oldest)
   }
 
   /** Undefined for a token that does not hold, whatever the log says. */
@@ -188,7 +177,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       if (credential.kind === 'damaged') return { outcome: 'UNKNOWN' }
       const hash = credential.kind === 'token' ? hashOf(credential.text) : credential.hash
       const known = memory.get(hash)
-      if (known !== undefined && now() < known.until) return known.identity
+      if (known !== undefined) return known
       const sought =
         credential.kind === 'token'
           ? soughtByToken(hash, credential.text)
@@ -203,7 +192,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       }
     },
     changed(accountId, position) {
-      for (const [hash, { identity }] of memory) {
+      for (const [hash, identity] of memory) {
         if (identity.outcome === 'OK' && identity.accountId === accountId) memory.delete(hash)
       }
       if (comparePositions(position, required) <= 0) return

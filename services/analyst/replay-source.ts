@@ -1,6 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import type { EventStore } from '../log/event-store.ts'
-import type { FairScheduler, Turn } from '../runtime/async/fair-scheduler.ts'
+import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import { formatCursor } from './replay-cursor.ts'
 import { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
@@ -31,13 +31,13 @@ export type ReplaySource = (request: ReplayRequest) => Replay
 /**
  * Replays on the thread that asks for them, one at a time and each for a moment.
  *
- * @example const replay = replaysOnThisThread(store, createFairScheduler({ … })); replay({ options, format: 'csv', … })
+ * @example const replay = replaysOnThisThread(store, createTurns({ … })); replay({ options, format: 'csv', … })
  */
 export const replaysOnThisThread =
-  (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, scheduler: FairScheduler): ReplaySource =>
+  (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, turns: Turns): ReplaySource =>
   ({ options, format, owner, signal }) => {
     let goOnAfter: string | undefined
-    const turn = scheduler.join(owner)
+    const turn = turns.join(owner)
     const search = {
       events: LIMITS.replaySearchEvents,
       onEnd: (cursor: Parameters<typeof formatCursor>[0]) => {
@@ -61,7 +61,7 @@ async function* inTurns<Item>(
       yield value
     }
   } finally {
-    turn.leave()
+    turn.release()
     await items.return()
   }
 }

@@ -1,10 +1,9 @@
 import { setPriority } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { openLogReader } from '../log/embedded/log-reader.ts'
-import { createFairScheduler } from '../runtime/async/fair-scheduler.ts'
+import { createTurns } from '../runtime/admission/turns.ts'
 import { CHUNKS_AHEAD, type ReplayAsk, type ReplayMessage } from './replay-messages.ts'
 import { replaysOnThisThread } from './replay-source.ts'
 
@@ -26,11 +25,17 @@ const replay = replaysOnThisThread(
     readAll: (options = {}) => reader.readAll(options),
     head: async () => reader.head(),
   },
-  createFairScheduler({
+  createTurns({
     turnMs: LIMITS.replayTurnMs,
-    // Questions are taken in between turns.
-    rest: () => setImmediate(),
-    now: () => performance.now(),
+    restMs: () => 1,
+    time: {
+      elapsed: () => performance.now(),
+      // Between turns the thread reads its messages; a timer would rest for longer than that takes.
+      after(_milliseconds, begin) {
+        const rest = setImmediate(begin)
+        return () => clearImmediate(rest)
+      },
+    },
   }),
 )
 

@@ -9,7 +9,8 @@ import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { appendFacts, nextFactId, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
-import { createFairScheduler } from '../runtime/async/fair-scheduler.ts'
+import { PROCESS_TIME } from '../runtime/admission/line.ts'
+import { createTurns } from '../runtime/admission/turns.ts'
 import { VERDICT_FORMATS } from './formats/verdict-formats.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
 import { type Replay, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
@@ -68,10 +69,7 @@ async function bytesOf({ chunks }: Replay): Promise<Buffer> {
 }
 
 const onThisThread = (): ReplaySource =>
-  replaysOnThisThread(
-    store,
-    createFairScheduler({ turnMs: 1, rest: async () => undefined, now: () => performance.now() }),
-  )
+  replaysOnThisThread(store, createTurns({ turnMs: 1, time: PROCESS_TIME }))
 
 test.each(VERDICT_FORMATS)('%s is what it is without a thread, byte for byte', async (format) => {
   await record(3_000)

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { createWindow, type Window } from '../runtime/admission/window.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
 import { addressBlock } from './client-address.ts'
-import { createWindowCounts, type WindowCounts } from './window-counts.ts'
 
 /** Who a request is counted for. */
 export interface RateSubject {
@@ -59,7 +59,7 @@ export interface RateLimitsOptions extends Pick<Clock, 'now'> {
  */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { perAddress, perKey, now } = options
-  const own = createWindowCounts({ now, windowMs: LIMITS.rateWindowMs, maxSubjects: LIMITS.rateSubjects })
+  const own = createWindow({ now, windowMs: LIMITS.rateWindowMs, maxSubjects: LIMITS.rateSubjects })
   const countShared = createSharedCount(options)
 
   async function count(policy: RateState['policy'], limit: number, subject: string): Promise<RateState> {
@@ -95,7 +95,7 @@ function createSharedCount({
   shared,
   now,
   report,
-}: RateLimitsOptions): (subject: string) => Promise<ReturnType<WindowCounts['add']> | undefined> {
+}: RateLimitsOptions): (subject: string) => Promise<ReturnType<Window['add']> | undefined> {
   if (shared === undefined) return async () => undefined
   let aloneUntil = Number.NEGATIVE_INFINITY
   let isReported = false

@@ -66,18 +66,18 @@ export interface AppendPath extends Pick<Clock, 'sleep'> {
   readonly onFailure?: (error: ServiceError) => void
 }
 
-/** Where an append goes: always to one place, so that repeating it is safe on every store. */
+/** An append with its stream and revision. Repeating it at the same revision is safe on every store. */
 export interface PlacedAppend {
   readonly stream: string
   readonly events: readonly NewEvent[]
   readonly expected: Revision | 'no-stream'
-  /** When whoever waits for it began to, on the path's clock; now, without it. */
+  /** When the caller began to wait for it, on the path's clock; now, without it. */
   readonly since?: number
 }
 
 export interface Appended {
   readonly kind: 'appended'
-  /** Of the last event. */
+  /** Revision of the last event. */
   readonly revision: Revision
   readonly position: Position
   /** False where the log had the very same events before the first try. */
@@ -175,9 +175,9 @@ const isSame = (recorded: RecordedEvent, event: NewEvent | undefined): boolean =
   recorded.type === event.type &&
   JSON.stringify(recorded.data) === JSON.stringify(event.data)
 
-/** What callers are told while an outcome is not known, in their own words. */
+/** Texts for callers while an outcome is unknown. */
 export interface UnknownOutcome {
-  /** What may or may not have happened: `this call was counted`. */
+  /** The outcome in question: `this call was counted`. */
   readonly what: string
   /** How to ask again without its happening twice. */
   readonly again: string

@@ -6,7 +6,7 @@ import { isErasable } from '../../contracts/streams.ts'
 import type { EncodedAppend, EncodedEvent } from './encode-append.ts'
 import type { ExpectedRevision } from './event-store.ts'
 
-/** What is known of an event that is in the log already. */
+/** An event that is in the log already. */
 export interface StoredEvent {
   readonly stream: string
   readonly revision: Revision

@@ -2,7 +2,7 @@ import type { EventPlace, NewEvent, RecordedEvent, Revision } from '../../contra
 import type { Position } from '../../contracts/position.ts'
 
 /**
- * What a stream must look like for an append to happen. Only an explicit revision (or `no-stream`) makes a
+ * The state that a stream must have for an append to happen. Only an explicit revision (or `no-stream`) makes a
  * retry safe in every adapter: EventStoreDB forgets the ids of the other two over a restart.
  */
 export type ExpectedRevision = 'any' | 'no-stream' | 'stream-exists' | Revision
@@ -86,9 +86,9 @@ export interface StoreHealth {
   readonly version?: string | undefined
   /** Position of the newest event, where it could be read. */
   readonly head?: Position
-  /** What it does later than it should, though it answers. */
+  /** A delay of the store, although it answers. */
   readonly late?: string
-  /** Where what was appended long ago lies in files beside it: how many there are, and how many of them are missing. */
+  /** Files of the archive of old events, and how many of them are missing; only where there is an archive. */
   readonly archive?: { readonly files: number; readonly missing: number; readonly problem?: string }
 }
 
@@ -122,7 +122,7 @@ export interface EventStore {
   /** A missing stream reads as empty. */
   read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent>
   readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>
-  /** What {@link EventStore.readAll} reads, in pages, without what the events say. */
+  /** Reads the same events as {@link EventStore.readAll}, in pages and without their data. */
   readPlaces(options?: ReadPlacesOptions): AsyncIterable<readonly EventPlace[]>
   /** Never ends by itself: it outlives restarts of the store behind it. */
   subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>

@@ -9,14 +9,14 @@ import {
   type UnknownOutcome,
 } from './append-until-known.ts'
 
-/** A state, and the place in its stream behind which something may be appended. */
+/** A state, and the revision of its stream after which events may be appended. */
 export interface Loaded<State> {
   readonly state: State
-  /** Of the newest event, whether it changed the state or not. */
+  /** Revision of the newest event, whether it changed the state or not. */
   readonly revision: Revision | 'no-stream'
 }
 
-/** What is to be recorded, if anything, and what holds once it is. */
+/** The events to record, if any, and the result once they are durable. */
 export interface Decision<Result> {
   readonly events: readonly NewEvent[]
   readonly result: Result
@@ -32,7 +32,7 @@ export interface Command<State, Result> {
 }
 
 export interface Executed<State, Result> {
-  /** What it was decided on. */
+  /** The state on which it was decided. */
   readonly before: State
   readonly result: Result
   /** Undefined where nothing was to be recorded. */
@@ -53,8 +53,7 @@ export async function executeCommand<State, Result>(
   { stream, load, decide, unknown }: Command<State, Result>,
 ): Promise<Executed<State, Result>> {
   let contradicted: string | undefined
-  for (let conflicts = 0; conflicts < CONFLICTS.most; conflicts++) {
-    if (conflicts > 0) await pauseForOthers(path, conflicts)
+  async function attempt(): Promise<Executed<State, Result> | undefined> {
     const { state: before, revision: expected } = await load()
     const { events, result } = await decide(before)
     const [first] = events
@@ -67,11 +66,33 @@ export async function executeCommand<State, Result>(
       if (contradicted === first.id) throw outcome.error
       contradicted = first.id
     }
+    return undefined
   }
-  throw contendedError()
+  const executed = await repeatLostRaces(path, attempt)
+  if (executed === undefined) throw contendedError()
+  return executed
 }
 
-/** Before a decision is made anew: others are at work on the same stream, and have to come to their end. */
+/**
+ * Decides and appends again for as long as others append first, with a pause that grows.
+ *
+ * @param attempt resolves to undefined where another append was first
+ * @returns undefined where that many attempts lost
+ */
+export async function repeatLostRaces<Value>(
+  path: Pick<AppendPath, 'sleep' | 'signal'>,
+  attempt: () => Promise<Value | undefined>,
+  most: number = CONFLICTS.most,
+): Promise<Value | undefined> {
+  for (let conflicts = 0; conflicts < most; conflicts++) {
+    if (conflicts > 0) await pauseForOthers(path, conflicts)
+    const value = await attempt()
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+/** Before a decision is made again: the others that append to the stream have time to finish. */
 export function pauseForOthers(
   { sleep, signal }: Pick<AppendPath, 'sleep' | 'signal'>,
   conflicts: number,

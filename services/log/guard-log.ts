@@ -1,7 +1,7 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { type Position, START } from '../../contracts/position.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import type { EventFilter, EventStore, SubscriptionItem } from './event-store.ts'
+import type { EventFilter, EventStore, SubscribeOptions, SubscriptionItem } from './event-store.ts'
 import { readIdentity } from './store-identity.ts'
 
 export interface LogGuardOptions extends Pick<Clock, 'sleep'> {
@@ -17,7 +17,7 @@ export interface LogGuard {
   readonly store: EventStore
   /** Rejects with `store_mismatch` when another log answers; never resolves. */
   readonly failure: Promise<never>
-  /** Who answers may be somebody else by now: nothing is appended before it is known. */
+  /** The store that answers may be another by now: nothing is appended before it is identified. */
   suspect(): void
 }
 
@@ -42,35 +42,10 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
   let isSuspect = false
   let checking: Promise<void> | undefined
 
-  const otherLogError = (what: string): ServiceError =>
-    new ServiceError('store_mismatch', { message: `another log answers where this one did: ${what}` })
-
-  async function look(): Promise<void> {
-    const before = seen
-    const first = await readIdentity(inner)
-    if (first === undefined) throw otherLogError('it says nothing of whose it is')
-    if (first.id !== logId) throw otherLogError('it was begun as another one')
-    if (before !== undefined && !(await isThere(before))) {
-      throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
-    }
-  }
-
-  async function isThere({ id, after, filter }: Seen): Promise<boolean> {
-    try {
-      const options = { after, limit: 1, ...(filter && { filter }) }
-      for await (const event of inner.readAll(options)) return event.id === id
-      return false
-    } catch (error) {
-      // The position is none of this log.
-      if (isServiceError(error, 'invalid_request')) return false
-      throw error
-    }
-  }
-
   async function check(): Promise<void> {
     isSuspect = false
     try {
-      await look()
+      await requireSameLog(inner, logId, seen)
     } catch (error) {
       isSuspect = true
       if (isServiceError(error, 'store_mismatch')) {
@@ -99,21 +74,10 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
   }
   void watch()
 
-  function requireSame(): void {
+  /** The store, unless another log answers by now. */
+  function same(): EventStore {
     if (mismatch !== undefined) throw mismatch
-  }
-
-  async function* followed(options: Parameters<EventStore['subscribe']>[0]) {
-    let after: Position | undefined = options.after === 'end' ? undefined : options.after
-    for await (const item of inner.subscribe(options)) {
-      requireSame()
-      const position = positionOf(item)
-      if (item.kind === 'event' && after !== undefined && after !== START) {
-        seen = { id: item.event.id, after, filter: options.filter }
-      }
-      after = position
-      yield item
-    }
+    return inner
   }
 
   return {
@@ -124,7 +88,7 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
     store: {
       ...inner,
       async append(stream, events, options) {
-        requireSame()
+        same()
         if (isSuspect) await trusted()
         try {
           return await inner.append(stream, events, options)
@@ -134,18 +98,13 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
           throw error
         }
       },
-      read(stream, options) {
-        requireSame()
-        return inner.read(stream, options)
-      },
-      readAll(options) {
-        requireSame()
-        return inner.readAll(options)
-      },
-      subscribe(options) {
-        requireSame()
-        return followed(options)
-      },
+      read: (stream, options) => same().read(stream, options),
+      readAll: (options) => same().readAll(options),
+      subscribe: (options) =>
+        followed(same().subscribe(options), options, (event) => {
+          same()
+          seen = event ?? seen
+        }),
       async health() {
         if (mismatch === undefined) return inner.health()
         return { ok: false, adapter: 'eventstoredb', detail: mismatch.message }
@@ -156,3 +115,43 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
 
 const positionOf = (item: SubscriptionItem): Position =>
   item.kind === 'event' ? item.event.position : item.position
+
+/** Passes items on; before each it calls `see`, with the event by which the log can be identified again, if any. */
+async function* followed(
+  items: AsyncIterable<SubscriptionItem>,
+  options: SubscribeOptions,
+  see: (event: Seen | undefined) => void,
+): AsyncGenerator<SubscriptionItem, void, void> {
+  let after: Position | undefined = options.after === 'end' ? undefined : options.after
+  for await (const item of items) {
+    const isMark = item.kind === 'event' && after !== undefined && after !== START
+    see(isMark ? { id: item.event.id, after: after as Position, filter: options.filter } : undefined)
+    after = positionOf(item)
+    yield item
+  }
+}
+
+/** @throws ServiceError `store_mismatch` unless the log begins with that event and still holds the other */
+async function requireSameLog(inner: EventStore, logId: string, before: Seen | undefined): Promise<void> {
+  const first = await readIdentity(inner)
+  if (first === undefined) throw otherLogError('it has no first event that identifies it')
+  if (first.id !== logId) throw otherLogError('its first event is another')
+  if (before !== undefined && !(await isThere(inner, before))) {
+    throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
+  }
+}
+
+async function isThere(inner: EventStore, { id, after, filter }: Seen): Promise<boolean> {
+  try {
+    const options = { after, limit: 1, ...(filter && { filter }) }
+    for await (const event of inner.readAll(options)) return event.id === id
+    return false
+  } catch (error) {
+    // The position is none of this log.
+    if (isServiceError(error, 'invalid_request')) return false
+    throw error
+  }
+}
+
+const otherLogError = (what: string): ServiceError =>
+  new ServiceError('store_mismatch', { message: `another log answers where this one did: ${what}` })

@@ -11,11 +11,11 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
 import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
-import type { EventStore } from './event-store.ts'
+import type { AppendResult, EventStore } from './event-store.ts'
 
 /** In which schemas processes write to a log that others of an older release may read. */
 export interface LogFormat {
-  /** The store, whose appends are written in the format of the log, whatever this release could write. */
+  /** The store, whose appends are written in the format of the log, not in the newest of this release. */
   readonly store: EventStore
   /** The format of the log, as far as is known here; it never falls. */
   current(): number
@@ -37,7 +37,7 @@ export const formatOfNewLog = (id: string, meta: NewEvent['meta']): NewEvent =>
   newEvent(LogFormatRaised, { id, data: { format: NEWEST_LOG_FORMAT }, meta })
 
 /**
- * What a log says of the format that it is written in, which may be one that this release does not know.
+ * The format of a log, as the log records it. It may be one that this release does not know.
  *
  * @param from revision of the stream from which on it is read
  * @returns the first format where it says nothing, and the newest revision that was read, -1 for none
@@ -66,6 +66,40 @@ function formsIn(events: readonly NewEvent[], format: number): NewEvent[] | unde
   }
 }
 
+/** The same events as another process sends them, which knows an older or newer format of the log than this one. */
+function otherForms(events: readonly NewEvent[], sentNow: readonly NewEvent[]): (readonly NewEvent[])[] {
+  const known = [sentNow]
+  for (let other = NEWEST_LOG_FORMAT; other >= FIRST_LOG_FORMAT; other--) {
+    const forms = formsIn(events, other)
+    // What cannot be said in a format cannot be said in one before it.
+    if (forms === undefined) break
+    const isNew = known.every((one) => one.some(({ schema }, index) => schema !== forms[index]?.schema))
+    if (isNew) known.push(forms)
+  }
+  return known.slice(1)
+}
+
+/** Appends events in the form in which this process sends them, else finds the append that another sent in its own form. */
+async function appendInAnyForm(
+  inner: EventStore,
+  forms: readonly NewEvent[],
+  [stream, events, options]: Parameters<EventStore['append']>,
+): Promise<AppendResult> {
+  try {
+    return await inner.append(stream, forms, options)
+  } catch (error) {
+    if (!isServiceError(error, 'idempotency_conflict')) throw error
+    for (const others of otherForms(events, forms)) {
+      try {
+        return await inner.append(stream, others, options)
+      } catch (again) {
+        if (!isServiceError(again, 'idempotency_conflict')) throw again
+      }
+    }
+    throw error
+  }
+}
+
 /**
  * A log that several processes share may be read by some of an older release, which cannot read what came later. So all
  * write in the format that the log says, in which each of them can read it, until it is raised.
@@ -81,7 +115,7 @@ export async function openLogFormat(
   let newest = -1
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => undefined)
-  /** The form in which an event was sent first: whoever repeats an append repeats the very same. */
+  /** The form in which an event was sent first: a repeated append sends the very same. */
   const sent = new WeakMap<NewEvent, NewEvent>()
 
   async function learn(): Promise<void> {
@@ -99,37 +133,9 @@ export async function openLogFormat(
     return form
   }
 
-  /** What another process sends of the same events, which knows less or more of the format of the log than this one. */
-  function otherForms(events: readonly NewEvent[], sentNow: readonly NewEvent[]): (readonly NewEvent[])[] {
-    const known = [sentNow]
-    for (let other = NEWEST_LOG_FORMAT; other >= FIRST_LOG_FORMAT; other--) {
-      const forms = formsIn(events, other)
-      // What cannot be said in a format cannot be said in one before it.
-      if (forms === undefined) break
-      const isNew = known.every((one) => one.some(({ schema }, index) => schema !== forms[index]?.schema))
-      if (isNew) known.push(forms)
-    }
-    return known.slice(1)
-  }
-
   const store: EventStore = {
     ...inner,
-    async append(stream, events, options) {
-      const forms = events.map(formed)
-      try {
-        return await inner.append(stream, forms, options)
-      } catch (error) {
-        if (!isServiceError(error, 'idempotency_conflict')) throw error
-        for (const others of otherForms(events, forms)) {
-          try {
-            return await inner.append(stream, others, options)
-          } catch (again) {
-            if (!isServiceError(again, 'idempotency_conflict')) throw again
-          }
-        }
-        throw error
-      }
-    },
+    append: async (...append) => appendInAnyForm(inner, append[1].map(formed), append),
   }
 
   await learn()

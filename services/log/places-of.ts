@@ -5,27 +5,10 @@ import { LIMITS } from '../../contracts/limits.ts'
 export async function* placesOf(
   events: AsyncIterable<RecordedEvent>,
 ): AsyncGenerator<readonly EventPlace[], void, void> {
-  for await (const page of pagesOf(events, LIMITS.readPageEvents)) yield page.map(placeOf)
-}
-
-const placeOf = ({ id, type, schema, stream, revision, position }: RecordedEvent): EventPlace => ({
-  id,
-  type,
-  schema,
-  stream,
-  revision,
-  position,
-})
-
-/** Gathers items into arrays of one size; the last one may hold fewer. */
-async function* pagesOf<Item>(
-  items: AsyncIterable<Item>,
-  size: number,
-): AsyncGenerator<readonly Item[], void, void> {
-  let page: Item[] = []
-  for await (const item of items) {
-    page.push(item)
-    if (page.length < size) continue
+  let page: EventPlace[] = []
+  for await (const { id, type, schema, stream, revision, position } of events) {
+    page.push({ id, type, schema, stream, revision, position })
+    if (page.length < LIMITS.readPageEvents) continue
     yield page
     page = []
   }

@@ -5,7 +5,7 @@ import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AppendPath, UnknownOutcome } from './append-until-known.ts'
 import { type Decision, type Executed, executeCommand, type Loaded } from './execute-command.ts'
 
-/** What an event counts as, and how much of that one hour of a stream takes. */
+/** The kind that an event counts as, and how many of the kind one hour of a stream takes. */
 export interface HourlyLimit {
   /** As callers read it, in the plural. */
   readonly kind: string

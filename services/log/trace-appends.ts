@@ -22,7 +22,7 @@ export interface TraceAppendsOptions {
 
 /**
  * The store, with a span and a duration for each append. What is appended carries the span on in its `meta`, so that
- * whoever reads it from the log follows it. An append that nobody traced may begin a trace: a bar that closes is no
+ * each reader of the log follows it. An append that nobody traced may begin a trace: a bar that closes is no
  * request.
  */
 export function traceAppends(store: EventStore, options: TraceAppendsOptions): EventStore {
@@ -44,17 +44,7 @@ export function traceAppends(store: EventStore, options: TraceAppendsOptions): E
       done({ durationS: (monotonic() - startedAt) / 1_000, error })
     }
   }
-  return {
-    append,
-    read: (stream, readOptions) => store.read(stream, readOptions),
-    readAll: (readOptions) => store.readAll(readOptions),
-    readPlaces: (readOptions) => store.readPlaces(readOptions),
-    subscribe: (subscribeOptions) => store.subscribe(subscribeOptions),
-    erase: (stream) => store.erase(stream),
-    head: () => store.head(),
-    health: () => store.health(),
-    close: () => store.close(),
-  }
+  return { ...store, append }
 }
 
 /** The kind of a stream is what stands in front of its first hyphen; the rest may name somebody. */

@@ -21,18 +21,14 @@ interface Refused {
 /** @param clock milliseconds that only grow */
 export function createRefusedPayments(clock: () => number): RefusedPayments {
   /** By address, those that began longest ago first. */
-  const refused = new RecentMap<string, Refused>(LIMITS.paymentsRefusedAddresses)
-
-  function current(address: string): Refused | undefined {
-    const found = refused.get(address)
-    if (found === undefined || clock() < found.until) return found
-    refused.delete(address)
-    return undefined
-  }
+  const refused = new RecentMap<string, Refused>(LIMITS.paymentsRefusedAddresses, {
+    ttlMs: LIMITS.paymentsRefusedMs,
+    now: clock,
+  })
 
   return {
     require(address) {
-      const found = current(address)
+      const found = refused.get(address)
       if (found === undefined || found.count < LIMITS.paymentsRefusedPerAddress) return
       const seconds = Math.max(1, Math.ceil((found.until - clock()) / 1_000))
       throw new ServiceError('rate_limited', {
@@ -41,7 +37,7 @@ export function createRefusedPayments(clock: () => number): RefusedPayments {
       })
     },
     note(address) {
-      const found = current(address)
+      const found = refused.get(address)
       if (found !== undefined) {
         found.count += 1
         return

@@ -46,7 +46,6 @@ export const placeAt = (
     holder: `${hostname()} ${process.pid} ${randomUUID()}`,
     now,
     sleep: (milliseconds) => sleep(milliseconds, signal),
-    fetch,
   })
 
 export const grouped = (count: number): string => count.toLocaleString('en')

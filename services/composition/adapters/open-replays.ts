@@ -1,8 +1,8 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { openReplayWorker, type ReplaySource, replaysOnThisThread } from '../../analyst/index.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
-import { createFairScheduler, type FairScheduler } from '../../runtime/async/fair-scheduler.ts'
+import { PROCESS_TIME } from '../../runtime/admission/line.ts'
+import { createTurns } from '../../runtime/admission/turns.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 
@@ -15,16 +15,11 @@ export function openReplays(
   { store, directory }: Pick<Platform, 'store' | 'directory'>,
   onClose: OnClose,
 ): ReplaySource {
-  if (EVENTSTORE_URL !== undefined) return replaysOnThisThread(store, sharedScheduler())
+  if (EVENTSTORE_URL !== undefined) return replaysOnThisThread(store, sharedTurns())
   const worker = openReplayWorker({ file: logFile(directory) })
   onClose(() => worker.close())
   return worker.replay
 }
 
 /** Between two turns calls have the thread for as long as the turn took, so that they have half of it at least. */
-const sharedScheduler = (): FairScheduler =>
-  createFairScheduler({
-    turnMs: LIMITS.sharedTurnMs,
-    rest: (ranMs) => wait(Math.ceil(ranMs)),
-    now: () => performance.now(),
-  })
+const sharedTurns = () => createTurns({ turnMs: LIMITS.sharedTurnMs, restMs: Math.ceil, time: PROCESS_TIME })

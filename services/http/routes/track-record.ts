@@ -8,7 +8,7 @@ import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
-import { keptByKey } from '../kept.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
@@ -91,9 +91,16 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     }),
     response: { 200: recordCoinsSchema },
   }
-  const coinsOf = keptByKey(COINS_KEPT_MS, (timeframe) =>
-    options.recordCoins({ timeframe: timeframe === '' ? undefined : (timeframe as Timeframe) }),
-  )
+  const counted = new RecentMap<string, readonly RecordCoin[]>(64, {
+    ttlMs: COINS_KEPT_MS,
+    now: () => performance.now(),
+  })
+  function coinsOf(timeframe: Timeframe | ''): readonly RecordCoin[] {
+    const known = counted.get(timeframe)
+    const rows = known ?? options.recordCoins({ timeframe: timeframe === '' ? undefined : timeframe })
+    if (known === undefined) counted.set(timeframe, rows)
+    return rows
+  }
   app.get('/api/track-record/coins', { schema: coins }, async ({ query }, reply) => {
     const { timeframe = '', after = '', limit } = query
     const behind = coinsOf(timeframe).filter((row) => coinPlace(row) > after)

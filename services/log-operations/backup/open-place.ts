@@ -30,7 +30,6 @@ export function openPlace(
     readonly isAlone?: boolean
     readonly now: () => number
     readonly sleep: (milliseconds: number) => Promise<void>
-    readonly fetch: typeof fetch
   },
 ): BackupPlace {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return openFolderPlace(resolve(address))

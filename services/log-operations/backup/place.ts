@@ -1,5 +1,5 @@
 /**
- * Where a backup is kept: files by name, a folder or what speaks S3. A file appears whole or not at all, and is durable when
+ * The place of a backup: files by name, in a folder or an object store that speaks S3. A file appears whole or not at all, and is durable when
  * `put` resolves.
  *
  * Errors are ServiceErrors: `backup_unreachable`, `store_full` where there is no room, `store_locked` where another backup

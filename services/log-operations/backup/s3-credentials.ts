@@ -14,7 +14,7 @@ export interface S3Environment {
 }
 
 /**
- * Of the variables, else of a file with profiles: the one named, `AWS_SHARED_CREDENTIALS_FILE`, or `~/.aws/credentials`.
+ * Reads the variables, else a file with profiles: the one named, `AWS_SHARED_CREDENTIALS_FILE`, or `~/.aws/credentials`.
  *
  * @throws ServiceError `config_invalid`; it never says what they are
  */

@@ -87,7 +87,6 @@ describe('a backup in a bucket', () => {
       holder: randomUUID(),
       now: () => now,
       sleep: async () => undefined,
-      fetch,
     })
   const signal = new AbortController().signal
 
@@ -236,6 +235,19 @@ describe('a backup in a bucket', () => {
     expect(asked()).toBe(3)
   })
 
+  test('an answer without an end, and a list that goes round, are refused and not read again', async () => {
+    double.faults.endless = true
+    const tooLong = { code: 'backup_unreachable', message: expect.stringContaining('longer than') }
+    await expect(place().list('')).rejects.toMatchObject(tooLong)
+    expect(double.seen).toHaveLength(1)
+    double.faults.endless = false
+    double.faults.nextPage = 'a'
+    await expect(place().list('')).rejects.toMatchObject({
+      code: 'backup_unreachable',
+      message: expect.stringContaining('names a page twice'),
+    })
+  })
+
   test('takes its credentials from a file with profiles', async () => {
     const file = join(directory, 'credentials')
     writeFileSync(
@@ -253,7 +265,6 @@ describe('a backup in a bucket', () => {
         holder: 'test',
         now: () => now,
         sleep: async () => undefined,
-        fetch,
       })
     await of('other').put('a', Buffer.from('b'))
     expect((await of('other').get('a'))?.toString()).toBe('b')

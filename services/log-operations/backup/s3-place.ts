@@ -1,38 +1,43 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { AnswerTooLong, type BoundedAnswer, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import type { BackupPlace, PlaceLock } from './place.ts'
 import { type S3Credentials, signedHeaders } from './s3-signature.ts'
-import { sha256Of } from './segment.ts'
+import { SEGMENT_BYTES, sha256Of } from './segment.ts'
 
 export interface S3PlaceOptions {
   readonly bucket: string
   /** In front of every name, without slashes at its ends; empty for none. */
   readonly prefix: string
-  /** `https://s3.eu-central-1.amazonaws.com`, or whoever else speaks S3. */
+  /** `https://s3.eu-central-1.amazonaws.com`, or another server that speaks S3. */
   readonly endpoint: URL
   readonly region: string
   readonly credentials: S3Credentials
-  /** Who this is, in the lock. */
+  /** Name of this process in the lock. */
   readonly holder: string
   /** Whether the operator vouches that nothing else backs up there: the lock then needs no conditional writes. */
   readonly isAlone: boolean
   readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
-  readonly fetch: typeof fetch
 }
 
 const REQUEST_MS = 120_000
+/** One page of a list has a thousand names of a kilobyte; locks and refusals are shorter. */
+const ANSWER_BYTES = 8_388_608
 /** Waits between tries of a request that failed in passing. */
 const RETRIES_MS = [250, 1_000, 4_000] as const
 /** A lock that was not renewed for so long is of a process that ended. */
 const STALE_LOCK_MS = 600_000
 const LOCK_NAME = 'backup.lock'
-/** What may be another answer a moment later; a server that lacks something (501) or is full (507) says so again. */
+/** Statuses that may be another a moment later; a server that lacks a feature (501) or is full (507) says so again. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
-interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  readonly body: Buffer
+type Answer = Pick<BoundedAnswer, 'status' | 'headers' | 'body'>
+
+interface AskMore {
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+  readonly mostBytes?: number
 }
 
 /**
@@ -44,15 +49,7 @@ export function openS3Place(options: S3PlaceOptions): BackupPlace {
   const root = `${endpoint.pathname.replace(/\/$/, '')}/${bucket}`
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`)
 
-  async function ask(
-    method: string,
-    path: string,
-    more: {
-      readonly query?: Readonly<Record<string, string>>
-      readonly body?: Uint8Array
-      readonly headers?: Readonly<Record<string, string>>
-    } = {},
-  ): Promise<Answer> {
+  async function ask(method: string, path: string, more: AskMore = {}): Promise<Answer> {
     const url = new URL(endpoint)
     url.pathname = path
       .split('/')
@@ -67,7 +64,8 @@ export function openS3Place(options: S3PlaceOptions): BackupPlace {
         const answer = await once(options, method, url, more)
         if (wait === undefined || !PASSING.has(answer.status)) return answer
       } catch (error) {
-        if (wait === undefined) throw unreachable(options, reasonOf(rootOf(error)), error)
+        if (wait === undefined || error instanceof AnswerTooLong)
+          throw unreachable(options, reasonOf(rootOf(error)), error)
       }
       await options.sleep(wait)
     }
@@ -77,28 +75,27 @@ export function openS3Place(options: S3PlaceOptions): BackupPlace {
 
   async function list(begin: string): Promise<string[]> {
     const names: string[] = []
-    let token: string | undefined
-    do {
-      const query = {
-        'list-type': '2',
-        prefix: keyOf(begin),
-        ...(token !== undefined && { 'continuation-token': token }),
-      }
+    const seen = new Set<string>()
+    const query: Record<string, string> = { 'list-type': '2', prefix: keyOf(begin) }
+    for (;;) {
       const answer = requireOk(options, await ask('GET', root, { query }), 'cannot be listed')
       const text = answer.body.toString('utf8')
       for (const [, key = ''] of text.matchAll(/<Key>([^<]*)<\/Key>/g))
         names.push(unescaped(key).slice(prefix === '' ? 0 : prefix.length + 1))
-      token = /<NextContinuationToken>([^<]*)</.exec(text)?.[1]
-      if (token !== undefined) token = unescaped(token)
-    } while (token !== undefined)
-    return names
+      const [, next] = /<NextContinuationToken>([^<]*)</.exec(text) ?? []
+      if (next === undefined) return names
+      const token = unescaped(next)
+      if (seen.has(token)) throw unreachable(options, 'cannot be listed: its list names a page twice')
+      seen.add(token)
+      query['continuation-token'] = token
+    }
   }
 
   return {
     description: `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`,
     async get(name) {
-      const answer = await ask('GET', pathOf(name))
-      // A bucket that is not there is told apart: it is no empty backup.
+      const answer = await ask('GET', pathOf(name), { mostBytes: SEGMENT_BYTES })
+      // A missing bucket is no empty backup.
       if (answer.status === 404 && !answer.body.includes('NoSuchBucket')) return undefined
       return requireOk(options, answer, `${name} cannot be read`).body
     },
@@ -115,32 +112,20 @@ export function openS3Place(options: S3PlaceOptions): BackupPlace {
 }
 
 async function once(
-  { credentials, region, now, fetch: send }: S3PlaceOptions,
+  { credentials, region, now }: S3PlaceOptions,
   method: string,
   url: URL,
-  { body, headers = {} }: { readonly body?: Uint8Array; readonly headers?: Readonly<Record<string, string>> },
+  { body, headers = {}, mostBytes = ANSWER_BYTES }: AskMore,
 ): Promise<Answer> {
   const request = { method, url, headers, payloadSha256: sha256Of(body ?? '') }
   const { host: _host, ...signed } = signedHeaders(request, credentials, { region, at: now() })
-  const response = await send(url, {
-    method,
-    headers: signed,
-    // The signature is for this host and no other: where the bucket went is told, not followed.
-    redirect: 'manual',
-    signal: AbortSignal.timeout(REQUEST_MS),
-    ...(body !== undefined && { body: new Uint8Array(body) }),
-  })
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: Buffer.from(await response.arrayBuffer()),
-  }
+  // The signature is for this host only: a redirect is reported and not followed.
+  const init = { method, headers: signed, redirect: 'manual' } as const
+  const sent = body === undefined ? init : { ...init, body: new Uint8Array(body) }
+  return boundedFetch(url, sent, { timeMs: REQUEST_MS, mostBytes })
 }
 
-type AskLock = (
-  method: string,
-  more?: { readonly body?: Uint8Array; readonly headers?: Readonly<Record<string, string>> },
-) => Promise<Answer>
+type AskLock = (method: string, more?: AskMore) => Promise<Answer>
 
 /**
  * A file that is made where there is none, and replaced only as the one that was read: two at once cannot both have it. One
@@ -209,7 +194,7 @@ const lacksConditions = ({ status, body }: Answer): boolean =>
 
 const noConditions = ({ bucket, endpoint }: S3PlaceOptions): ServiceError =>
   new ServiceError('backup_unreachable', {
-    message: `s3://${bucket} at ${endpoint.host}: cannot be locked: that server makes no conditional writes (If-None-Match), by which two backups at once are told apart`,
+    message: `s3://${bucket} at ${endpoint.host}: cannot be locked: that server makes no conditional writes (If-None-Match), which keep two backups from running at once`,
     nextStep:
       'Where nothing else backs up to this address, say so with --alone; otherwise choose a server that makes them.',
   })
@@ -239,7 +224,7 @@ function requireOk(options: S3PlaceOptions, answer: Answer, what: string): Answe
 
 const ELSEWHERE = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed'])
 
-/** Where the answer itself says what is to be done. */
+/** The next step, for answers that contain it. */
 function nextStepOf(
   { region }: S3PlaceOptions,
   { status, headers, body }: Answer,

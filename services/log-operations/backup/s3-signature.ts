@@ -4,7 +4,7 @@ import { sha256Of } from './segment.ts'
 export interface S3Credentials {
   readonly keyId: string
   readonly secret: string
-  /** Of credentials that were lent for a while. */
+  /** Session token of temporary credentials. */
   readonly token?: string
 }
 
@@ -13,7 +13,7 @@ export interface S3Request {
   readonly url: URL
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Of the body, in hex. */
+  /** SHA-256 of the body, in hex. */
   readonly payloadSha256: string
 }
 

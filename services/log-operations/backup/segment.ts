@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 
-/** Text of a segment, at most: what one is read back into. */
-const MOST_BYTES = 256 * 1_024 * 1_024
+/** Most bytes of a segment, packed and unpacked. */
+export const SEGMENT_BYTES = 256 * 1_024 * 1_024
 
 export interface PackedSegment {
   readonly body: Buffer
   /** SHA-256 of the text, in hex. */
   readonly sha256: string
-  /** Of the text. */
+  /** Bytes of the text. */
   readonly bytes: number
 }
 
@@ -29,7 +29,7 @@ export function packSegment(text: string): PackedSegment {
 export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sha256: string }): string {
   let bytes: Buffer
   try {
-    bytes = zstdDecompressSync(body, { maxOutputLength: MOST_BYTES })
+    bytes = zstdDecompressSync(body, { maxOutputLength: SEGMENT_BYTES })
   } catch (error) {
     throw damaged(file, `it cannot be unpacked: ${reasonOf(error)}`, error)
   }

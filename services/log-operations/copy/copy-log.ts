@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { translated } from './translate-positions.ts'
 
 /** A log that is copied. */
@@ -39,7 +40,7 @@ export interface CopyOptions {
 
 export interface CopyResult {
   readonly events: number
-  /** Of them, those that this run has copied. */
+  /** Events that this run has copied. */
   readonly copied: number
   /** SHA-256 over stream, revision, type, schema, id, time, data and meta of every event, in order; the same of both logs. */
   readonly hash: string
@@ -128,7 +129,7 @@ const follows = (last: RecordedEvent | undefined, next: RecordedEvent): boolean 
   last.revision + 1 === next.revision &&
   last.at === next.at
 
-/** What is the same of an event in every store; the order of the members of its meta need not be. */
+/** The parts of an event that are the same in every store; the order of the members of its meta may differ. */
 export const lineOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): string => {
   const { correlationId, causationId = null, actor, traceparent = null } = meta
   const origin = JSON.stringify([correlationId, causationId, actor, traceparent])
@@ -158,10 +159,9 @@ const REMEMBERED = 100_000
 
 /** Positions of the target for those of the source. */
 function createPositions(source: CopySource, target: CopyTarget) {
-  const known = new Map<Position, Position>()
+  const known = new RecentMap<Position, Position>(REMEMBERED)
   return {
     learn(from: Position, to: Position): void {
-      if (known.size >= REMEMBERED) known.clear()
       known.set(from, to)
     },
     async translate(position: Position): Promise<Position> {

@@ -28,7 +28,7 @@ export function openEmbeddedSource(directory: string): CopySource & { close(): v
   return {
     description: directory,
     async *events() {
-      // Whoever has the lock is the only one to write: held, it says that all was given.
+      // The holder of the lock is the only writer: once it is held, all events were read.
       lock ??= takeIfFree(directory)
       const head = rows.head()
       given = head

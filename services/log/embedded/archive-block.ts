@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type StoredRow, textOf } from './stored-row.ts'
 
-/** Where in a file of the archive neighbours lie. */
+/** A block of neighbouring events in a file of the archive. */
 export interface ArchiveBlock {
   /** Positions of its first and its last event. */
   readonly first: number
   readonly last: number
-  /** Of its compressed bytes. */
+  /** Offset of its compressed bytes. */
   readonly start: number
   readonly bytes: number
   readonly sha256: string
@@ -23,7 +23,7 @@ const MARK = 'archived\t'
 const sha256 = (bytes: string | Uint8Array, encoding: 'hex' | 'base64url'): string =>
   createHash('sha256').update(bytes).digest(encoding)
 
-/** What the log keeps in place of an event's data: by it an append of the same event is known, and any other told apart. */
+/** The mark that replaces an event's data in the log. It identifies a repeated append of the same event. */
 export const archivedMark = (data: string): string => MARK + sha256(data, 'base64url')
 
 export const isArchivedData = (data: string): boolean => data.startsWith(MARK)

@@ -16,7 +16,7 @@ import { syncPath } from './sync-path.ts'
 export interface ArchiveOptions {
   /** `events.db` */
   readonly file: string
-  /** What was appended before is moved. */
+  /** Events that were appended before this instant are moved. */
   readonly before: Date
   readonly signal: AbortSignal
   readonly sleep: (milliseconds: number) => Promise<void>
@@ -29,16 +29,16 @@ export interface ArchiveOptions {
 }
 
 export interface ArchiveResult {
-  /** What this run has moved. */
+  /** Events that this run has moved. */
   readonly events: number
   readonly files: number
-  /** Of those files. */
+  /** Bytes of those files. */
   readonly bytes: number
   /** Room in the file of the log for what comes. */
   readonly freeBytes: number
 }
 
-/** What an archive takes: streams that only grow, hold nothing personal, and are most of a log. */
+/** Streams that an archive takes: they only grow, hold nothing personal, and are most of a log. */
 const IS_ARCHIVABLE =
   "((stream >= 'verdict-' AND stream < 'verdict.') OR (stream >= 'outcome-' AND stream < 'outcome.'))"
 const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
@@ -195,7 +195,7 @@ function writeFile(
 const archivedUpTo = (db: DatabaseSync): number =>
   hasArchive(db) ? Number(db.prepare('SELECT max(last) AS last FROM archive_block').get()?.last ?? 0) : 0
 
-/** What is to be moved, in the order of the log, until it is a file. */
+/** The rows to move, in the order of the log, until they fill a file. */
 function* rowsBehind(db: DatabaseSync, after: number, upTo: number, fileBytes: number): Generator<StoredRow> {
   const page = db.prepare(
     `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ? AND ${IS_ARCHIVABLE} ORDER BY position LIMIT ${PAGE_ROWS}`,
@@ -301,7 +301,7 @@ export function shrinkLog(file: string): void {
   }
 }
 
-/** What SQLite refuses, as others are told of it. */
+/** A refusal of SQLite as a service error. */
 function refused(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   const refusal = refusalOf(error, false)

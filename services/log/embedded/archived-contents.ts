@@ -5,10 +5,10 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { type ArchiveBlock, isArchivedData, unpackBlock } from './archive-block.ts'
 import { rowsOf } from './stored-row.ts'
 
-/** Where the archive of a log lies: a folder beside it, or a link to one. */
+/** The archive of a log: a folder beside it, or a link to one. */
 export const archiveFolder = (file: string): string => join(dirname(file), 'archive')
 
-/** What is kept unpacked: series are read side by side, each from the same blocks. */
+/** Bytes of blocks that stay unpacked: series are read side by side, each from the same blocks. */
 const KEPT_BYTES = 32 * 1_024 * 1_024
 
 interface Row {

@@ -65,7 +65,7 @@ export async function checkArchive(
 export interface ArchiveHealth {
   readonly files: number
   readonly missing: number
-  /** What keeps old events from being read. */
+  /** Why old events cannot be read. */
   readonly problem?: string
 }
 

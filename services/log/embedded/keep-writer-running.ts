@@ -28,7 +28,7 @@ export async function keepWriterRunning(start: () => Promise<Writer>): Promise<W
     commit: async (batch, at) => (writer.hasEnded ? await running() : writer).commit(batch, at),
     erase: async (stream) => (writer.hasEnded ? await running() : writer).erase(stream),
     async close() {
-      // One that is being started would keep the process up; whoever asked for it is told where it fails.
+      // A writer that is being started would keep the process up; its caller learns of a failure.
       await starting?.catch(() => undefined)
       await writer.close()
     },

@@ -7,7 +7,7 @@ import type { ExpectedRevision } from '../event-store.ts'
  */
 export type PackedBatch = readonly (string | number)[]
 
-/** Of each append: stream, expected revision, bytes and how many events; of each event its five members. */
+/** Packs of each append the stream, expected revision, bytes and number of events; of each event its five members. */
 export function packBatch(batch: readonly EncodedAppend[]): PackedBatch {
   const packed: (string | number)[] = []
   for (const { stream, expected, bytes, events } of batch) {

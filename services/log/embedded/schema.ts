@@ -35,7 +35,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS event_by_id ON event (id);
 const DURABLE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;'
 
 /**
- * Of new files, bytes. A commit of many streams writes a page of the index for each, and a page holds several events:
+ * Page size of new files. A commit of many streams writes a page of the index for each, and a page holds several events:
  * with pages of 4 KiB it takes a third more processor time and twice as many writes.
  */
 const PAGE_BYTES = 8_192
@@ -45,7 +45,7 @@ const OTHERS_MS = 10_000
 export const WAITS_FOR_OTHERS = `PRAGMA busy_timeout = ${OTHERS_MS};`
 
 /**
- * What was archived, by file and by block of neighbours; see archive-log.ts. A file is named here before a row of the log
+ * The archived events, by file and by block of neighbours; see archive-log.ts. A file is named here before a row of the log
  * says nothing any more.
  */
 const ARCHIVE_TABLES = `

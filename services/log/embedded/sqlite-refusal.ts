@@ -2,7 +2,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { AppendRefusal } from '../decide-append.ts'
 
-/** What a failure of SQLite means to whoever wanted to write. */
+/** The refusal of a write that failed in SQLite. */
 export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
   const reason = reasonOf(error)
   if (error instanceof ServiceError) return { code: error.code, message: reason }

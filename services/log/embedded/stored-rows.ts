@@ -15,7 +15,7 @@ const IS_ERASABLE = "(stream >= 'subject-' AND stream < 'subject.')"
 export interface StoredRows {
   /** Position of the newest event, 0 in an empty log. */
   head(): number
-  /** What the log holds besides keys, in its order: behind a position, up to another one, `limit` at most. */
+  /** Rows of the log without keys, in its order: after one position, up to another, `limit` at most. */
   page(after: number, upTo: number, limit: number): readonly StoredRow[]
   /** All there is, keys of subjects included. */
   everything(after: number, upTo: number, limit: number): readonly StoredRow[]

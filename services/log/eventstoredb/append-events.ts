@@ -117,7 +117,7 @@ async function compareStored(
 }
 
 /**
- * What is in a place that is taken. The server refuses a revision from the moment at which an event is written to it, and
+ * The event at a revision that is taken. The server refuses a revision from the moment at which an event is written to it, and
  * shows the event once it is replicated and indexed: mostly milliseconds later, and not before the followers are back
  * where they are away. Until then nobody can tell whose it is; it may be that of an earlier try.
  */

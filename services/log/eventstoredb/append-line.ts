@@ -10,9 +10,9 @@ import type { ExpectedRevision } from '../event-store.ts'
 import { isNeverBegun } from './client-error.ts'
 import type { ProposedEvent } from './recorded-event.ts'
 
-/** What the server answered to an append. */
+/** The server's answer to an append. */
 export interface ServerAnswer {
-  /** Of the last event of the append. */
+  /** Revision of the last event of the append. */
   readonly revision: Revision
   /** Undefined where the server wrote nothing, because it did earlier. */
   readonly position: LogPosition | undefined
@@ -21,14 +21,14 @@ export interface ServerAnswer {
 /** A call to the server over which many appends go, answered in any order. */
 export interface AppendCall {
   readonly stream: ClientDuplexStream<BatchAppendReq, BatchAppendResp>
-  /** Told of what ended it, so that the next one goes to whoever leads by then. */
+  /** Receives the error that ended it, so that the next one goes to the leader of that moment. */
   readonly failed: (error: unknown) => void
 }
 
 /** Appends on their way to the server. */
 export interface AppendLine {
   /**
-   * One try to append. Whoever waits bounds the wait, and says that it is over by the signal.
+   * One try to append. The caller bounds the wait, and ends it by the signal.
    *
    * @throws what the server says of this append, or what ended the call: then nobody knows whether it was written
    */
@@ -172,7 +172,7 @@ function forget(line: Line, id: string): void {
   if (line.isLeft) leaveLine(line)
 }
 
-/** What was under way when a call ended may have been written, whatever the server says of the end. */
+/** An append that was under way when a call ended may have been written, even if the server reports a failure. */
 const brokenOff = (error: unknown): Error =>
   new Error(error instanceof Error ? error.message : String(error), { cause: error })
 
@@ -180,7 +180,7 @@ function answerOne(line: Line, response: BatchAppendResp): void {
   line.lookedAt = performance.now()
   const id = response.getCorrelationId()?.getString() ?? ''
   const waited = line.waiting.get(id)
-  // Whoever waited for it has given up.
+  // Its caller has given up.
   if (waited === undefined) return
   forget(line, id)
   const [refusal, success] = [response.getError(), response.getSuccess()]

@@ -2,14 +2,14 @@ import { isServiceError } from '../../../contracts/errors.ts'
 
 /** An append may wait for so long before that is worth telling: one is confirmed in milliseconds. */
 const LATE_MS = 1_000
-/** For so long an append that was never confirmed is told of, where no other was since. */
+/** How long an append that was never confirmed is reported, where no other was confirmed since. */
 const REMEMBERED_MS = 30_000
 
 /** Sees how appends fare: while followers stand still a leader is read as ever, and confirms nothing. */
 export interface AppendWatch {
   /** Follows one append to its end. */
   see<Result>(append: Promise<Result>): Promise<Result>
-  /** What keeps appends from being confirmed; undefined where nothing does. */
+  /** Why appends are not confirmed; undefined where they are. */
   problem(): string | undefined
 }
 

@@ -1,9 +1,9 @@
 import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
 
-/** Status codes of gRPC that are told apart here. */
+/** Status codes of gRPC that are distinguished here. */
 const GRPC = { invalidArgument: 3, permissionDenied: 7, unimplemented: 12, unauthenticated: 16 } as const
 
-/** The server's `exception` names that are told apart here, as the client hands them over in `type`. */
+/** The server's `exception` names that are distinguished here, as the client passes them in `type`. */
 export type ClientErrorType =
   | 'wrong-expected-version'
   | 'stream-not-found'
@@ -12,7 +12,7 @@ export type ClientErrorType =
   | 'not-leader'
   | 'access-denied'
 
-/** What can be known of a failed call: the client rejects with its own errors and with raw gRPC errors. */
+/** The known members of a failed call's error: the client rejects with its own errors and with raw gRPC errors. */
 export interface ClientError {
   /** A {@link ClientErrorType}, another name of the client's, or undefined for a raw gRPC error. */
   readonly type: string | undefined
@@ -31,7 +31,7 @@ export function describeClientError(error: unknown): ClientError {
 export const isClientError = (error: unknown, type: ClientErrorType): boolean =>
   describeClientError(error).type === type
 
-/** What the server says of a read or a subscription from a position at which no record begins. */
+/** Whether the server refused a read or a subscription from a position at which no record begins. */
 export const isNoPlace = (error: unknown): boolean =>
   /Unexpected Read\w*Result: Error|Exception was thrown by handler/.test(describeClientError(error).message)
 
@@ -39,7 +39,7 @@ export const isNoPlace = (error: unknown): boolean =>
 export const isTooSlow = (error: unknown): boolean =>
   /consumer too slow/i.test(describeClientError(error).message)
 
-/** What a server says that does not let this service in: the cause, in the words of who sets it right. */
+/** Refusals of a server that denies access: the cause, in words for its operator. */
 const DENIALS: readonly (readonly [RegExp, string])[] = [
   [/UNAUTHENTICATED/i, 'it does not know the user and password of EVENTSTORE_URL'],
   [/PERMISSION_DENIED|access denied/i, 'the user of EVENTSTORE_URL has no right to this'],
@@ -83,7 +83,7 @@ const NOT_WRITTEN_TYPES: ReadonlySet<string> = new Set(['not-leader', 'access-de
 const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
 
 /**
- * What a failed append means to the caller. Whatever is not surely unwritten is `append_unknown`: taking a
+ * The error of a failed append, for the caller. Unless it is surely unwritten, it is `append_unknown`: taking a
  * written append for a failed one loses its event, the reverse costs one repeat.
  *
  * @example appendError(error, 'verdict-SIM.BTC.1m').code === 'append_unknown'

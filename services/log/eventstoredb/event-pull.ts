@@ -2,7 +2,7 @@ import type { ResolvedEvent } from '@eventstore/db-client'
 
 /** A call that streams events: a read or a subscription of the client. */
 export interface EventSource {
-  /** What is used of a `Readable`; the client's types are of another version of Node's. */
+  /** The used part of a `Readable`; the client's types are of another version of Node's. */
   readonly stream: {
     read(): unknown
     readonly readableLength: number
@@ -22,7 +22,7 @@ export interface EventPull {
   readonly ready: number
   /** Resolves once there may be something to take. */
   change(): Promise<void>
-  /** Wakes whoever waits for a change. */
+  /** Wakes the reader that waits for a change. */
   readonly wake: () => void
   /** Ends the call on the server. */
   cancel(): void

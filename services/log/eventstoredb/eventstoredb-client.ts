@@ -155,7 +155,7 @@ function parameterOf(parameters: readonly string[], name: string): string | unde
   return found?.slice(found.indexOf('=') + 1)
 }
 
-/** What the client would pass over in silence, or call a string that it cannot read. */
+/** Refuses parameters that the client would ignore, or would report as an unreadable string. */
 function requireUsable(parameters: readonly string[]): void {
   if (parameterOf(parameters, 'throwOnAppendFailure') === 'false') {
     throw invalidError('sets throwOnAppendFailure=false; remove it')

@@ -37,7 +37,7 @@ export interface EventStoreDbOptions {
   readonly onForeignEvent?: (place: ForeignPlace) => void
 }
 
-/** What a copy of a whole log needs besides. */
+/** The store, with what a copy of a whole log needs besides. */
 export interface EventStoreDbStore extends EventStore {
   /** Every event with the keys of subjects, without those that were erased. */
   readCopies(after?: Position): AsyncIterable<RecordedEvent>
@@ -73,7 +73,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     hasMoved,
     onMoved() {
       connection.lookElsewhere()
-      // Whoever reads there goes on elsewhere.
+      // Its readers go on at another node.
       for (const giveUp of pulls) giveUp(new Error('another node leads by now'))
     },
   })

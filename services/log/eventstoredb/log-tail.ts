@@ -26,7 +26,7 @@ export interface FollowContext extends ReadContext {
 /** The newest part of the log, for all who follow it. */
 export interface LogTail {
   /**
-   * Follows the log from anywhere. What lies before the tail is read; it outlives whatever happens to the server.
+   * Follows the log from anywhere. Events before the tail are read; it outlives restarts of the server.
    *
    * @throws ServiceError `invalid_request` where the position is no place of this log
    */
@@ -164,7 +164,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
       try {
         return await readHead(context, signal)
       } catch {
-        // What keeps it from being read is told by the subscription's own break.
+        // The subscription's own break reports why it cannot be read.
         await context.sleep(resumeDelayMs(failures, context.random), signal)
       }
     }

@@ -12,12 +12,12 @@ import { type EventPulls, pullEvents } from './event-pull.ts'
 import { type LogEntry, toEntry } from './log-entry.ts'
 import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
 
-/** What reads need of the connection. */
+/** The connection, as reads need it. */
 export interface ReadContext {
   readonly client: EventStoreDBClient
   /** Gives up the connection: who is asked there does not answer. The next call looks for the leader anew. */
   readonly lookElsewhere: () => void
-  /** What is read and followed at the moment. */
+  /** The reads and subscriptions under way. */
   readonly pulls: EventPulls
   /** How long the server may be silent in the middle of a read. */
   readonly answerTimeoutMs: number
@@ -167,7 +167,7 @@ export async function* readWholeLog(
     left -= 1
     if (left === 0) return
   }
-  // Whoever asks for events up to a position takes them for all there are: a server that has not come so far says less.
+  // A reader of events up to a position takes them for all there are, and a server that has not come so far returns fewer.
   const isShort = typeof upTo === 'string' && comparePositions(lookedUpTo, upTo) < 0
   if (isShort && comparePositions(after, upTo) < 0 && signal?.aborted !== true) {
     throw new ServiceError('store_unavailable', {

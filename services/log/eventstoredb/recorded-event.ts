@@ -16,7 +16,7 @@ export const storedMetadataSchema = z.object({
   /** The attempt that wrote the event: tells a first append from a repeat that the server took for done. */
   attempt: z.uuid(),
   schema: z.int().positive(),
-  /** Of an event that was copied from another store: when it was appended there. */
+  /** When an event that was copied from another store was appended there. */
   at: z.iso.datetime().optional(),
   meta: eventMetaSchema,
   $correlationId: z.string(),

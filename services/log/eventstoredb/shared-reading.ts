@@ -13,7 +13,7 @@ const PAGES_AHEAD = 8
 
 /** The past of the log, for many who go through all of it at the same time. */
 export interface SharedReading {
-  /** What {@link readEntries} reads. It is read once for all who begin at the same place, and goes on with the slowest. */
+  /** Reads the entries of {@link readEntries} once for all readers that begin at the same position, at the pace of the slowest. */
   read(after: Position, signal: AbortSignal | undefined): AsyncGenerator<LogEntry, void, void>
 }
 
@@ -41,42 +41,16 @@ export function createSharedReading(context: FollowContext): SharedReading {
   const moved = createWakeSignal()
   let lastTurn: Promise<void> = Promise.resolve()
 
-  /** One page in a turn of the event loop, whoever takes it: callers and the connection have theirs in between. */
+  /** One page in a turn of the event loop: callers and the connection have turns in between. */
   function turn(): Promise<void> {
     lastTurn = lastTurn.then(() => setImmediate())
     return lastTurn
   }
 
   function begin(after: Position): Scan {
-    const ending = new AbortController()
-    const scan: Scan = {
-      after,
-      readers: new Set(),
-      pages: [],
-      first: 0,
-      entries: readEntries(context, after, ending.signal),
-      ending,
-      fetching: undefined,
-      isWhole: false,
-    }
-    scan.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
-      scan.fetching = undefined
-    })
+    const scan = createScan(context, after)
     scans.add(scan)
     return scan
-  }
-
-  async function fetchPage(scan: Scan): Promise<void> {
-    const page: LogEntry[] = []
-    while (page.length < LIMITS.readPageEvents) {
-      const next = await scan.entries.next()
-      if (next.done === true) {
-        scan.isWhole = true
-        break
-      }
-      page.push(next.value)
-    }
-    scan.pages.push(page)
   }
 
   /** The next page for one who shares a scan, once it is there; undefined at the end. */
@@ -134,4 +108,35 @@ export function createSharedReading(context: FollowContext): SharedReading {
       }
     },
   }
+}
+
+function createScan(context: FollowContext, after: Position): Scan {
+  const ending = new AbortController()
+  const scan: Scan = {
+    after,
+    readers: new Set(),
+    pages: [],
+    first: 0,
+    entries: readEntries(context, after, ending.signal),
+    ending,
+    fetching: undefined,
+    isWhole: false,
+  }
+  scan.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
+    scan.fetching = undefined
+  })
+  return scan
+}
+
+async function fetchPage(scan: Scan): Promise<void> {
+  const page: LogEntry[] = []
+  while (page.length < LIMITS.readPageEvents) {
+    const next = await scan.entries.next()
+    if (next.done === true) {
+      scan.isWhole = true
+      break
+    }
+    page.push(next.value)
+  }
+  scan.pages.push(page)
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { EventStore } from '../event-store.ts'
-import { pauseForOthers } from '../execute-command.ts'
+import { repeatLostRaces } from '../execute-command.ts'
 import { decideLease, isWorthSaying, withoutHolder } from './decide-lease.ts'
 import { createIdleWatch } from './idle-watch.ts'
 import { createLeaseLog, type LeaseTable, nextRevision } from './lease-log.ts'
@@ -53,7 +53,7 @@ export function createLeases(options: LeasesOptions): Leases {
   const { ttlMs = LIMITS.leaseTtlMs, renewMs = LIMITS.leaseRenewMs, graceMs = LIMITS.leaseGraceMs } = options
   const { idleMs = LIMITS.leaseIdleMs } = options
   const log = createLeaseLog(options)
-  /** Of each other holder its newest renewal, and from when on it counts as silent, unless another one is seen. */
+  /** The newest renewal of each other holder, and when it counts as silent unless it renews. */
   let seen = new Map<string, { readonly renewedBy: number; readonly silentFrom: number }>()
   /** How far the table of leases was looked at. */
   let observedTo: LeaseTable['revision'] = 'no-stream'
@@ -65,7 +65,7 @@ export function createLeases(options: LeasesOptions): Leases {
   let work: LeasedWork | undefined
   const watch = createIdleWatch((shard) => work?.isWorking(shard) === true, elapsed, idleMs)
 
-  /** By both clocks: whoever was suspended must not believe the one that stood still, and a clock may be set back. */
+  /** By both clocks: the one stands still while a process is suspended, and the other may be set back. */
   const leftMs = (): number => Math.min(deadline.elapsed - elapsed(), deadline.wall - now())
   const isInTime = (): boolean => leftMs() > 0
 
@@ -89,7 +89,7 @@ export function createLeases(options: LeasesOptions): Leases {
 
   /** Looks what others say between the own renewals: the sooner one is seen, the sooner it is known to be silent. */
   function lookAtOthers(): void {
-    // A log that does not answer is told of by the next renewal.
+    // The next renewal reports a log that does not answer.
     looking ??= log
       .newest()
       .then(observe, () => undefined)
@@ -107,7 +107,7 @@ export function createLeases(options: LeasesOptions): Leases {
     // What the log gives to others, or to nobody, is stopped; and is not claimed again before it has.
     doing.keepOnly(own)
     const revision = nextRevision(before.revision)
-    // What it gives to us by an append that was not heard of, nobody works on: given back, and gained anew.
+    // Nobody works on shards gained by an append whose answer was lost: they are given back, and gained again.
     const unheard = [...own.keys()].filter((shard) => !doing.isKnown(shard))
     const stopped = new Set([...doing.stopped(), ...unheard])
     const begun = { elapsed: elapsed(), wall: now() }
@@ -134,10 +134,8 @@ export function createLeases(options: LeasesOptions): Leases {
   /** Whether this process is known to be there for another while. */
   async function renew(doing: LeasedWork, signal: AbortSignal): Promise<boolean> {
     try {
-      for (let races = 0; races < MOST_RACES; races++) {
-        if (races > 0) await pauseForOthers({ sleep, signal }, races)
-        if (await claim(doing)) return true
-      }
+      const attempt = async () => (await claim(doing)) || undefined
+      if ((await repeatLostRaces({ sleep, signal }, attempt, MOST_RACES)) === true) return true
       report(
         new ServiceError('store_unavailable', {
           message: `Other processes renewed their leases of ${group} in front of each of ${MOST_RACES} tries`,
@@ -182,13 +180,13 @@ export function createLeases(options: LeasesOptions): Leases {
   async function release(): Promise<void> {
     const { signal } = new AbortController()
     try {
-      for (let races = 0; races < MOST_RACES; races++) {
-        if (races > 0) await pauseForOthers({ sleep, signal }, races)
+      const attempt = async () => {
         const before = await log.newest()
         const table = withoutHolder(before.holders, holder)
-        if (table.length === before.holders.length) return
-        if (await log.append('LeaseReleased', table, before.revision)) return
+        if (table.length === before.holders.length) return true
+        return (await log.append('LeaseReleased', table, before.revision)) || undefined
       }
+      await repeatLostRaces({ sleep, signal }, attempt, MOST_RACES)
     } catch (error) {
       // Nothing is lost: others take over when the time is over.
       report(error)

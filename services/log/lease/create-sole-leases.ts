@@ -40,7 +40,7 @@ export function createSoleLeases(options: SoleLeasesOptions): Leases {
   async function take(stopped: ReadonlySet<number>): Promise<readonly Lease[]> {
     const before = await log.newest()
     const revision = nextRevision(before.revision)
-    // Whoever else is in the table had the store open before, and is gone.
+    // The other holders in the table had the store open before, and are gone.
     const others = before.holders.map((part) => part.holder).filter((other) => other !== holder)
     const claim = { holder, shards, ttlMs: null, revision, silent: new Set(others), stopped }
     const { table, gained } = decideLease(before.holders, claim)
@@ -66,7 +66,7 @@ export function createSoleLeases(options: SoleLeasesOptions): Leases {
   return {
     async run(handlers, signal) {
       if (signal.aborted) return
-      // Nothing is worked on yet, whatever the log says of this holder.
+      // Nothing is worked on yet, even if the log gives shards to this holder.
       const gained = await take(new Set(Array.from({ length: shards }, (_, shard) => shard)))
       const doing = createLeasedWork(handlers, report)
       work = doing

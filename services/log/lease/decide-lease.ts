@@ -1,7 +1,7 @@
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import type { Lease } from './leases.ts'
 
-/** What one process asks for when it says that it is there. */
+/** A process's renewal, with its claim to shards. */
 export interface LeaseClaim {
   readonly holder: string
   /** How many shards the work has. */
@@ -25,7 +25,7 @@ export interface LeaseDecision {
 }
 
 /**
- * What a process has after it said that it is there: what it had, less what it gives back, and of the shards that
+ * The share of a process after its renewal: its former share, less the shards that it gives back, and of the shards that
  * nobody has as many as make up its fair share. Shards of the silent are nobody's.
  */
 export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): LeaseDecision {

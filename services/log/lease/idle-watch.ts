@@ -2,7 +2,7 @@
 export interface IdleWatch {
   /** Takes down what the log gives to this process now. */
   assign(shards: readonly number[]): void
-  /** Those on which nothing has gone on for longer than a claim and a start can take. */
+  /** Shards without work for longer than a claim and a start can take. */
   idle(): readonly number[]
 }
 

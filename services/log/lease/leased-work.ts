@@ -7,7 +7,7 @@ interface Part {
   state: 'beginning' | 'working' | 'stopping' | 'stopped'
 }
 
-/** What this process does on its shards: begun and ended for each in turn, and never two at once for one shard. */
+/** This process's work on its shards: begun and ended for each in turn, and never two at once for one shard. */
 export interface LeasedWork {
   start(lease: Lease): void
   stop(shard: number): void
@@ -16,7 +16,7 @@ export interface LeasedWork {
   keepOnly(shards: ReadonlyMap<number, number>): void
   /** Shards on which the work has ended, and which were not started again. */
   stopped(): ReadonlySet<number>
-  /** Those that were given back. */
+  /** Forgets shards that were given back. */
   forget(shards: ReadonlySet<number>): void
   held(): readonly Lease[]
   /** Whether this process does, did or stops something on a shard; of others it only has the name in the log. */

@@ -1,7 +1,7 @@
 /** A share of work that one process has at a time. */
 export interface Lease {
   readonly shard: number
-  /** Rises whenever the shard changes hands: whoever has a lower one has lost it. */
+  /** Rises whenever the shard changes hands: the holder of a lower one has lost it. */
   readonly token: number
 }
 
@@ -25,7 +25,7 @@ export interface Leases {
     },
     signal: AbortSignal,
   ): Promise<void>
-  /** Those held now. */
+  /** Leases held now. */
   held(): readonly Lease[]
   /**
    * Shards that the log gives to this process and that it has not worked on for a while: something is wrong then, since

@@ -21,7 +21,7 @@ export type TakeEvents<Event extends EventPlace> = (events: readonly Event[], up
 export interface ProjectionSource<Event extends EventPlace> {
   /** Events of the past, some at a time; false where it was ended before all were taken. */
   readonly read: (options: PastOptions, take: TakeEvents<Event>) => Promise<boolean>
-  /** What the projection needs of an event that has just come. */
+  /** The parts of a new event that the projection needs. */
   readonly of: (event: RecordedEvent) => Event
   /** @throws what the fold throws; ServiceError `event_unreadable` */
   readonly fold: (rows: Rows<JsonObject>, event: Event) => void

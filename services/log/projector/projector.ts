@@ -69,7 +69,7 @@ export interface ProjectorOptions {
 
 /** A read model that stands still keeps callers out: how soon it is tried again, the last from then on. */
 const RETRY_MS = [100, 1_000, 2_500] as const
-/** What does not change is told of again about once a minute. */
+/** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
 
 /**
@@ -185,7 +185,7 @@ function runProjection<Event extends EventPlace>(
   const own = () => tables.states(name).find((state) => state.version === version)
   const former = () =>
     tables.states(name).find((state) => state.role === 'active' && state.version !== version)
-  /** Where this version stands, as it was last committed: it is asked for with every call that is counted. */
+  /** The last committed position of this version: every counted call reads it. */
   let reached: Position = START
   const health = (): ProjectionHealth => {
     const hasFormer = inService !== undefined && inService !== version
@@ -285,7 +285,7 @@ function runProjection<Event extends EventPlace>(
         if (signal.aborted) break
         retries += 1
         problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
-        // Whoever gets on a little at each try is not to wait longer from try to try.
+        // A projection that advances at each try does not wait longer from try to try.
         if (reached !== before) failures = 0
         const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 2_500
         failures += 1

@@ -9,7 +9,7 @@ import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 
-/** Where one version of a projection stands. */
+/** The progress of one version of a projection. */
 export interface VersionState {
   readonly version: number
   /** Everything up to here is folded into its rows. */
@@ -128,15 +128,7 @@ export function openRowTables(file: string, logId: string): RowTables {
     create(name, version, role) {
       transaction(db, () => {
         dropTable(name, version)
-        db.exec(
-          `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID`,
-        )
-        db.prepare('INSERT INTO version (name, version, position, role) VALUES (?, ?, ?, ?)').run(
-          name,
-          version,
-          START,
-          role,
-        )
+        createTable(db, name, version, role)
       })
     },
     table(name, version) {
@@ -175,7 +167,15 @@ export function openRowTables(file: string, logId: string): RowTables {
   }
 }
 
-/** What SQLite says of a file that is damaged, and of one that is no database. */
+function createTable(db: DatabaseSync, name: string, version: number, role: VersionState['role']): void {
+  db.exec(
+    `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  )
+  const insert = db.prepare('INSERT INTO version (name, version, position, role) VALUES (?, ?, ?, ?)')
+  insert.run(name, version, START, role)
+}
+
+/** Result codes of SQLite for a damaged file, and for one that is no database. */
 const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
 
 function openDatabase(file: string, logId: string): DatabaseSync {

@@ -7,13 +7,13 @@ import {
   BaseError as ViemError,
 } from 'viem'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { createConcurrencyLimit } from '../../runtime/async/concurrency-limit.ts'
 import { createSingleFlight } from '../../runtime/async/single-flight.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
 import type { AuthorizationKey, SettlementChain, SignedAuthorization, TokenRefusal } from './chain.ts'
 import { createNodeClient, type NodeClient, type NodeOptions } from './node-client.ts'
-import { createRemembered } from './remembered.ts'
 import { tokenAbi } from './token-abi.ts'
 import { transferCall } from './transfer-call.ts'
 
@@ -28,10 +28,19 @@ export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
  */
 export function createChain({ elapsed, ...options }: ChainOptions): SettlementChain {
   const node = createNodeClient(options)
-  const balances = createRemembered<bigint>(LIMITS.payerBalanceMs, LIMITS.payersRemembered, elapsed)
-  const codes = createRemembered<boolean>(LIMITS.payerCodeMs, LIMITS.payersRemembered, elapsed)
+  const balances = new RecentMap<string, bigint>(LIMITS.payersRemembered, {
+    ttlMs: LIMITS.payerBalanceMs,
+    now: elapsed,
+  })
+  const codes = new RecentMap<string, boolean>(LIMITS.payersRemembered, {
+    ttlMs: LIMITS.payerCodeMs,
+    now: elapsed,
+  })
 
-  const usedNonces = createRemembered<true>(LIMITS.payerCodeMs, LIMITS.payersRemembered, elapsed)
+  const usedNonces = new RecentMap<string, true>(LIMITS.payersRemembered, {
+    ttlMs: LIMITS.payerCodeMs,
+    now: elapsed,
+  })
   /** Questions about payers, whom anybody can make: they must not keep settling from its own. */
   const limited = createConcurrencyLimit(LIMITS.payersAskedAtOnce)
   const flights = createSingleFlight<bigint>()
@@ -47,7 +56,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
         }),
       ),
     )
-    balances.put(payer, balance)
+    balances.set(payer, balance)
     return balance
   }
 
@@ -59,7 +68,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
       client.getCode({ address: payer }),
     )
     const hasCode = code !== undefined && code !== '0x'
-    codes.put(payer, hasCode)
+    codes.set(payer, hasCode)
     return hasCode
   }
 
@@ -83,7 +92,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
       const [isUsed, hasCode] = await limited(() =>
         Promise.all([usedNonces.get(name) ?? isNonceUsed(key), codes.get(payer) ?? askCode(payer)]),
       )
-      if (isUsed) usedNonces.put(name, true)
+      if (isUsed) usedNonces.set(name, true)
       return { balance, isNonceUsed: isUsed, hasCode }
     },
     async outcomeOf(authorization, since) {

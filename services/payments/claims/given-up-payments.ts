@@ -3,8 +3,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { SettlementConfirmed } from '../../../contracts/payment-events.ts'
 import type { Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { Chain } from '../chain/chain.ts'
-import { createRemembered } from '../chain/remembered.ts'
 import type { PaymentLog } from './payment-log.ts'
 
 export interface GivenUpPaymentsOptions extends Pick<Clock, 'elapsed'> {
@@ -32,7 +32,10 @@ export function createGivenUpPayments({
   elapsed,
 }: GivenUpPaymentsOptions): GivenUpPayments {
   /** Streams of which the chain knew nothing a moment ago. */
-  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, elapsed)
+  const unpaid = new RecentMap<string, true>(LIMITS.payersRemembered, {
+    ttlMs: LIMITS.givenUpLookMs,
+    now: elapsed,
+  })
 
   return {
     async lookAgain({ stream, state, rail }) {
@@ -48,7 +51,7 @@ export function createGivenUpPayments({
       }
       const outcome = await chain.outcomeOf(sought, payment.claimedAtMs)
       if (outcome.kind !== 'paid') {
-        unpaid.put(stream, true)
+        unpaid.set(stream, true)
         return undefined
       }
       const { transaction, blockNumber, blockHash } = outcome

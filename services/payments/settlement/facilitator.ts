@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { createConcurrencyLimit } from '../../runtime/async/concurrency-limit.ts'
+import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
+import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
 import type { Authorize } from './facilitator-token.ts'
 
@@ -69,19 +70,18 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
   ): Promise<{ readonly status: number; readonly json: unknown }> {
     const address = new URL(`${url.replace(/\/$/, '')}${path}`)
     try {
-      const response = await fetch(address, {
+      const init = {
         method,
         headers: {
           ...(body !== undefined && { 'content-type': 'application/json' }),
           ...(authorize !== undefined && { authorization: await authorize(method, address) }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        // Followed, a redirect would hand the token to another host.
-        redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
-      })
-      const text = await readBounded(response)
-      return { status: response.status, json: parsed(text, response.status) }
+      }
+      // A redirect fails: followed, it would hand the token to another host.
+      const bounds = { signal, timeMs: requestMs, mostBytes: LIMITS.facilitatorAnswerBytes }
+      const answer = await boundedFetch(address, init, bounds)
+      return { status: answer.status, json: parsed(answer.body.toString(), answer.status) }
     } catch (cause) {
       if (isServiceError(cause)) throw cause
       throw noAnswerError(reasonOf((cause as Error).cause ?? cause), cause)
@@ -160,19 +160,6 @@ export function opinionOf(status: number, json: unknown): FacilitatorOpinion {
   const { isValid, invalidReason } = read.data
   if (isValid) return { kind: 'valid' }
   return { kind: 'refused', reason: bounded(invalidReason ?? `HTTP ${status} without a reason`) }
-}
-
-async function readBounded(response: Response): Promise<string> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of response.body ?? []) {
-    bytes += part.length
-    if (bytes > LIMITS.facilitatorAnswerBytes) {
-      throw noAnswerError(`more than ${LIMITS.facilitatorAnswerBytes} bytes`)
-    }
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString()
 }
 
 function parsed(text: string, status: number): unknown {

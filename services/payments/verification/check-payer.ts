@@ -3,8 +3,8 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Product } from '../../../contracts/prices.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { Chain } from '../chain/chain.ts'
-import { createRemembered } from '../chain/remembered.ts'
 import type { KnownFunds } from '../claims/decide-claim.ts'
 import type { VerifiedPayment } from '../payments.ts'
 import { paymentRefusedError, X402_REASONS, type X402Reason } from '../refusal.ts'
@@ -55,7 +55,10 @@ export function createPayerCheck({
   elapsed,
   signal,
 }: PayerCheckOptions): PayerCheck {
-  const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, elapsed)
+  const refused = new RecentMap<string, ServiceError>(LIMITS.payersRemembered, {
+    ttlMs: LIMITS.payerRefusedMs,
+    now: elapsed,
+  })
 
   /** Looks at authorizations of payers without money that may be made at this instant, and when that was counted. */
   let looks: { readonly left: number; readonly at: number } = {
@@ -72,7 +75,10 @@ export function createPayerCheck({
   }
 
   /** Authorizations that brought us nothing, when it was asked a moment ago. */
-  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, elapsed)
+  const unpaid = new RecentMap<string, true>(LIMITS.payersRemembered, {
+    ttlMs: LIMITS.givenUpLookMs,
+    now: elapsed,
+  })
 
   async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
     const { payer, nonce, value } = payment
@@ -120,7 +126,7 @@ export function createPayerCheck({
     const reason = reasonFor(verdict.reason)
     const refusal = paymentRefusedError(reason, `Whoever settles it refuses the payment: ${verdict.reason}.`)
     // Of one authorization nothing follows for the next; of an empty account it does, for a moment.
-    if (reason === 'insufficient_funds') refused.put(key, refusal)
+    if (reason === 'insufficient_funds') refused.set(key, refusal)
     throw refusal
   }
 
@@ -138,7 +144,7 @@ export function createPayerCheck({
       if (now() - since > LIMITS.paidLongAgoMs) return false
       if (isPoor && !mayLook()) return false
       const { kind } = await chain.outcomeOf({ payer, payTo, nonce, value }, since)
-      if (kind !== 'paid') unpaid.put(key, true)
+      if (kind !== 'paid') unpaid.set(key, true)
       return kind === 'paid'
     },
   }

@@ -1,4 +1,4 @@
-/** Time as it is handed to whatever needs it, so that tests and the simulator own it. */
+/** Time as an argument, so that tests and the simulator own it. */
 export interface Clock {
   /** Wall clock, Unix milliseconds: for what is recorded or shown. It may be set at any moment, back too. */
   readonly now: () => number

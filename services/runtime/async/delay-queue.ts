@@ -1,4 +1,4 @@
-/** What is due at some time, the earliest first. */
+/** Items that are due at some time, the earliest first. */
 export interface DelayQueue<Item> {
   readonly size: number
   /** When the earliest is due; undefined when there is none. */

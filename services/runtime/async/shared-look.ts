@@ -1,13 +1,13 @@
 /** A look that many may wait for at once. */
 export interface SharedLook<Seen> {
-  /** What is seen by a look that begins behind this call. */
+  /** The result of a look that begins after this call. */
   look(): Promise<Seen>
   /** Calls that wait. */
   readonly waiting: number
 }
 
 /**
- * One look at a time: whoever asks while one is under way, or in the pause behind it, shares the next. So what is looked
+ * One look at a time: calls made while one is under way, or in the pause after it, share the next. So what is looked
  * at is not asked more often than the pause allows, however many ask.
  *
  * @example const atHead = createSharedLook(() => store.head(), () => sleep(20, signal))

@@ -43,5 +43,5 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
   }
 }
 
-/** Whoever asked for it is told. */
+/** Its callers receive the error. */
 const ignore = (): void => undefined

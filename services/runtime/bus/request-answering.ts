@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'
 import { decodeBody, encodeBody } from './message-body.ts'
 
-/** What travels back to a requester: the answer, or the error that was thrown instead of it. */
+/** The reply to a requester: the answer, or the error that was thrown instead of it. */
 const replySchema = z.union([
   z.object({ body: z.json() }),
   z.object({

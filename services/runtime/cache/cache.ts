@@ -2,7 +2,7 @@
 export const CACHE_TTL_MS = 2_678_400_000
 
 export interface Count {
-  /** What the counter stands at, with this increment. */
+  /** The counter, with this increment. */
   readonly count: number
   /** Milliseconds until it starts again from nothing. */
   readonly expiresInMs: number

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../async/clock.ts'
 import type { Cache } from './cache.ts'
 import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-arguments.ts'
-import { createExpiringEntries } from './expiring-entries.ts'
+import { RecentMap } from './recent-map.ts'
 
 /** Memory that all entries may take together. */
 const MEMORY_CACHE_BYTES = 134_217_728
@@ -13,20 +13,34 @@ const VALUE = 'v:'
 const COUNTER = 'c:'
 const LOCK = 'l:'
 
+/** Costs of an entry beyond its text: the entry, and its slots in the map. */
+const ENTRY_OVERHEAD_BYTES = 160
+
+interface Entry {
+  readonly text: string
+  readonly expiresAtMs: number
+}
+
+/** Two bytes a character, which is the most that text takes. */
+const bytesOf = (key: string, { text }: Entry): number =>
+  2 * (key.length + text.length) + ENTRY_OVERHEAD_BYTES
+
 export interface MemoryCacheOptions extends Pick<Clock, 'now'> {
   readonly maxEntries?: number
   readonly maxBytes?: number
 }
 
 /**
- * The cache of a single process: the default. Past its bounds it forgets what was not used for longest.
+ * The cache of a single process: the default. Past its bounds it evicts the least recently used entry.
  *
  * @example const cache = createMemoryCache({ now: Date.now })
  */
 export function createMemoryCache(options: MemoryCacheOptions): Cache {
   const { now, maxEntries = LIMITS.cacheEntries, maxBytes = MEMORY_CACHE_BYTES } = options
-  const entries = createExpiringEntries({ now, maxEntries, maxBytes })
+  const entries = new RecentMap<string, Entry>(maxEntries, { now, bytes: { most: maxBytes, of: bytesOf } })
   let closed = false
+
+  const put = (key: string, entry: Entry): unknown => entries.set(key, entry, entry.expiresAtMs - now())
 
   function checkOpen(): void {
     if (closed) throw new ServiceError('cache_unavailable', { message: 'the cache is closed' })
@@ -36,7 +50,10 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
     async get(key) {
       checkOpen()
       checkKey('key', key)
-      return entries.get(VALUE + key)?.value
+      const entry = entries.get(VALUE + key)
+      // Counts as a use.
+      if (entry !== undefined) put(VALUE + key, entry)
+      return entry?.text
     },
 
     async set(key, value, ttlMs) {
@@ -44,7 +61,7 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
       checkKey('key', key)
       checkValue(key, value)
       checkTtl(ttlMs)
-      entries.set(VALUE + key, value, now() + ttlMs)
+      put(VALUE + key, { text: value, expiresAtMs: now() + ttlMs })
     },
 
     async delete(key) {
@@ -59,10 +76,10 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
       checkKey('key', key)
       checkTtl(ttlMs)
       checkIncrement(by)
-      const known = entries.get(COUNTER + key)
-      const count = Number(known?.value ?? 0) + by
-      const expiresAtMs = known?.expiresAtMs ?? now() + ttlMs
-      entries.set(COUNTER + key, `${count}`, expiresAtMs)
+      const before = entries.get(COUNTER + key)
+      const count = Number(before?.text ?? 0) + by
+      const expiresAtMs = before?.expiresAtMs ?? now() + ttlMs
+      put(COUNTER + key, { text: `${count}`, expiresAtMs })
       return { count, expiresInMs: expiresAtMs - now() }
     },
 
@@ -71,9 +88,9 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
       checkKey('lock name', name)
       checkKey('token', token)
       checkTtl(ttlMs)
-      const holder = entries.get(LOCK + name)?.value
+      const holder = entries.get(LOCK + name)?.text
       if (holder !== undefined && holder !== token) return false
-      entries.set(LOCK + name, token, now() + ttlMs)
+      put(LOCK + name, { text: token, expiresAtMs: now() + ttlMs })
       return true
     },
 
@@ -81,13 +98,13 @@ export function createMemoryCache(options: MemoryCacheOptions): Cache {
       checkOpen()
       checkKey('lock name', name)
       checkKey('token', token)
-      if (entries.get(LOCK + name)?.value !== token) return false
+      if (entries.get(LOCK + name)?.text !== token) return false
       entries.delete(LOCK + name)
       return true
     },
 
     async health() {
-      const detail = closed ? 'closed' : `${entries.count()} entries`
+      const detail = closed ? 'closed' : `${entries.size} entries`
       return { ok: !closed, adapter: 'memory', detail }
     },
 

@@ -8,7 +8,7 @@ import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-argument
 import { ACQUIRE_LOCK, INCREMENT, RELEASE_LOCK, type RedisScript, runScript } from './redis-scripts.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
-/** A cache slower than this is of no use to whoever asks. */
+/** A cache slower than this is of no use to its callers. */
 const COMMAND_TIMEOUT_MS = 500
 /** A connection that answers nothing for this long while commands wait is replaced. */
 const SILENCE_MS = 2_000
@@ -188,8 +188,8 @@ const LISTEN_MS = 500
 const LONGEST_SENTENCE = 200
 
 /**
- * What a server says by itself to whoever connects, before it closes: Redis in protected mode, or with as many clients
- * as it takes. The client loses these words. Undefined where nothing is said.
+ * The refusal that a server sends on a new connection before it closes it: Redis in protected mode, or with as many clients
+ * as it takes. The client loses this text. Undefined where there is none.
  */
 async function redisRefusal(hostname: string, port: number): Promise<string | undefined> {
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port })

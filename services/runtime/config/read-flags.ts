@@ -7,9 +7,9 @@ import { nearestName } from '../../../contracts/nearest-name.ts'
 export interface FlagDefinition<Schema extends z.ZodType = z.ZodType> {
   /** Reads its text; absent flags are `undefined`, so a schema may have a default. A switch reads `'true'`. */
   readonly schema: Schema
-  /** What it does, and its default, for people. */
+  /** Its effect and its default, for people. */
   readonly help: string
-  /** What to write instead of a value that was refused. */
+  /** A valid value, shown where another was refused. */
   readonly example: string
   /** Takes no value. */
   readonly isSwitch?: boolean

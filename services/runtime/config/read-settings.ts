@@ -39,7 +39,7 @@ function requireDashes(environment: NodeJS.ProcessEnv): void {
   )
 }
 
-/** What no single setting can say. */
+/** Checks that need several settings. */
 function checkTogether(settings: Settings): Settings {
   if (settings.MARKET === 'recorded' && settings.MARKET_DATA === undefined) {
     throw invalidError(
@@ -85,7 +85,7 @@ const invalidError = (message: string): ServiceError => new ServiceError('config
 
 /** Settings that name a chain, or somebody who reaches one. */
 const CHAIN_URLS = ['X402_RPC_URL', 'X402_FACILITATOR_URL', 'X402_GATEWAY_URL'] as const
-/** What a chain of this machine's own brings along. */
+/** Settings that the demo chain sets itself. */
 const OF_THE_DEMO_CHAIN = [
   'X402_PAY_TO',
   'X402_RPC_URL',

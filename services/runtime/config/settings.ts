@@ -71,7 +71,7 @@ export const SETTINGS = defineSettings({
   HEALTH_HOST: {
     flag: 'health-host',
     schema: z.string().min(1).default('127.0.0.1'),
-    help: 'Address that HEALTH_PORT listens on; whoever reaches it reads the metrics. Default: 127.0.0.1, this machine only.',
+    help: 'Address that HEALTH_PORT listens on; every host that reaches it can read the metrics. Default: 127.0.0.1, this machine only.',
     example: '0.0.0.0',
   },
   TRUST_PROXY: {

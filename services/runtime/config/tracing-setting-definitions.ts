@@ -1,7 +1,7 @@
 import { defineSettings } from './setting-definition.ts'
 import { decimal, httpHeaders, url } from './setting-schemas.ts'
 
-/** Where traces go, under the names that OpenTelemetry gives to these settings. */
+/** The destination of traces, under OpenTelemetry's names of these settings. */
 export const TRACING_SETTINGS = defineSettings({
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     flag: 'otel-exporter-otlp-endpoint',

@@ -18,7 +18,7 @@ export interface Pacing<Answer> extends Pick<Clock, 'now' | 'sleep'> {
 /** Waits without progress: about four minutes of them where no answer asks for longer ones. */
 const MOST_WAITS = 10
 const FIRST_WAIT_MS = 250
-/** Whoever asks to be left alone for longer is not waited for. */
+/** A server that asks for a longer wait is not waited for. */
 const LONGEST_WAIT_MS = 120_000
 
 /**

@@ -14,7 +14,7 @@ export interface FactId {
 }
 
 /**
- * Ids of facts that may be computed twice (a verdict, a shift): repeatable for whoever holds the store's
+ * Ids of facts that may be computed twice (a verdict, a shift): repeatable for a holder of the store's
  * secret, unguessable for everybody else.
  *
  * @example createFactIds(secret).at(barClose, 'verdict', 'SIM.BTC.1h', String(barClose))

@@ -7,7 +7,7 @@ export interface HmacKey {
   readonly outer: Buffer
 }
 
-/** Of SHA-256, in bytes. */
+/** Block size of SHA-256, in bytes. */
 const BLOCK = 64
 const DIGEST = 32
 

@@ -10,7 +10,7 @@ export const uuidV7 = (timeMs: number, random: Uint8Array): string =>
 /**
  * A version 8 UUID (RFC 9562 §5.8) over 16 bytes of the caller's making.
  *
- * @param bytes at least 16 bytes; 6 bits of them give way to version and variant.
+ * @param bytes at least 16 bytes; version and variant replace 6 bits of them.
  */
 export const uuidV8 = (bytes: Uint8Array): string => formatUuid(hex(bytes.subarray(0, 16)), '8')
 

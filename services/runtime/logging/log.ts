@@ -17,8 +17,8 @@ const REDACTED = [
 ])
 
 /**
- * What is told of an error: nothing that a library hangs onto it beside its words, for that may be what a server answered, with what it
- * was sent in it.
+ * The logged part of an error: its message, and no member that a library adds, which may be a server's answer with the request that
+ * led to it.
  */
 function describeError(error: unknown): object | string {
   if (!(error instanceof Error)) return String(error)

@@ -6,11 +6,11 @@ const VERSION = 'v1.'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** What seals and opens takes: the context is bound to the text, so that it opens in its own place only. */
+/** The context of a sealed text. It is bound to the text, so that the text opens in its own place only. */
 export interface SealContext {
   /** 32 bytes. */
   readonly key: Uint8Array
-  /** What the text is and whose, `e-mail of 5f0c…`; not part of what is sealed, and not secret. */
+  /** Kind and owner of the text, `e-mail of 5f0c…`; not part of the sealed text, and not secret. */
   readonly context: string
 }
 

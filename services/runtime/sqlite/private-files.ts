@@ -6,7 +6,7 @@ const OTHERS = 0o077
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
 
-/** What SQLite keeps beside a database; it makes them with the rights of the database. */
+/** Suffixes of the files that SQLite keeps beside a database, with the rights of the database. */
 const SUFFIXES = ['', '-wal', '-shm', '-journal'] as const
 
 /**
@@ -25,7 +25,7 @@ export function makePrivateFolder(folder: string): void {
   tighten(folder, PRIVATE_FOLDER)
 }
 
-/** What of a folder others can still read, the folder itself included: it belongs to another user, say. */
+/** Paths in a folder that others can still read, the folder itself included: it belongs to another user, say. */
 export function exposedIn(folder: string): readonly string[] {
   const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))]
   return paths.filter((path) => ((modeOf(path) ?? 0) & OTHERS) !== 0)
@@ -37,7 +37,7 @@ function tighten(path: string, mode: number): void {
   try {
     chmodSync(path, mode)
   } catch (error) {
-    // Of another user, or on a disk without rights; both are told at the start.
+    // It belongs to another user, or its disk has no rights; the start reports both.
     if (!(error instanceof Error && 'code' in error && FOREIGN.has(String(error.code)))) throw error
   }
 }

@@ -12,12 +12,12 @@ export const isTraceparent = (value: unknown): value is string =>
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
-  /** Whether whoever wrote it records the trace. */
+  /** Whether its writer records the trace. */
   readonly isSampled: boolean
 }
 
 /**
- * What a `traceparent` says; undefined for what is none.
+ * Reads a `traceparent`; undefined for a text that is none.
  *
  * @example readTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')?.isSampled // true
  */

@@ -19,7 +19,7 @@ import { readTraceparent, traceparentOf } from './trace-context.ts'
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
-/** What is being done, for OpenTelemetry: names are of few values, and hold nothing of a caller. */
+/** A span to start, for OpenTelemetry: names have few values, and hold nothing of a caller. */
 export interface SpanStart {
   readonly name: string
   readonly kind: 'server' | 'client' | 'producer' | 'consumer'
@@ -30,7 +30,7 @@ export interface SpanStart {
 
 /** A stretch of work that is recorded. */
 export interface TraceSpan {
-  /** What is handed on, so that what follows from it belongs to it. */
+  /** The context to pass on, so that later spans belong to this one. */
   readonly traceparent: string
   /** @param end.error why it failed, as a code; never a message, which may hold what is a caller's. */
   end(end?: { readonly attributes?: SpanAttributes; readonly error?: string | undefined }): void
@@ -42,7 +42,7 @@ export interface TraceSpan {
  */
 export interface Tracing {
   /**
-   * A span where the service is entered. Whether it is recorded is drawn here, whatever a caller asks for: who sends a
+   * A span where the service is entered. Whether it is recorded is drawn here, and not by the caller: who sends a
    * sampled context may name the trace, and cannot make the service record it. Undefined where it is not recorded.
    */
   enter(start: SpanStart, given?: string): TraceSpan | undefined

@@ -1,6 +1,7 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { CheckedUrl } from './check-url.ts'
 import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
 import type { EgressGuard } from './egress-guard.ts'
@@ -148,7 +149,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
 
 /** Checks addresses, most of which come again and again. */
 function createUrlCheck(guard: GuardedSenderOptions['guard']): (url: string) => CheckedUrl {
-  const checkedUrls = new Map<string, CheckedUrl>()
+  const checkedUrls = new RecentMap<string, CheckedUrl>(CHECKED_URLS_KEPT)
   return (url) => {
     const known = checkedUrls.get(url)
     if (known !== undefined) {
@@ -156,7 +157,6 @@ function createUrlCheck(guard: GuardedSenderOptions['guard']): (url: string) => 
       return known
     }
     const checked = guard.check(url)
-    if (checkedUrls.size >= CHECKED_URLS_KEPT) checkedUrls.clear()
     checkedUrls.set(url, checked)
     return checked
   }

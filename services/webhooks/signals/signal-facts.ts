@@ -9,6 +9,7 @@ import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import { type Call, shiftedFrom } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { RegimeShiftSignal, Signal, TradeCallSignal } from './signal.ts'
@@ -124,22 +125,17 @@ interface SeenSeries {
 /** @example const facts = createSignalFacts({ store }) // one for each reader of the log */
 export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 'read'> }): SignalFacts {
   const rankings = new Map<Exchange, Ranks>()
-  const seen = new Map<string, SeenSeries>()
-
-  function seeSeries(stream: string, now: SeenSeries): void {
-    // What is forgotten is read again where it is asked for.
-    if (seen.size >= LIMITS.webhookSeriesRemembered && !seen.has(stream)) seen.clear()
-    seen.set(stream, now)
-  }
+  // A series that was evicted is read again when it is asked for.
+  const seen = new RecentMap<string, SeenSeries>(LIMITS.webhookSeriesRemembered)
 
   return {
     see(event) {
       const { stream, revision } = event
-      if (event.type === 'VerdictRecorded') seeSeries(stream, { revision, call: event.data.call })
+      if (event.type === 'VerdictRecorded') seen.set(stream, { revision, call: event.data.call })
       if (event.type === 'RegimeShifted') {
         // It follows its verdict; without that one, the call is not known here.
         const before = seen.get(stream)
-        if (before?.revision === revision - 1) seeSeries(stream, { revision, call: before.call })
+        if (before?.revision === revision - 1) seen.set(stream, { revision, call: before.call })
       }
       if (event.type === 'UniverseRanked') rankings.set(event.data.exchange, ranksOf(event.data))
     },

@@ -67,13 +67,6 @@ export interface SubscriptionDirectoryOptions extends Pick<Clock, 'now' | 'sleep
   readonly signal: AbortSignal
 }
 
-interface Remembered {
-  readonly revision: number
-  readonly opened: OpenedSubscription
-  /** Unix milliseconds. */
-  readonly until: number
-}
-
 const FOLLOW_MS = 50
 
 /**
@@ -84,13 +77,16 @@ const FOLLOW_MS = 50
  */
 export function createSubscriptionDirectory(options: SubscriptionDirectoryOptions): SubscriptionDirectory {
   const { index, owners, now, sleep, signal } = options
-  const memory = new RecentMap<string, Remembered>(LIMITS.webhookTargetsKept)
+  const memory = new RecentMap<string, { readonly revision: number; readonly opened: OpenedSubscription }>(
+    LIMITS.webhookTargetsKept,
+    { ttlMs: LIMITS.webhookTargetMs, now },
+  )
 
   async function open(subscription: Subscription): Promise<OpenedSubscription | undefined> {
     const { subscriptionId, revision } = subscription
     try {
       const opened = await openSubscription(owners, subscription)
-      memory.set(subscriptionId, { revision, opened, until: now() + LIMITS.webhookTargetMs })
+      memory.set(subscriptionId, { revision, opened })
       return opened
     } catch (error) {
       memory.delete(subscriptionId)
@@ -123,9 +119,7 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
     },
     target(subscription) {
       const known = memory.get(subscription.subscriptionId)
-      if (known !== undefined && known.revision === subscription.revision && now() < known.until) {
-        return targetOf(known.opened)
-      }
+      if (known?.revision === subscription.revision) return targetOf(known.opened)
       return open(subscription).then((opened) => opened && targetOf(opened))
     },
   }

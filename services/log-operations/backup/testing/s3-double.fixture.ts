@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { type S3Credentials, signedHeaders } from '../s3-signature.ts'
 
 interface Stored {
@@ -30,6 +32,10 @@ export async function startS3Double(options: {
     conditions: 'kept' | 'refused' | 'ignored'
     /** Where the bucket is said to have gone. */
     movedTo?: string
+    /** Answers have no end: they go on until the connection is closed. */
+    endless?: boolean
+    /** Each page of a list names this one as the next. */
+    nextPage?: string
   } = { next: [], unsaid: 0, full: false, pageKeys: 2, conditions: 'kept' }
   const server = createServer((request, response) => {
     void reply(request, response)
@@ -41,7 +47,9 @@ export async function startS3Double(options: {
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, body = '', headers = {} } = await answer(request)
     response.writeHead(status, { date: new Date(clock()).toUTCString(), ...headers })
-    response.end(body)
+    if (faults.endless !== true) response.end(body)
+    else
+      await pipeline(Readable.from(repeated(Buffer.alloc(1_048_576, ' '))), response).catch(() => undefined)
   }
 
   interface Said {
@@ -139,7 +147,8 @@ export async function startS3Double(options: {
     const page = keys.slice(0, faults.pageKeys)
     const more = keys.length > page.length
     const contents = page.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')
-    const next = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
+    const token = faults.nextPage ?? (more ? page.at(-1) : undefined)
+    const next = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`
     return { status: 200, body: `<ListBucketResult>${contents}${next}</ListBucketResult>` }
   }
 
@@ -154,3 +163,7 @@ export async function startS3Double(options: {
 }
 
 const etagOf = ({ body }: Stored): string => `"${createHash('md5').update(body).digest('hex')}"`
+
+function* repeated(part: Buffer): Generator<Buffer, void, void> {
+  for (;;) yield part
+}

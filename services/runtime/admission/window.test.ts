@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createWindowCounts } from './window-counts.ts'
+import { createWindow } from './window.ts'
 
 describe('window counts', () => {
   test('begin with the first count, and end a window later whatever was counted since', () => {
     let now = 5_000
-    const counts = createWindowCounts({ now: () => now, windowMs: 1_000, maxSubjects: 100 })
+    const counts = createWindow({ now: () => now, windowMs: 1_000, maxSubjects: 100 })
     expect(counts.add('a')).toEqual({ count: 1, expiresInMs: 1_000 })
     now += 999
     expect(counts.add('a')).toEqual({ count: 2, expiresInMs: 1 })
@@ -21,7 +21,7 @@ describe('window counts', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         let now = 0
-        const counts = createWindowCounts({ now: () => now, windowMs: 1_000, maxSubjects: 1_000 })
+        const counts = createWindow({ now: () => now, windowMs: 1_000, maxSubjects: 1_000 })
         const windows = new Map<string, { from: number; count: number }>()
         for (const { subject, wait } of steps) {
           now += wait
@@ -37,7 +37,7 @@ describe('window counts', () => {
 
   test('hold no more subjects than they may, and none for long', () => {
     let now = 0
-    const counts = createWindowCounts({ now: () => now, windowMs: 1_000, maxSubjects: 100 })
+    const counts = createWindow({ now: () => now, windowMs: 1_000, maxSubjects: 100 })
     for (let n = 0; n < 10_000; n++) counts.add(`subject ${n}`)
     expect(counts.size()).toBeLessThanOrEqual(100)
     for (let window = 0; window < 3; window++) {
@@ -49,7 +49,7 @@ describe('window counts', () => {
 
   test('go on where a clock was set back', () => {
     let now = 1_000_000
-    const counts = createWindowCounts({ now: () => now, windowMs: 1_000, maxSubjects: 100 })
+    const counts = createWindow({ now: () => now, windowMs: 1_000, maxSubjects: 100 })
     for (let n = 0; n < 5; n++) counts.add('a')
     now = 0
     expect(counts.add('a')).toEqual({ count: 1, expiresInMs: 1_000 })

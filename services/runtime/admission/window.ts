@@ -1,12 +1,12 @@
-/** How often each of many subjects was seen in its present window. */
-export interface WindowCounts {
+/** Counts of many subjects, each in a window of time of its own. */
+export interface Window {
   /** Counts once; the window begins with the first count and is not prolonged by later ones. */
   add(subject: string): { readonly count: number; readonly expiresInMs: number }
-  /** Subjects that memory is used for. */
+  /** Subjects that take memory. */
   size(): number
 }
 
-export interface WindowCountsOptions {
+export interface WindowOptions {
   /** Milliseconds; it need not be a clock. */
   readonly now: () => number
   readonly windowMs: number
@@ -14,7 +14,7 @@ export interface WindowCountsOptions {
   readonly maxSubjects: number
 }
 
-interface Window {
+interface Counted {
   count: number
   readonly endsAt: number
 }
@@ -23,11 +23,11 @@ interface Window {
  * Counts in memory, without a timer: subjects live in two generations, of which the older one is dropped whole after
  * a window's length, when nothing in it can still count.
  *
- * @example createWindowCounts({ now: Date.now, windowMs: 1_000, maxSubjects: 100_000 }).add('203.0.113.9').count
+ * @example createWindow({ now: Date.now, windowMs: 1_000, maxSubjects: 100_000 }).add('203.0.113.9').count
  */
-export function createWindowCounts({ now, windowMs, maxSubjects }: WindowCountsOptions): WindowCounts {
-  let young = new Map<string, Window>()
-  let old = new Map<string, Window>()
+export function createWindow({ now, windowMs, maxSubjects }: WindowOptions): Window {
+  let young = new Map<string, Counted>()
+  let old = new Map<string, Counted>()
   let turnsAt = now() + windowMs
 
   function turn(time: number): void {
