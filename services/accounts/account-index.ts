@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Subject } from '../../contracts/owner-accounts.ts'
 import type { Position } from '../../contracts/position.ts'
 import {
@@ -13,6 +14,7 @@ import {
   sessionRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../log/projector/projector.ts'
+import type { Clock } from '../runtime/async/clock.ts'
 import { sessionEnd } from './sessions/decide-sessions.ts'
 
 /** Whose a key is. */
@@ -43,10 +45,30 @@ export interface AccountIndex {
   /** Whose a program or a machine is; its id stands as that of a key. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
-  /** Accounts in the order of their ids, erased ones included. */
-  accounts(page: { readonly after?: string | undefined; readonly limit: number }): AccountRow[]
-  /** Accounts that were erased, in the order of their ids. */
-  erased(page: { readonly after?: Subject | undefined; readonly limit: number }): Subject[]
+  /** All accounts in pages, in the order of their ids, erased ones included. */
+  accountPages(after?: string): Iterable<readonly AccountRow[]>
+  /** All erased accounts in pages, in the order of their ids. */
+  erasedPages(): Iterable<readonly Subject[]>
+}
+
+const FOLLOW_MS = 250
+
+/**
+ * Waits until the read model follows the log.
+ *
+ * @returns its position; undefined where the signal ended the waiting
+ */
+export async function untilFollowing(
+  index: Pick<AccountIndex, 'position'>,
+  sleep: Clock['sleep'],
+  signal: AbortSignal,
+): Promise<Position | undefined> {
+  let position = index.position()
+  while (position === undefined && !signal.aborted) {
+    await sleep(FOLLOW_MS, signal)
+    position = index.position()
+  }
+  return position
 }
 
 /** @param projector one that runs the projection of accounts */
@@ -74,18 +96,23 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
       const row = reader.get(accountRowKey(accountId))
       return row?.kind === 'account' ? row : undefined
     },
-    accounts({ after, limit }) {
-      const from = after === undefined ? {} : { after: accountRowKey(after) }
-      return reader
-        .range({ prefix: ACCOUNT_PREFIX, ...from, limit })
-        .flatMap(({ row }) => (row.kind === 'account' ? [row] : []))
+    *accountPages(after) {
+      for (const rows of pages(ACCOUNT_PREFIX, after && accountRowKey(after)))
+        yield rows.flatMap((row) => (row.kind === 'account' ? [row] : []))
     },
-    erased({ after, limit }) {
-      const from =
-        after === undefined ? {} : { after: `${ERASED_PREFIX}${after.accountId}.${after.generation}` }
-      return reader
-        .range({ prefix: ERASED_PREFIX, ...from, limit })
-        .flatMap(({ row }) => (row.kind === 'erasure' ? [row] : []))
+    *erasedPages() {
+      for (const rows of pages(ERASED_PREFIX))
+        yield rows.flatMap((row) => (row.kind === 'erasure' ? [row] : []))
     },
+  }
+
+  function* pages(prefix: string, begin?: string): Generator<readonly AccountsRow[]> {
+    const limit = LIMITS.accountRows
+    for (let after = begin, isMore = true; isMore; ) {
+      const rows = reader.range({ prefix, limit, ...(after !== undefined && { after }) })
+      yield rows.map(({ row }) => row)
+      after = rows.at(-1)?.key
+      isMore = rows.length === limit
+    }
   }
 }

@@ -3,7 +3,7 @@ import type { FactOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
-import type { AppFact, Apps } from './oauth/app-state.ts'
+import { type AppFact, type Apps, evolveApps, isAppFact } from './oauth/app-state.ts'
 import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
 /** What the events of an account's stream say. */
@@ -84,12 +84,9 @@ export const initialState: AccountState = {
   apps: { grants: [], machines: [] },
 }
 
-/**
- * The state after a fact; those of programs change nothing here.
- *
- * @param at when it was recorded, Unix milliseconds
- */
+/** @param at when the fact was recorded, Unix milliseconds */
 export function evolve(state: AccountState, fact: AccountFact, at: number): AccountState {
+  if (isAppFact(fact)) return { ...state, apps: evolveApps(state.apps, fact, at) }
   const { type, data } = fact
   switch (type) {
     case 'AccountOpened':
@@ -100,8 +97,6 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
       const open = state.signIns.filter((signIn) => signIn.expiresAt > at)
       return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }
-    case 'SignInFailed':
-      return state
     case 'SignInConfirmed':
       return { ...state, signIns: state.signIns.filter(({ requestId }) => requestId !== data.requestId) }
     case 'KeyIssued': {

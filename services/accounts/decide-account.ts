@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
-import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
+import { type AccountFact, type AccountState, type OpenSignIn } from './account-state.ts'
 import type { Session } from './sessions/decide-sessions.ts'
 
 /** A key on its way to an account. */
@@ -73,13 +73,6 @@ export interface Decision {
   readonly refusal?: ServiceError
 }
 
-/** How the stream of an account is read and decided on. */
-export interface AccountRules<Command> {
-  /** @param at when the fact was recorded, Unix milliseconds */
-  evolve(state: AccountState, fact: AccountFact, at: number): AccountState
-  decide(accountId: string, command: Command, state: AccountState): Decision
-}
-
 /**
  * What happens to an account on a command. Opening what is open does nothing, nor does taking a slot that is taken,
  * nor freeing one that is free.
@@ -115,9 +108,6 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       }
   }
 }
-
-/** Of an account itself, whatever the programs that act for it do. */
-export const ownRules: AccountRules<AccountCommand> = { evolve, decide }
 
 /**
  * Codes are good beside one another, so that nobody's asking ends the code of somebody else. Who is not sent a

@@ -1,9 +1,8 @@
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Subject } from '../../contracts/owner-accounts.ts'
 import { outcomeUnknownError } from '../log/append-until-known.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import type { AccountIndex } from './account-index.ts'
+import { type AccountIndex, untilFollowing } from './account-index.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 
@@ -34,7 +33,6 @@ export interface Erasures {
 
 const UNKNOWN = { what: 'the account was erased', again: 'Send the same request again: it is erased once.' }
 const RETRY_MS = [50, 250, 1_000] as const
-const FOLLOW_MS = 250
 const AGAIN_MS = 15_000
 
 export function createErasures(options: ErasuresOptions): Erasures {
@@ -66,26 +64,19 @@ export function createErasures(options: ErasuresOptions): Erasures {
   /** What an earlier process did not come to, and what a log that was set back does not know. */
   async function findHalfDone(source: AccountIndex): Promise<void> {
     const unknown = new Map((list?.list() ?? []).map((subject) => [nameOf(subject), subject]))
-    let after: Subject | undefined
-    do {
-      const page = source.erased({ after, limit: LIMITS.accountRows })
+    for (const page of source.erasedPages()) {
       list?.add(page)
       for (const subject of page) {
         if (signal.aborted) return
         unknown.delete(nameOf(subject))
         if (await subjectKeys.has(subject)) await eraseNow(subject, [])
       }
-      after = page.length < LIMITS.accountRows ? undefined : page.at(-1)
-    } while (after !== undefined)
+    }
     for (const subject of unknown.values()) {
       if (signal.aborted) return
       await end?.(subject)
       await eraseNow(subject, [])
     }
-  }
-
-  async function waitForIndex(source: AccountIndex): Promise<void> {
-    while (source.position() === undefined && !signal.aborted) await sleep(FOLLOW_MS, signal)
   }
 
   /** Whether the work came to its end; a store that is away is told and tried again. */
@@ -106,7 +97,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
       let isSearched = index === undefined
       while (!signal.aborted) {
         if (!isSearched && index !== undefined) {
-          await waitForIndex(index)
+          await untilFollowing(index, sleep, signal)
           isSearched = await attempt(() => findHalfDone(index))
         }
         for (const subject of pending.values()) await attempt(() => eraseNow(subject, []))

@@ -7,6 +7,7 @@ import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createSharedLook } from '../runtime/async/shared-look.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
@@ -36,6 +37,9 @@ export type Identity =
   /** Whether the key applies cannot be told at the moment. */
   | { readonly outcome: 'INDETERMINATE'; readonly reason: string; readonly cause?: unknown }
 
+/** Finds the account behind an `Authorization` header. Never rejects. */
+export type Identify = (authorization: string | undefined) => Promise<Identity>
+
 export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
@@ -47,8 +51,8 @@ export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
 
 /** Tells whose a request is. */
 export interface Identifier {
-  /** Never rejects. From memory it takes microseconds, by the read model some tens. */
-  identify(authorization: string | undefined): Promise<Identity>
+  /** Takes microseconds from memory, and some tens of them from the read model. */
+  readonly identify: Identify
   /**
    * An account changed at a position: what is remembered of it is forgotten, and nothing is read of the read
    * model before it has come so far.
@@ -82,7 +86,7 @@ const LOOK_EVERY_MS = 2
 export function createIdentifier(options: IdentifierOptions): Identifier {
   const { store, index, openToken, now, sleep, signal } = options
   /** By the hash of the key, in the order of their reading. */
-  const memory = new Map<string, Remembered>()
+  const memory = new RecentMap<string, Remembered>(LIMITS.identitiesKept)
   /** Where the newest change is that this process knows of. */
   let required: Position = START
   let isCaughtUp = true
@@ -133,7 +137,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     const sessionSeenAt = session?.seenAt
     const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, sessionSeenAt } as const
     const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
-    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, endsAt) })
+    memory.set(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, endsAt) })
     return identity
   }
 
@@ -153,15 +157,8 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
-    remember(sought.hash, { identity, until: now() + LIMITS.identityMs })
+    memory.set(sought.hash, { identity, until: now() + LIMITS.identityMs })
     return identity
-  }
-
-  function remember(hash: string, found: Remembered): void {
-    memory.delete(hash)
-    memory.set(hash, found)
-    const [oldest] = memory.keys()
-    if (memory.size > LIMITS.identitiesKept && oldest !== undefined) memory.delete(oldest)
   }
 
   /** Undefined for a token that does not hold, whatever the log says. */

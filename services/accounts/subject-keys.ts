@@ -1,5 +1,5 @@
 import { SubjectKeyCreated } from '../../contracts/account-events.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
@@ -38,7 +38,7 @@ export interface SubjectKeys {
    * Seals another text of the subject; makes its key where there is none yet.
    *
    * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
-   * @throws ServiceError `stream_erased` where the subject was erased
+   * @throws ServiceError `account_unknown` where the subject was erased
    */
   seal(subject: Subject, purpose: string, text: string, origin: Origin): Promise<string>
   /**
@@ -214,7 +214,7 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
       return Buffer.from(unseal(sealed, { key, context: emailContext(subject) })).toString('utf8')
     },
     async seal(subject, purpose, text, origin) {
-      const key = (await find(subject)) ?? (await create(subject, origin))
+      const key = (await find(subject)) ?? (await create(subject, origin).catch(unlessErased))
       return seal(Buffer.from(text), { key, context: textContext(subject, purpose) }, random)
     },
     unseal: async (subject, texts) => (await open(subject, texts)).texts,
@@ -230,6 +230,11 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
       for (const stream of streamsOf(subject)) await store.erase(stream)
     },
   }
+}
+
+/** A stream that was erased takes no new key. */
+function unlessErased(error: unknown): never {
+  throw isServiceError(error, 'stream_erased') ? new ServiceError('account_unknown') : error
 }
 
 /** Names a wrapping key in the names of streams, without telling it. */

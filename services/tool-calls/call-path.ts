@@ -6,7 +6,7 @@ import {
   type Debit,
   type Debited,
   freeWindow,
-  type Identity,
+  type Identify,
   type Payer,
   type QuotaLedger,
   quotaBlock,
@@ -18,7 +18,7 @@ import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
 export interface CallPathOptions extends Pick<Clock, 'now'> {
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
   /** The payer that an address without a key is; the same for all addresses of one IPv6 network (/64). */
   readonly anonymousPayer: (address: string) => string
   readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>

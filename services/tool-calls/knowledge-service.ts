@@ -2,7 +2,7 @@ import { atAddress } from '../../contracts/documented-address.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { ChatAnswer, SearchAnswer } from '../../contracts/knowledge-answers.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
-import type { Identity } from '../accounts/index.ts'
+import type { Identify } from '../accounts/index.ts'
 import {
   type ChatLedger,
   type Chatter,
@@ -17,7 +17,7 @@ import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 
 export interface KnowledgeServiceOptions extends Pick<Clock, 'now'> {
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
   readonly knowledge: Knowledge
   readonly ledger: ChatLedger
   /** The address under which callers reach the service, which examples name; empty while it is not known. */

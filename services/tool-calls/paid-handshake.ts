@@ -30,7 +30,7 @@ export interface PaidWork {
   /** Network address of the caller. */
   readonly address: string
   readonly requestId: string
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
   readonly signal: () => AbortSignal
 }
 
@@ -100,17 +100,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
-    const { product, accountId, mustSettleFirst, requestId, traceparent } = work
-    const answer = JSON.stringify(computed)
-    const claimed = await payments.claim(payment, {
-      product,
-      requestHash,
-      answer,
-      accountId,
-      mustSettleFirst,
-      requestId,
-      ...(traceparent !== undefined && { traceparent }),
-    })
+    const claimed = await payments.claim(payment, { ...work, requestHash, answer: JSON.stringify(computed) })
     return claimed.isReplay ? claimed : { ...claimed, computed }
   }
 

@@ -15,7 +15,7 @@ export interface ToolCall {
   readonly requestId: string
   readonly channel: Channel
   /** W3C trace context. */
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
 }
 
 export interface ToolAnswer {

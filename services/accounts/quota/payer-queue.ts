@@ -123,7 +123,7 @@ export function createPayerQueue(
   const balanceOf = (windowId: string): Balance | undefined =>
     known?.windowId === windowId ? known.balance : undefined
 
-  function see(_before: Balance, event: QuotaEvent): Balance {
+  function see(event: QuotaEvent): Balance {
     if (event.type === 'QuotaDebited' && event.data.idempotencyHash !== null) {
       const { window, idempotencyHash, requestHash } = event.data
       keys.add(idempotencyHash, { window: window.id, revision: event.revision, requestHash }, event.position)
@@ -151,7 +151,7 @@ export function createPayerQueue(
   async function catchUp(windowId: string, before: Balance): Promise<void> {
     const seen = await log.behind(streamOf(windowId), before.revision)
     if (seen === undefined || seen.length === 0) await load(windowId)
-    else known = { windowId, balance: seen.reduce(see, before) }
+    else known = { windowId, balance: seen.map(see).at(-1) ?? before }
   }
 
   async function drain(): Promise<void> {

@@ -107,11 +107,11 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   const accounts = new Map<string, Account>()
 
   function accountOf(payerId: string): Account {
-    const known = accounts.get(payerId)
-    if (known !== undefined) {
+    const cached = accounts.get(payerId)
+    if (cached !== undefined) {
       accounts.delete(payerId)
-      accounts.set(payerId, known)
-      return known
+      accounts.set(payerId, cached)
+      return cached
     }
     dropOldest(accounts)
     const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
@@ -137,8 +137,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       const problem = log.problem()
       if (problem !== undefined) throw storeAwayError(problem)
       if (account.queue.waiting >= LIMITS.debitsWaiting) throw tooManyWaitingError()
-      // Most are known, and then nobody has to wait.
-      const balance = account.queue.balance(payer.window.id) ?? (await account.queue.refresh(payer))
+      const balance = await known(account, payer)
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
       if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
       const newest = account.queue.balance(payer.window.id) ?? balance
@@ -148,7 +147,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
     async find(payer, { idempotencyHash, requestHash }) {
       const account = accountOf(payer.id)
       // From here on every event of the stream is seen; what came before is in the index.
-      if (account.queue.balance(payer.window.id) === undefined) await account.queue.refresh(payer)
+      await known(account, payer)
       const place = await account.keys.lookUp(idempotencyHash)
       if (place === undefined) return undefined
       requireSameRequest(place, requestHash)
@@ -165,7 +164,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       })
     },
 
-    balance: async (payer) => await known(accountOf(payer.id), payer),
+    balance: (payer) => known(accountOf(payer.id), payer),
 
     debitsBefore: (payerId, { window, revision }, limit) =>
       log.before(quotaStream(payerId, window), revision, limit),

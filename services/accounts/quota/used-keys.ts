@@ -20,8 +20,6 @@ export interface UsedKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
 
 /** Which idempotency keys a payer has used: the latest in memory, all others in the read model. */
 export interface UsedKeys {
-  /** Where a key was used, as far as memory knows. */
-  recent(hash: string): DebitPlace | undefined
   /** Whether a key is known not to have been used before what memory holds. */
   isUnused(hash: string): boolean
   add(hash: string, place: DebitPlace, position: Position): void
@@ -82,7 +80,6 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
   }
 
   return {
-    recent: (hash) => memory.get(hash),
     isUnused: (hash) => unused.has(hash),
     add(hash, place, position) {
       unused.delete(hash)

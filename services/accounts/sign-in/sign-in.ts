@@ -8,15 +8,15 @@ import {
   accountIdOf,
   type IssuedKey,
   makeKey,
-  namingKeys,
   recordOf,
+  withKeyNames,
 } from '../account-deps.ts'
 import { createSessionSecret, hashOf } from '../credentials.ts'
 import { type Granted, provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
 import { beginSession } from '../sessions/decide-sessions.ts'
-import { createMailLimits, type MailLimitsOptions } from './mail-limits.ts'
+import type { AdmitMail } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
 import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
 import { signInMail } from './sign-in-mail.ts'
@@ -68,14 +68,13 @@ export interface BegunSession {
 export interface SignInOptions extends AccountDeps {
   readonly codeSecret: Uint8Array
   readonly postOffice: PostOffice
-  readonly mailLimits: MailLimitsOptions
+  readonly admitMail: AdmitMail
   /** Where the service is reached. */
   readonly publicUrl: () => string
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
-  const { log, idOf, newId, random, now, codeSecret, postOffice } = options
-  const limits = createMailLimits(options.mailLimits)
+  const { log, idOf, newId, random, now, codeSecret, postOffice, admitMail } = options
 
   return {
     async requestSignIn({ email: text, client }, origin) {
@@ -83,7 +82,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       const accountId = accountIdOf(idOf, email)
       const [code, requestId] = [createSignInCode(random), newId()]
       const { isOpen: hasAccount } = await log.load(accountId)
-      if (!(await limits.admits({ email, client, hasAccount }))) return requestId
+      if (!(await admitMail({ email, client, hasAccount }))) return requestId
       const codeHash = hashSignInCode(codeSecret, requestId, code)
       const codeCharacters = code.length
       const { facts } = await log.execute(accountId, origin, () => [
@@ -101,12 +100,11 @@ export function createSignIn(options: SignInOptions): SignIn {
       const accountId = accountIdOf(idOf, normaliseEmail(given.email))
       const issued = makeKey(options, label)
       const confirm = (): Promise<string> =>
-        confirmCode(options, given, origin, async (subject, isProven) => {
-          // Nothing is sealed for a wrong code.
-          const named = isProven ? issued : { ...issued, label: '' }
-          return { key: await recordOf(options, subject, named, origin), revoke }
-        })
-      await namingKeys(options, accountId, confirm)
+        confirmCode(options, given, origin, async (subject, isProven) => ({
+          key: await recordOf(options, isProven ? subject : undefined, issued, origin),
+          revoke,
+        }))
+      await withKeyNames(options, accountId, confirm)
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
     },

@@ -18,11 +18,7 @@ const TOKEN_S = 120
  * @throws ServiceError `config_invalid`
  * @example await cdpAuthorize('id:MC4C…', Date.now)('POST', new URL('https://api.cdp.coinbase.com/platform/v2/x402/settle'))
  */
-export function cdpAuthorize(
-  cdpKey: string,
-  now: () => number,
-  random: (bytes: number) => Uint8Array = randomBytes,
-): Authorize {
+export function cdpAuthorize(cdpKey: string, now: () => number): Authorize {
   const split = cdpKey.indexOf(':')
   const [id, secret] = [cdpKey.slice(0, split), cdpKey.slice(split + 1)]
   const key = readKey(secret)
@@ -33,7 +29,7 @@ export function cdpAuthorize(
       alg: isEd25519 ? 'EdDSA' : 'ES256',
       typ: 'JWT',
       kid: id,
-      nonce: Buffer.from(random(16)).toString('hex'),
+      nonce: randomBytes(16).toString('hex'),
     }
     const claims = {
       iss: 'cdp',

@@ -51,7 +51,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
-    const { payment, authorization, lastReason, broadcasts, wasForwarded, wasInDoubt, minedFailures } = loaded
+    const { payment, authorization, broadcasts, wasForwarded, wasInDoubt, minedFailures } = loaded
     const isUnderWay = payment.transaction !== null && payment.state !== 'owed'
     const [rehearsal, transaction] = await Promise.all([
       chain.rehearse(authorization, wallet.address),
@@ -68,23 +68,11 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
           : await chain.outcomeOf(authorization, payment.claimedAtMs),
     }
     const isOverdue = payment.state === 'unknown' || now() - payment.changedAtMs >= timing.receiptMs
-    const { validAfter, validBefore } = authorization
-    const { state } = payment
     // Whatever was sent for it is in a block by now; what a facilitator may have sent is not known.
     const isSettled = broadcasts.length === minedFailures && !wasForwarded && !wasInDoubt
     // A refund is tried until its authorization has ended: only then is it certain that a credit in its place is not given besides.
     const isGivenUp = isSettled && !payment.isRefund && now() - payment.claimedAtMs >= timing.patienceMs
-    const facts = {
-      state,
-      validAfter,
-      validBefore,
-      lastReason,
-      broadcasts,
-      wasForwarded,
-      isOverdue,
-      minedFailures,
-      isGivenUp,
-    }
+    const facts = { ...loaded, ...authorization, state: payment.state, isOverdue, isGivenUp }
     return { loaded, step: decideSettlement(facts, view) }
   }
 
