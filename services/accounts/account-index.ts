@@ -17,15 +17,15 @@ import type { Projector } from '../log/projector/projector.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { sessionEnd } from './sessions/decide-sessions.ts'
 
-/** Whose a key is. */
+/** The account and the id of a key. */
 export interface KeyPlace {
   readonly accountId: string
   readonly keyId: string
 }
 
-/** Whose a session is; its id stands as that of a key. Times are Unix milliseconds. */
+/** The account and the id of a session, which takes the place of a key's id. Times are Unix milliseconds. */
 export interface SessionPlace extends KeyPlace {
-  /** Of the last use that was recorded. */
+  /** The last recorded use. */
   readonly seenAt: number
   /** When it ends by itself. */
   readonly endsAt: number
@@ -42,7 +42,7 @@ export interface AccountIndex {
   keyById(keyId: string): KeyPlace | undefined
   /** @param hash SHA-256 of the secret, in hex */
   sessionOf(hash: string): SessionPlace | undefined
-  /** Whose a program or a machine is; its id stands as that of a key. */
+  /** The account of a program or a machine, whose id takes the place of a key's id. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
   /** All accounts in pages, in the order of their ids, erased ones included. */

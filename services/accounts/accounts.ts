@@ -57,7 +57,7 @@ export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly onSignInMail?: (outcome: 'sent' | 'held') => void
   /** Fetches the documents by which programs describe themselves; no program can be let in without it. */
   readonly fetchDocument?: FetchDocument
-  /** Where the service is reached, for mails and for tokens. */
+  /** The public address of the service, for mails and tokens. */
   readonly publicUrl: () => string
   /** Told what the operator should know; without addresses, codes and keys. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
@@ -73,10 +73,10 @@ export interface AccountView {
   readonly openedAt: number
   /** The running plan; undefined on free. */
   readonly plan: PlanPeriod | undefined
-  /** Those that begin later, oldest first. */
+  /** Plans that begin later, oldest first. */
   readonly nextPlans: readonly PlanPeriod[]
   readonly keys: readonly OpenedKey[]
-  /** Who pays for its calls now. */
+  /** The payer of its calls now. */
   readonly payer: Payer
 }
 
@@ -84,7 +84,7 @@ export interface AccountView {
 export interface Accounts extends SignIn, Sessions, OperatorAccounts {
   /** Programs that act for accounts. */
   readonly oauth: OAuth
-  /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
+  /** The caller behind a request. Takes tens of microseconds at most, except for the first request of a key. */
   readonly identify: Identify
   /** @throws ServiceError `account_unknown` */
   show(accountId: string): Promise<AccountView>
@@ -313,7 +313,7 @@ async function show(deps: AccountDeps, accountId: string): Promise<AccountView> 
   }
 }
 
-/** Who appends what a log that was set back does not know any more. */
+/** The actor of appends that a restored log has lost. */
 const SET_BACK = { correlationId: 'erased before', actor: 'start' }
 
 /** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */

@@ -10,7 +10,7 @@ export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys
   /** Undefined where this process keeps no read models; another finishes what was begun then. */
   readonly index: AccountIndex | undefined
-  /** What was erased, kept outside of the log: one that was set back does not know it. */
+  /** Erased subjects, kept outside of the log: a restored log does not know them. */
   readonly list?: ErasedSubjects | undefined
   /** Ends an account that the log takes for open, where it has this generation. */
   readonly end?: (subject: Subject) => Promise<void>
@@ -37,7 +37,7 @@ const AGAIN_MS = 15_000
 
 export function createErasures(options: ErasuresOptions): Erasures {
   const { subjectKeys, index, list, end, sleep, signal, onProblem } = options
-  /** Those that are to be tried again, by the name of their subject. */
+  /** Erasures to be retried, by the name of their subject. */
   const pending = new Map<string, Subject>()
 
   async function eraseNow(subject: Subject, waits: readonly number[]): Promise<void> {
@@ -61,7 +61,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
     }
   }
 
-  /** What an earlier process did not come to, and what a log that was set back does not know. */
+  /** Finishes the erasures of an earlier process, and those that a restored log has lost. */
   async function findHalfDone(source: AccountIndex): Promise<void> {
     const unknown = new Map((list?.list() ?? []).map((subject) => [nameOf(subject), subject]))
     for (const page of source.erasedPages()) {
@@ -79,7 +79,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
     }
   }
 
-  /** Whether the work came to its end; a store that is away is told and tried again. */
+  /** Runs the work. Reports a store that is away and returns false, so that the caller retries. */
   async function attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work()

@@ -14,13 +14,13 @@ import type { AccountState } from './account-state.ts'
 import { normaliseEmail } from './email.ts'
 import { entitlementOf } from './identify.ts'
 
-/** What an operator opens an account with: an address, the id of one that is there, or neither. */
+/** The account of a new key: an e-mail address, the id of an existing account, or neither for a new one. */
 export interface AccountChoice {
   readonly email?: string | undefined
   readonly accountId?: string | undefined
 }
 
-/** What the operator does with accounts. */
+/** The operator's commands on accounts. */
 export interface OperatorAccounts {
   /** For the operator: issues a key, to an account that is opened for it where need be. */
   createKey(

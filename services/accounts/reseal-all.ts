@@ -7,7 +7,7 @@ export interface ResealOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: Pick<SubjectKeys, 'reseal'>
   /** Undefined where this process keeps no read models; another one does it then. */
   readonly index: AccountIndex | undefined
-  /** What the log says of an account. */
+  /** The state of an account in the log. */
   readonly load: (accountId: string) => Promise<{ readonly isOpen: boolean; readonly generation: number }>
   readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void

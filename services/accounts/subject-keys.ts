@@ -51,8 +51,8 @@ export interface SubjectKeys {
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
   /**
-   * What {@link SubjectKeys.unseal} does, and with the same look at the key what seals further texts: for a moment
-   * only, since what it holds would outlive an erasure.
+   * Unseals texts and returns a function that seals further ones with the same key. Use it briefly: a held key would
+   * outlive an erasure.
    *
    * @throws ServiceError `account_unknown` where the subject was erased
    */
@@ -82,7 +82,7 @@ export interface WrappingKeys {
   readonly used: number
 }
 
-/** What the key that wraps the keys of all subjects is derived for. */
+/** The purpose from which the wrapping key of all subjects is derived. */
 export const SUBJECT_KEYS_PURPOSE = 'subject keys'
 
 /** The key of a sealing key that was never replaced. */
@@ -99,7 +99,7 @@ const UNKNOWN: UnknownOutcome = {
 const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 const keyContext = (subject: Subject): string => `key of ${nameOf(subject)}`
 const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}`
-/** Begins unlike the other two, whatever the purpose. */
+/** The prefix keeps it apart from the other two for any purpose. */
 const textContext = (subject: Subject, purpose: string): string => `text of ${nameOf(subject)}: ${purpose}`
 
 /** Keys are not kept in memory, where they would outlive their erasure. */
@@ -110,7 +110,7 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
   const path = { ...options, policy: CALLER_WAITS }
   const streamOf = ({ accountId, generation }: Subject): string => subjectStream(accountId, generation)
 
-  /** All that a key may be in: whoever finds the former one erased finds the next one written. */
+  /** All streams that may hold the key: a reader that finds the former one erased finds the next one written. */
   const streamsOf = (subject: Subject): readonly string[] => [
     streamOf(subject),
     ...known

@@ -8,7 +8,7 @@ import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-ke
 
 export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  /** Undefined where this process keeps no read models: then only erasures from now on are told of. */
+  /** Undefined if this process keeps no read models: then it reports only erasures from now on. */
   readonly index: AccountIndex | undefined
   readonly newId: () => string
   /** Unpredictable bytes. */

@@ -26,7 +26,7 @@ export interface KnowledgeServiceOptions extends Pick<Clock, 'now'> {
 
 /** A search or a question as a channel hands it over. */
 export interface KnowledgeRequest {
-  /** What the caller sent, unchecked. */
+  /** The caller's request, unchecked. */
   readonly request: unknown
   /** The `Authorization` header as it came; undefined where there was none. */
   readonly authorization: string | undefined
@@ -56,7 +56,7 @@ export interface KnowledgeService {
   chat(request: ChatRequestOnChannel): Promise<{ readonly body: ChatAnswer; readonly isReplay: boolean }>
 }
 
-/** What the log keeps of an answer: all of it but the question and the count, which come with the caller. */
+/** The part of an answer in the log: all of it except the question and the count, which come with the caller. */
 type StoredAnswer = Pick<ChatAnswer, 'answer' | 'citations' | 'model' | 'note'>
 
 /** One question on its way. */

@@ -38,7 +38,7 @@ const PAID_NOTICE =
 export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
   const { handshake, offers, identify, publicUrl } = options
 
-  /** Of a key: its answer, or why it has none left. */
+  /** Calls with a key. Returns its answer, or the error that it has no calls left. */
   async function callByKey(call: PaidCall): Promise<PaidAnswer | ServiceError> {
     const { body, channel = 'http' } = call
     const request = body.require()

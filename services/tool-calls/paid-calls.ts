@@ -21,7 +21,7 @@ export interface PaidCallsOptions {
   readonly version: string
   /** The address under which callers reach the service. */
   readonly publicUrl: () => string
-  /** What offers of calls add: where these are withdrawn for now; empty where nowhere. */
+  /** The note in offers of calls that are withdrawn for now; empty if there are none. */
   readonly withdrawn?: () => string
   /** Milliseconds that only grow. */
   readonly clock?: () => number

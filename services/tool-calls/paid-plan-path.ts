@@ -53,7 +53,7 @@ export interface PaidPlanPath {
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
-/** Who has paid for an account that is gone must be told that, and where it sees the money come back. */
+/** Begins the plan. A payer whose account is gone learns that, and where the refund is shown. */
 async function started(
   { plans, publicUrl }: Pick<PaidPathOptions, 'plans' | 'publicUrl'>,
   bought: Parameters<PlanSales['started']>[0],

@@ -50,7 +50,7 @@ export function sealFor(
   return subjectKeys.seal({ accountId, generation }, purposeOf(id), text, origin)
 }
 
-/** What may act for an account: shown, ended, made. */
+/** Lists, ends and creates the programs and machines of an account. */
 export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }): AppList {
   const { log, subjectKeys, identifier, tokens, newId, now } = parts
   return {

@@ -6,7 +6,7 @@ import { type AccountCommand, type Decision, decide, requireOpen } from '../deci
 import { decideSessions, isSessionCommand, type SessionCommand } from '../sessions/decide-sessions.ts'
 import { type AppFact, type Apps, type Grant, liveGrants } from './app-state.ts'
 
-/** What can be asked about the programs of an account. Times are Unix milliseconds. */
+/** The commands for an account's programs. Times are Unix milliseconds. */
 export type AppCommand =
   | {
       readonly kind: 'AuthorizeApp'
@@ -28,7 +28,7 @@ export type AppCommand =
       readonly redirectHash: string
       /** Made of the verifier that was given. */
       readonly challenge: string
-      /** Of the refresh token to come. */
+      /** SHA-256 of the next refresh token. */
       readonly refreshHash: string
       readonly now: number
     }
@@ -36,7 +36,7 @@ export type AppCommand =
       readonly kind: 'RefreshApp'
       readonly grantId: string
       readonly clientHash: string
-      /** Of the token that was given, and of the one to come. */
+      /** SHA-256 of the presented token, and of the next one. */
       readonly usedHash: string
       readonly refreshHash: string
       readonly now: number
@@ -89,8 +89,8 @@ export function decideAny(accountId: string, command: AnyCommand, state: Account
 }
 
 /**
- * What happens to the programs of an account that is open. A code or a refresh token that comes a second time ends
- * the program: one of the two who gave it has stolen it, and nobody can tell which.
+ * Decides a command for the programs of an open account. A code or a refresh token that is presented twice ends the
+ * program: one of the two presenters has stolen it, and nobody can tell which.
  *
  * @throws ServiceError `too_many_apps`, `grant_refused`, `rate_limited`, `not_found`; nothing happens then
  */

@@ -27,7 +27,7 @@ import {
 import { withAnswer } from './redirects.ts'
 import { audienceHash, type TokenOwner, type Tokens } from './tokens.ts'
 
-/** What a client is given (RFC 6749 §5.1). */
+/** The token response (RFC 6749 §5.1). */
 export interface TokenAnswer {
   readonly access_token: string
   readonly token_type: 'Bearer'
@@ -45,7 +45,7 @@ export interface ClientRequest {
   readonly asker: Asker
 }
 
-/** What to do with a request for a sign-in: ask the person, or send the browser back. */
+/** The next step of a sign-in: ask the person, or send the browser back. */
 export type Asked =
   | { readonly kind: 'ask'; readonly request: AuthorizationRequest }
   | { readonly kind: 'back'; readonly location: string }
@@ -71,12 +71,12 @@ export interface OAuth extends Pick<AppList, 'apps'> {
   deny(request: Destination): string
   /** @throws OAuthError; ServiceError of the store, `rate_limited` */
   token(request: ClientRequest, origin: Origin): Promise<TokenAnswer>
-  /** RFC 7009: whatever is given back holds no more; what was none is as good. @throws OAuthError */
+  /** RFC 7009: the token is not valid any more; an invalid token is accepted too. @throws OAuthError */
   revoke(request: ClientRequest, origin: Origin): Promise<void>
   /** @throws ServiceError `not_found`, `account_unknown` */
   endApp(accountId: string, id: string, origin: Origin): Promise<void>
   /**
-   * Makes a client for a machine, with a secret that is told this once, or with public keys.
+   * Creates a client for a machine, with a secret that is shown once, or with public keys.
    *
    * @throws ServiceError `too_many_apps`, `invalid_request`, `account_unknown`
    */
@@ -90,7 +90,7 @@ export interface OAuth extends Pick<AppList, 'apps'> {
 export interface OAuthParts extends AccountDeps {
   readonly tokens: Tokens
   readonly documents: ClientDocuments
-  /** Where the service is reached. */
+  /** The public address of the service. */
   readonly publicUrl: () => string
 }
 

@@ -23,8 +23,8 @@ import { signInMail } from './sign-in-mail.ts'
 
 export interface SignIn {
   /**
-   * Makes a code and mails it. What happens, and how long it takes, is the same whether or not there is an account:
-   * the account is opened by the code, not by asking for it. Past the limits nothing is sent, and nobody is told.
+   * Makes a code and mails it. The steps and their duration are the same with and without an account: the code opens
+   * the account, not the request for it. Past the limits nothing is sent, and the answer does not say so.
    *
    * @param wanted.client what the caller is for limits, an address say
    * @returns an id of this sign-in, which its code can be bound to
@@ -44,8 +44,8 @@ export interface SignIn {
     origin: Origin,
   ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
   /**
-   * Opens the account of an address, where it is not open, and begins a session of the console. There is always room
-   * for one: the oldest gives way.
+   * Opens the account of an address, if it is not open, and begins a session of the console. If there are too many, the
+   * oldest session ends.
    *
    * @throws ServiceError `sign_in_refused`, `invalid_request`, `rate_limited`, and those of the store
    */
@@ -58,7 +58,7 @@ interface GivenCode {
   readonly signInId?: string | undefined
 }
 
-/** A session, the one time that its secret is told. */
+/** A new session, with the secret in clear, which is shown once. */
 export interface BegunSession {
   readonly secret: string
   readonly sessionId: string
@@ -69,7 +69,7 @@ export interface SignInOptions extends AccountDeps {
   readonly codeSecret: Uint8Array
   readonly postOffice: PostOffice
   readonly admitMail: AdmitMail
-  /** Where the service is reached. */
+  /** The public address of the service. */
   readonly publicUrl: () => string
 }
 

@@ -15,10 +15,10 @@ export interface QuoteTerms {
 }
 
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
-/** What catalogues show of who offers. */
+/** The description of this service in catalogues. */
 const SERVICE = { serviceName: 'Signal service', tags: ['trading', 'crypto', 'signals', 'market-data'] }
 
-/** What who asks is told where nothing can be offered; an offer without a recipient would be worse. */
+/** The error if nothing can be offered; an offer without a recipient would be worse. */
 export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X402_PAY_TO); use an API key'
 
 /**
@@ -79,8 +79,8 @@ const IDENTIFIER = {
 }
 
 /**
- * What indexers read: an example of a request and of its answer, and what shape the example has. Clients send it back
- * inside a header, so the shape says no more than it must; the full one is in OpenAPI.
+ * The example of a request and its answer for indexers, with a schema. Clients send it back inside a header, so the
+ * schema is minimal; the full one is in OpenAPI.
  */
 function discoveryOf({ request, answer }: Offered['example']): JsonObject {
   const object = { type: 'object' }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { MIME_TYPE, requirementsV1, requirementsV2 } from '../quote/payment-requirements.ts'
 
-/** What a facilitator is told of a payment: of one that is claimed, or that may be. */
+/** A payment as facilitators need it, claimed or about to be. */
 export interface ForwardedPayment {
   readonly protocol: 1 | 2
   readonly rail: Rail

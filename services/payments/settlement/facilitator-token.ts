@@ -43,7 +43,7 @@ export function cdpAuthorize(cdpKey: string, now: () => number): Authorize {
   }
 }
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
+/** The PKCS #8 prefix of the 32 bytes of an Ed25519 key (RFC 8410 §7). */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 function readKey(secret: string): KeyObject {
