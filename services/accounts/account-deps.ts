@@ -12,7 +12,7 @@ import type { NewKey } from './decide-account.ts'
 import type { Identifier } from './identify.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 
-/** A key, the one time that it is told. */
+/** A new key in clear, which is shown once. */
 export interface IssuedKey {
   readonly key: string
   readonly keyId: string
@@ -20,7 +20,7 @@ export interface IssuedKey {
   readonly label: string
 }
 
-/** What the operations on accounts are made of. */
+/** The parts that all operations on accounts share. */
 export interface AccountDeps extends Pick<Clock, 'now'> {
   readonly log: AccountLog
   readonly subjectKeys: SubjectKeys
@@ -38,15 +38,21 @@ export function makeKey({ random, newId }: Pick<AccountDeps, 'random' | 'newId'>
   return { key, keyId: newId(), hint: hintOf(key), label }
 }
 
-/** What is recorded of a key. Its label is sealed with what else is personal of the account. */
+/**
+ * The record of a key, with its label sealed as personal.
+ *
+ * @param subject undefined where there is no account: the key will be refused, and nothing is sealed for it
+ */
 export async function recordOf(
   { subjectKeys }: Pick<AccountDeps, 'subjectKeys'>,
-  subject: Subject,
+  subject: Subject | undefined,
   { key, keyId, hint, label: text }: IssuedKey,
   origin: Origin,
 ): Promise<NewKey> {
   const label: KeyLabel =
-    text === '' ? { text } : { sealed: await subjectKeys.seal(subject, labelPurpose(keyId), text, origin) }
+    text === '' || subject === undefined
+      ? { text: '' }
+      : { sealed: await subjectKeys.seal(subject, labelPurpose(keyId), text, origin) }
   return { keyId, hint, label, keyHash: hashOf(key) }
 }
 
@@ -74,12 +80,11 @@ export async function openLabels(
 const labelPurpose = (keyId: string): string => `label of key ${keyId}`
 
 /**
- * Does what may be refused because there are as many keys as there may be: whoever is to choose one to revoke is told
- * what they are called.
+ * Runs `work`. To an error `too_many_keys` it adds the labels of the keys, so that the owner can choose one to revoke.
  *
- * @throws what `work` throws
+ * @throws the errors of `work`
  */
-export async function namingKeys<Result>(
+export async function withKeyNames<Result>(
   deps: Pick<AccountDeps, 'log' | 'subjectKeys'>,
   accountId: string,
   work: () => Promise<Result>,
@@ -99,5 +104,5 @@ export async function namingKeys<Result>(
   }
 }
 
-/** Always the same for an address in its one spelling, and not to be guessed without the secret of the store. */
+/** Always the same for a normalised address. Nobody can guess it without the secret of the store. */
 export const accountIdOf = (idOf: FactId, email: string): string => idOf('account', email)

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Subject } from '../../contracts/owner-accounts.ts'
 import type { Position } from '../../contracts/position.ts'
 import {
@@ -13,17 +14,18 @@ import {
   sessionRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../log/projector/projector.ts'
+import type { Clock } from '../runtime/async/clock.ts'
 import { sessionEnd } from './sessions/decide-sessions.ts'
 
-/** Whose a key is. */
+/** The account and the id of a key. */
 export interface KeyPlace {
   readonly accountId: string
   readonly keyId: string
 }
 
-/** Whose a session is; its id stands as that of a key. Times are Unix milliseconds. */
+/** The account and the id of a session, which takes the place of a key's id. Times are Unix milliseconds. */
 export interface SessionPlace extends KeyPlace {
-  /** Of the last use that was recorded. */
+  /** The last recorded use. */
   readonly seenAt: number
   /** When it ends by itself. */
   readonly endsAt: number
@@ -40,13 +42,33 @@ export interface AccountIndex {
   keyById(keyId: string): KeyPlace | undefined
   /** @param hash SHA-256 of the secret, in hex */
   sessionOf(hash: string): SessionPlace | undefined
-  /** Whose a program or a machine is; its id stands as that of a key. */
+  /** The account of a program or a machine, whose id takes the place of a key's id. */
   appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
-  /** Accounts in the order of their ids, erased ones included. */
-  accounts(page: { readonly after?: string | undefined; readonly limit: number }): AccountRow[]
-  /** Accounts that were erased, in the order of their ids. */
-  erased(page: { readonly after?: Subject | undefined; readonly limit: number }): Subject[]
+  /** All accounts in pages, in the order of their ids, erased ones included. */
+  accountPages(after?: string): Iterable<readonly AccountRow[]>
+  /** All erased accounts in pages, in the order of their ids. */
+  erasedPages(): Iterable<readonly Subject[]>
+}
+
+const FOLLOW_MS = 250
+
+/**
+ * Waits until the read model follows the log.
+ *
+ * @returns its position; undefined where the signal ended the waiting
+ */
+export async function untilFollowing(
+  index: Pick<AccountIndex, 'position'>,
+  sleep: Clock['sleep'],
+  signal: AbortSignal,
+): Promise<Position | undefined> {
+  let position = index.position()
+  while (position === undefined && !signal.aborted) {
+    await sleep(FOLLOW_MS, signal)
+    position = index.position()
+  }
+  return position
 }
 
 /** @param projector one that runs the projection of accounts */
@@ -74,18 +96,23 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
       const row = reader.get(accountRowKey(accountId))
       return row?.kind === 'account' ? row : undefined
     },
-    accounts({ after, limit }) {
-      const from = after === undefined ? {} : { after: accountRowKey(after) }
-      return reader
-        .range({ prefix: ACCOUNT_PREFIX, ...from, limit })
-        .flatMap(({ row }) => (row.kind === 'account' ? [row] : []))
+    *accountPages(after) {
+      for (const rows of pages(ACCOUNT_PREFIX, after && accountRowKey(after)))
+        yield rows.flatMap((row) => (row.kind === 'account' ? [row] : []))
     },
-    erased({ after, limit }) {
-      const from =
-        after === undefined ? {} : { after: `${ERASED_PREFIX}${after.accountId}.${after.generation}` }
-      return reader
-        .range({ prefix: ERASED_PREFIX, ...from, limit })
-        .flatMap(({ row }) => (row.kind === 'erasure' ? [row] : []))
+    *erasedPages() {
+      for (const rows of pages(ERASED_PREFIX))
+        yield rows.flatMap((row) => (row.kind === 'erasure' ? [row] : []))
     },
+  }
+
+  function* pages(prefix: string, begin?: string): Generator<readonly AccountsRow[]> {
+    const limit = LIMITS.accountRows
+    for (let after = begin, isMore = true; isMore; ) {
+      const rows = reader.range({ prefix, limit, ...(after !== undefined && { after }) })
+      yield rows.map(({ row }) => row)
+      after = rows.at(-1)?.key
+      isMore = rows.length === limit
+    }
   }
 }

@@ -10,14 +10,11 @@ import { CALLER_WAITS, type UnknownOutcome } from '../log/append-until-known.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { createStreamRepository, type LimitOf } from '../log/stream-repository.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import { type AccountFact, type AccountState, initialState } from './account-state.ts'
-import type { AccountCommand, AccountRules } from './decide-account.ts'
-import type { AppCommand } from './oauth/decide-apps.ts'
-import type { SessionCommand } from './sessions/decide-sessions.ts'
+import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
+import { type AnyCommand, decideAny } from './oauth/decide-apps.ts'
 
-export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'> {
+export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  readonly rules: AccountRules<Command>
   readonly newId: () => string
   /** Ends all waiting. */
   readonly signal: AbortSignal
@@ -26,7 +23,7 @@ export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'>
 }
 
 /** The streams of accounts. */
-export interface AccountLog<Command = AccountCommand | SessionCommand | AppCommand> {
+export interface AccountLog {
   /** The newest state, other processes' events included. */
   load(accountId: string): Promise<AccountState>
   /**
@@ -34,12 +31,12 @@ export interface AccountLog<Command = AccountCommand | SessionCommand | AppComma
    *
    * @param commandOf makes the command for the state that it is decided on
    * @returns the state before, and what was recorded; durable.
-   * @throws ServiceError those of {@link AccountRules.decide} and {@link executeCommand}; `rate_limited`
+   * @throws ServiceError those of {@link decideAny} and {@link executeCommand}; `rate_limited`
    */
   execute(
     accountId: string,
     origin: Origin,
-    commandOf: (state: AccountState) => Promise<readonly Command[]> | readonly Command[],
+    commandOf: (state: AccountState) => Promise<readonly AnyCommand[]> | readonly AnyCommand[],
   ): Promise<{ readonly before: AccountState; readonly facts: readonly AccountFact[] }>
 }
 
@@ -82,14 +79,14 @@ const UNKNOWN: UnknownOutcome = {
     'What was asked for with a payment can be sent again as it was; before anything else is, `GET /api/account` shows whether it happened.',
 }
 
-export function createAccountLog<Command>(options: AccountLogOptions<Command>): AccountLog<Command> {
-  const { newId, onChange, rules } = options
+export function createAccountLog(options: AccountLogOptions): AccountLog {
+  const { newId, onChange } = options
   const repository = createStreamRepository<AccountState>({
     ...options,
     policy: CALLER_WAITS,
     streamOf: accountStream,
     initial: initialState,
-    evolve: (state, recorded) => rules.evolve(state, factOf(recorded), Date.parse(recorded.at)),
+    evolve: (state, recorded) => evolve(state, factOf(recorded), Date.parse(recorded.at)),
     keep: LIMITS.accountsKept,
     limitOf,
   })
@@ -100,7 +97,7 @@ export function createAccountLog<Command>(options: AccountLogOptions<Command>): 
       const { before, result, appended } = await repository.execute(
         accountId,
         async (state) => {
-          const decided = decideAll(rules, accountId, await commandOf(state), state)
+          const decided = decideAll(accountId, await commandOf(state), state)
           const events = decided.facts.map((fact) => eventOf(fact, { id: newId(), meta: { ...origin } }))
           return { events, result: decided }
         },
@@ -118,19 +115,14 @@ export function createAccountLog<Command>(options: AccountLogOptions<Command>): 
 }
 
 /** Each command over what those in front of it came to; the first refusal is thrown once everything is recorded. */
-function decideAll<Command>(
-  rules: AccountRules<Command>,
-  accountId: string,
-  commands: readonly Command[],
-  before: AccountState,
-) {
+function decideAll(accountId: string, commands: readonly AnyCommand[], before: AccountState) {
   const facts: AccountFact[] = []
   let refusal: ServiceError | undefined
   let state = before
   for (const command of commands) {
-    const decision = rules.decide(accountId, command, state)
+    const decision = decideAny(accountId, command, state)
     facts.push(...decision.facts)
-    state = decision.facts.reduce((next, fact) => rules.evolve(next, fact, 0), state)
+    state = decision.facts.reduce((next, fact) => evolve(next, fact, 0), state)
     refusal ??= decision.refusal
   }
   return { facts, refusal }

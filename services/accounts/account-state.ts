@@ -3,10 +3,10 @@ import type { FactOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
-import type { AppFact, Apps } from './oauth/app-state.ts'
+import { type AppFact, type Apps, evolveApps, isAppFact } from './oauth/app-state.ts'
 import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
-/** What the events of an account's stream say. */
+/** The events of an account's stream. */
 export type AccountFact =
   | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
   | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
@@ -26,13 +26,13 @@ export interface AccountKey {
 /** A plan as it began, by the payment that bought it. */
 export interface BoughtPlan extends PlanPeriod {
   readonly reference: string
-  /** Of the account when it began. */
+  /** The account's generation when the plan began. */
   readonly generation: number
 }
 
 /** Room that a subscription takes of what the plan allows. */
 interface AccountSlot extends SubscriptionSlot {
-  /** Of the account when it was taken: what is left of one that was erased takes no room of the next. */
+  /** The account's generation when the slot was taken: slots from before an erasure take no room afterwards. */
   readonly generation: number
 }
 
@@ -43,7 +43,7 @@ export interface OpenSignIn {
   readonly expiresAt: number
 }
 
-/** An account as its events tell it. There are events before it is opened: whoever asks to sign in makes some. */
+/** An account as its events describe it. Events exist before it is opened: each request to sign in makes one. */
 export interface AccountState {
   readonly isOpen: boolean
   /** How many times it was erased. */
@@ -57,7 +57,7 @@ export interface AccountState {
   readonly keys: readonly AccountKey[]
   /** Oldest first; some may have expired. */
   readonly sessions: readonly Session[]
-  /** Those that may not have ended, oldest first. */
+  /** Plans that may not have ended, oldest first. */
   readonly plans: readonly PlanPeriod[]
   /**
    * Every plan that was ever bought for this address, oldest first, over erasures too: a payment can be presented
@@ -84,12 +84,9 @@ export const initialState: AccountState = {
   apps: { grants: [], machines: [] },
 }
 
-/**
- * The state after a fact; those of programs change nothing here.
- *
- * @param at when it was recorded, Unix milliseconds
- */
+/** @param at when the fact was recorded, Unix milliseconds */
 export function evolve(state: AccountState, fact: AccountFact, at: number): AccountState {
+  if (isAppFact(fact)) return { ...state, apps: evolveApps(state.apps, fact, at) }
   const { type, data } = fact
   switch (type) {
     case 'AccountOpened':
@@ -100,8 +97,6 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
       const open = state.signIns.filter((signIn) => signIn.expiresAt > at)
       return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }
-    case 'SignInFailed':
-      return state
     case 'SignInConfirmed':
       return { ...state, signIns: state.signIns.filter(({ requestId }) => requestId !== data.requestId) }
     case 'KeyIssued': {

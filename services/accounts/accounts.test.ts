@@ -142,8 +142,8 @@ describe('what cannot be told', () => {
       sessionOf: shouldNotBeAsked,
       appOf: shouldNotBeAsked,
       isFull: () => false,
-      accounts: () => [],
-      erased: () => [],
+      accountPages: () => [],
+      erasedPages: () => [],
     }
     const stopped = await world.start({ index })
     expect(await stopped.accounts.identify(bearer(key))).toMatchObject({

@@ -6,26 +6,24 @@ import { accounts as accountsProjection, type PlanPeriod, planAt } from '../../p
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
-import { createMemoryCache } from '../runtime/cache/memory-cache.ts'
 import type { FactId } from '../runtime/ids/fact-id.ts'
 import {
   type AccountDeps,
   type IssuedKey,
   makeKey,
-  namingKeys,
   type OpenedKey,
   openLabels,
   recordOf,
+  withKeyNames,
 } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
 import { requireRoomFor } from './decide-account.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
 import { createErasures } from './erasures.ts'
-import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
+import { createIdentifier, entitlementOf, type Identify } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createClientDocuments, type FetchDocument } from './oauth/client-documents.ts'
-import { rulesWithApps } from './oauth/decide-apps.ts'
 import { createOAuth, isFor, type OAuth } from './oauth/oauth.ts'
 import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
@@ -33,6 +31,7 @@ import type { Payer } from './quota/balance.ts'
 import { resealAll } from './reseal-all.ts'
 import { endFormerSessions } from './sessions/end-former-sessions.ts'
 import { createSessions, type Sessions, seeSession } from './sessions/sessions.ts'
+import { createMailLimits } from './sign-in/mail-limits.ts'
 import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
@@ -58,7 +57,7 @@ export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly onSignInMail?: (outcome: 'sent' | 'held') => void
   /** Fetches the documents by which programs describe themselves; no program can be let in without it. */
   readonly fetchDocument?: FetchDocument
-  /** Where the service is reached, for mails and for tokens. */
+  /** The public address of the service, for mails and tokens. */
   readonly publicUrl: () => string
   /** Told what the operator should know; without addresses, codes and keys. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
@@ -74,10 +73,10 @@ export interface AccountView {
   readonly openedAt: number
   /** The running plan; undefined on free. */
   readonly plan: PlanPeriod | undefined
-  /** Those that begin later, oldest first. */
+  /** Plans that begin later, oldest first. */
   readonly nextPlans: readonly PlanPeriod[]
   readonly keys: readonly OpenedKey[]
-  /** Who pays for its calls now. */
+  /** The payer of its calls now. */
   readonly payer: Payer
 }
 
@@ -85,8 +84,8 @@ export interface AccountView {
 export interface Accounts extends SignIn, Sessions, OperatorAccounts {
   /** Programs that act for accounts. */
   readonly oauth: OAuth
-  /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  /** The caller behind a request. Takes tens of microseconds at most, except for the first request of a key. */
+  readonly identify: Identify
   /** @throws ServiceError `account_unknown` */
   show(accountId: string): Promise<AccountView>
   /** @throws ServiceError `account_unknown`, `too_many_keys` */
@@ -163,14 +162,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
     signal,
   })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
-  const log = createAccountLog({ store, rules: rulesWithApps, newId, now, sleep, signal, onChange })
+  const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({
-    store,
+    ...options,
     wrapping: options.wrapping ?? soleWrapping(deriveSecret),
-    random,
-    newId,
-    now,
-    sleep,
     signal,
   })
   const erasures = createErasures({
@@ -199,13 +194,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     codeSecret: deriveSecret('sign-in codes'),
     postOffice,
     publicUrl: options.publicUrl,
-    mailLimits: {
-      cache: options.cache,
-      fallback: createMemoryCache({ now }),
-      idOf: options.idOf,
-      report,
-      onMail: options.onSignInMail ?? (() => undefined),
-    },
+    admitMail: createMailLimits({ ...options, onMail: options.onSignInMail ?? (() => undefined) }),
   })
   const keepOn = (what: string, work: () => Promise<void>): Promise<void> =>
     work().catch((error: unknown) => report(`${what} has stopped`, { reason: reasonOf(error) }))
@@ -289,12 +278,10 @@ function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKe
       const made = makeKey(deps, label)
       const issue = (): Promise<unknown> =>
         log.execute(accountId, origin, async ({ isOpen, generation }) => {
-          // Nothing is sealed for an account that is not there.
-          const named = isOpen ? made : { ...made, label: '' }
-          const key = await recordOf(deps, { accountId, generation }, named, origin)
-          return [{ kind: 'IssueKey', key }]
+          const subject = isOpen ? { accountId, generation } : undefined
+          return [{ kind: 'IssueKey', key: await recordOf(deps, subject, made, origin) }]
         })
-      await namingKeys(deps, accountId, issue)
+      await withKeyNames(deps, accountId, issue)
       await identifier.settled()
       return made
     },
@@ -326,7 +313,7 @@ async function show(deps: AccountDeps, accountId: string): Promise<AccountView> 
   }
 }
 
-/** Who appends what a log that was set back does not know any more. */
+/** The actor of appends that a restored log has lost. */
 const SET_BACK = { correlationId: 'erased before', actor: 'start' }
 
 /** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */

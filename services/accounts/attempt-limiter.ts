@@ -16,9 +16,9 @@ export interface AttemptLimiter {
 export interface AttemptLimiterOptions {
   readonly cache: Pick<Cache, 'increment'>
   readonly idOf: FactId
-  /** What is tried; part of the counter's name. */
+  /** The action; part of the counter's name. */
   readonly name: string
-  /** Who is told to wait, as in `from your address`. */
+  /** The limited subject in the message, as in `from your address`. */
   readonly whose: string
   readonly limit: number
   readonly windowMs: number

@@ -63,17 +63,17 @@ function isSecret(prefix: string, text: string): boolean {
 }
 
 /**
- * What is kept of a key, a code or a token. A plain SHA-256 is enough, because they are random themselves; and because
- * only hashes are compared, the time of a look-up tells nothing of them.
+ * The stored hash of a key, a code or a token. A plain SHA-256 is enough, because they are random; and because only hashes
+ * are compared, the time of a look-up reveals nothing about them.
  */
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-/** What a list shows of a key: enough to recognise it by, and 4 of its 26 random characters. */
+/** The part of a key that lists show: enough to recognise it by, and 4 of its 26 random characters. */
 export const hintOf = (key: string): string => `${key.slice(0, HINT_CHARACTERS)}…`
 
 const MEANT = new RegExp(`^(?:Bearer +(?:${KEY_PREFIX}|${SESSION_PREFIX})|Session )`, 'i')
 
-/** What an `Authorization` header holds. */
+/** The content of an `Authorization` header. */
 export type Credential =
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
@@ -86,9 +86,9 @@ export type Credential =
   | { readonly kind: 'token'; readonly text: string }
 
 /**
- * Reads a key from an `Authorization` header: `Bearer` in any case (RFC 9110 §11.1), blanks, the key. Anything else
- * that was sent is malformed: another scheme, a key without one, a placeholder that nobody filled. What begins as a key
- * does and does not hold its checksum was meant as one, and is told from what was not.
+ * Reads a key from an `Authorization` header: `Bearer` in any case (RFC 9110 §11.1), blanks, the key. Everything else
+ * is malformed: another scheme, a scheme without a key, a placeholder that nobody filled. A text with the prefix of a key
+ * and a wrong checksum is a damaged key.
  *
  * @example readCredential('Bearer ${env:KEY}') // { kind: 'malformed' }
  */

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type PlanPeriod, planAt } from '../../projections/index.ts'
-import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
+import { type AccountFact, type AccountState, type OpenSignIn } from './account-state.ts'
 import type { Session } from './sessions/decide-sessions.ts'
 
 /** A key on its way to an account. */
@@ -16,7 +16,7 @@ export interface NewKey {
   readonly label: KeyLabel
 }
 
-/** What a sign-in code is given for. */
+/** The purpose of a sign-in code. */
 export type Granted =
   | {
       readonly key: NewKey
@@ -26,7 +26,7 @@ export type Granted =
   /** A session of the console, over those that there are. */
   | { readonly begin: (sessions: readonly Session[]) => readonly AccountFact[] }
 
-/** What can be asked of an account. Times are Unix milliseconds. */
+/** The commands of an account. Times are Unix milliseconds. */
 export type AccountCommand =
   | {
       readonly kind: 'RequestSignIn'
@@ -61,7 +61,7 @@ export type AccountCommand =
   | {
       readonly kind: 'TakeSlot'
       readonly subscriptionId: string
-      /** Of the account, as whoever takes it knows it. */
+      /** The account's generation, as the caller knows it. */
       readonly generation: number
       readonly now: number
     }
@@ -73,16 +73,8 @@ export interface Decision {
   readonly refusal?: ServiceError
 }
 
-/** How the stream of an account is read and decided on. */
-export interface AccountRules<Command> {
-  /** @param at when the fact was recorded, Unix milliseconds */
-  evolve(state: AccountState, fact: AccountFact, at: number): AccountState
-  decide(accountId: string, command: Command, state: AccountState): Decision
-}
-
 /**
- * What happens to an account on a command. Opening what is open does nothing, nor does taking a slot that is taken,
- * nor freeing one that is free.
+ * Decides a command. Opening an open account, taking a taken slot and freeing a free slot do nothing.
  *
  * @throws ServiceError `account_unknown`, `too_many_keys`, `too_many_subscriptions`, `not_found`, `invalid_request`;
  *   nothing happens then
@@ -116,12 +108,9 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
   }
 }
 
-/** Of an account itself, whatever the programs that act for it do. */
-export const ownRules: AccountRules<AccountCommand> = { evolve, decide }
-
 /**
- * Codes are good beside one another, so that nobody's asking ends the code of somebody else. Who is not sent a
- * further one has some in the mailbox; nobody is told.
+ * Several codes are valid at a time, so that a stranger's request does not end the owner's code. A request past the
+ * limit sends nothing, and the answer does not say so: the mailbox has valid codes already.
  */
 function requestSignIn(
   accountId: string,
@@ -199,13 +188,13 @@ function revoked(accountId: string, keyId: string, reason: string, { keys }: Acc
 }
 
 /**
- * A plan begins at once and replaces one of another tier; one of the same tier is put behind it, so that nothing
- * that was paid for is lost. Free is what is left when all have ended. A payment begins one plan in the life of an
- * address, however often it is told, and none in an account that was opened after it was claimed: what was paid to
- * one that is erased is the operator's to send back, and must not begin besides.
+ * A plan begins at once and replaces plans of other tiers. After a plan of the same tier it waits for its end, so that
+ * no paid time is lost. Without a plan, an account is on free. A payment begins one plan in the life of an address,
+ * however often it is presented, and none in an account that was opened after the payment was claimed: the operator
+ * sends back the payment of an erased account, so it must not begin a plan as well.
  *
- * A bought plan never ends a dearer one. Who buys is refused beforehand; where the dearer one came in between, the
- * cheaper is put behind it.
+ * A bought plan never ends a dearer one. The sale is refused beforehand; if a dearer plan begins in between, the
+ * cheaper one begins after it.
  */
 function startPlan(
   accountId: string,

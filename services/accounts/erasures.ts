@@ -1,9 +1,8 @@
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Subject } from '../../contracts/owner-accounts.ts'
 import { outcomeUnknownError } from '../log/append-until-known.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import type { AccountIndex } from './account-index.ts'
+import { type AccountIndex, untilFollowing } from './account-index.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 
@@ -11,7 +10,7 @@ export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys
   /** Undefined where this process keeps no read models; another finishes what was begun then. */
   readonly index: AccountIndex | undefined
-  /** What was erased, kept outside of the log: one that was set back does not know it. */
+  /** Erased subjects, kept outside of the log: a restored log does not know them. */
   readonly list?: ErasedSubjects | undefined
   /** Ends an account that the log takes for open, where it has this generation. */
   readonly end?: (subject: Subject) => Promise<void>
@@ -34,12 +33,11 @@ export interface Erasures {
 
 const UNKNOWN = { what: 'the account was erased', again: 'Send the same request again: it is erased once.' }
 const RETRY_MS = [50, 250, 1_000] as const
-const FOLLOW_MS = 250
 const AGAIN_MS = 15_000
 
 export function createErasures(options: ErasuresOptions): Erasures {
   const { subjectKeys, index, list, end, sleep, signal, onProblem } = options
-  /** Those that are to be tried again, by the name of their subject. */
+  /** Erasures to be retried, by the name of their subject. */
   const pending = new Map<string, Subject>()
 
   async function eraseNow(subject: Subject, waits: readonly number[]): Promise<void> {
@@ -63,20 +61,17 @@ export function createErasures(options: ErasuresOptions): Erasures {
     }
   }
 
-  /** What an earlier process did not come to, and what a log that was set back does not know. */
+  /** Finishes the erasures of an earlier process, and those that a restored log has lost. */
   async function findHalfDone(source: AccountIndex): Promise<void> {
     const unknown = new Map((list?.list() ?? []).map((subject) => [nameOf(subject), subject]))
-    let after: Subject | undefined
-    do {
-      const page = source.erased({ after, limit: LIMITS.accountRows })
+    for (const page of source.erasedPages()) {
       list?.add(page)
       for (const subject of page) {
         if (signal.aborted) return
         unknown.delete(nameOf(subject))
         if (await subjectKeys.has(subject)) await eraseNow(subject, [])
       }
-      after = page.length < LIMITS.accountRows ? undefined : page.at(-1)
-    } while (after !== undefined)
+    }
     for (const subject of unknown.values()) {
       if (signal.aborted) return
       await end?.(subject)
@@ -84,11 +79,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
     }
   }
 
-  async function waitForIndex(source: AccountIndex): Promise<void> {
-    while (source.position() === undefined && !signal.aborted) await sleep(FOLLOW_MS, signal)
-  }
-
-  /** Whether the work came to its end; a store that is away is told and tried again. */
+  /** Runs the work. Reports a store that is away and returns false, so that the caller retries. */
   async function attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work()
@@ -106,7 +97,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
       let isSearched = index === undefined
       while (!signal.aborted) {
         if (!isSearched && index !== undefined) {
-          await waitForIndex(index)
+          await untilFollowing(index, sleep, signal)
           isSearched = await attempt(() => findHalfDone(index))
         }
         for (const subject of pending.values()) await attempt(() => eraseNow(subject, []))

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { createAccountLog, PER_HOUR } from './account-log.ts'
 import type { Accounts } from './accounts.ts'
-import { type AppCommand, rulesWithApps } from './oauth/decide-apps.ts'
+import { type AppCommand } from './oauth/decide-apps.ts'
 import { aWorld, CLIENT, codeOf, ORIGIN, partsOf, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'
@@ -87,7 +87,7 @@ describe('an hour of an account', () => {
     const { accountId } = await world.signIn(accounts, EMAIL)
     const signal = new AbortController().signal
     const parts = { ...partsOf(world), store: world.store(), signal, onChange: () => undefined }
-    const log = createAccountLog({ ...parts, rules: rulesWithApps })
+    const log = createAccountLog(parts)
     const run = (command: AppCommand) => log.execute(accountId, ORIGIN, () => [command])
     const hash = (n: number) => n.toString(16).padStart(64, '0')
     const { now } = world

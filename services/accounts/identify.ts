@@ -13,16 +13,16 @@ import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
 
-/** Whose request it is, by its `Authorization` header. */
+/** The caller behind an `Authorization` header. */
 export type Identity =
   | {
       readonly outcome: 'OK'
       readonly accountId: string
-      /** Of the key; of the program, where an access token was sent; of the session, where the console asks for one. */
+      /** The id of the key, of the program behind an access token, or of the session of a console. */
       readonly keyId: string
       /** When the use of a session was last recorded, Unix milliseconds; undefined for all that is none. */
       readonly sessionSeenAt?: number | undefined
-      /** What an access token lets its program do; undefined for a key, which may do all. */
+      /** The scopes of an access token; undefined for a key, which may do everything. */
       readonly scopes?: readonly Scope[] | undefined
       readonly tier: Tier
       /** The time over which the account's calls are counted now. */
@@ -37,31 +37,40 @@ export type Identity =
   /** Whether the key applies cannot be told at the moment. */
   | { readonly outcome: 'INDETERMINATE'; readonly reason: string; readonly cause?: unknown }
 
+/** Finds the account behind an `Authorization` header. Never rejects. */
+export type Identify = (authorization: string | undefined) => Promise<Identity>
+
 export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
   readonly index: AccountIndex | undefined
-  /** What an access token says; undefined for what was forged, and for one that is for another address. */
+  /** The claims of an access token; undefined for a forged one and for one that is for another address. */
   readonly openToken: (text: string) => AccessClaims | undefined
   readonly signal: AbortSignal
 }
 
 /** Tells whose a request is. */
 export interface Identifier {
-  /** Never rejects. From memory it takes microseconds, by the read model some tens. */
-  identify(authorization: string | undefined): Promise<Identity>
+  /** Takes microseconds from memory, and some tens of them from the read model. */
+  readonly identify: Identify
   /**
    * An account changed at a position: what is remembered of it is forgotten, and nothing is read of the read
    * model before it has come so far.
    */
   changed(accountId: string, position: Position): void
-  /** Resolves once the read model has come to every change, or is given up on: whoever asks has to look then. */
+  /** Resolves once the read model has every change, or after the time limit: check its position afterwards. */
   settled(): Promise<void>
+}
+
+interface Remembered {
+  readonly identity: Identity & { readonly outcome: 'OK' | 'UNKNOWN' }
+  /** Unix milliseconds; a plan may end sooner than memory does. */
+  readonly until: number
 }
 
 /** Something well-formed whose account is looked for. */
 interface Sought {
-  /** Of the key, or of the token. */
+  /** SHA-256 of the key or of the token, in hex. */
   readonly hash: string
   readonly placeIn: (source: AccountIndex) => KeyPlace | SessionPlace | undefined
   readonly scopes?: readonly Scope[]
@@ -74,11 +83,9 @@ const soughtBySession = (hash: string): Sought => ({ hash, placeIn: (source) => 
 
 const LOOK_EVERY_MS = 2
 
-export function createIdentifier(options: IdentifierOptions): Identifier {
-  const { store, index, openToken, now, sleep, signal } = options
-  /** By the hash of the key. */
-  const memory = new RecentMap<string, Identity>(LIMITS.identitiesKept, { now })
-  /** Where the newest change is that this process knows of. */
+/** Lets reads of the read model wait until it has come to a position. */
+function createIndexGate({ index, now, sleep, signal }: IdentifierOptions) {
+  /** The position of the newest change that this process knows of. */
   let required: Position = START
   let isCaughtUp = true
 
@@ -87,55 +94,79 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     return isCaughtUp
   }
 
-  /** Why the read model cannot be asked; undefined once it can. @throws ServiceError `store_full` */
-  async function waitForIndex(isThere: (position: Position) => boolean): Promise<string | undefined> {
-    if (index === undefined) return 'this process keeps no read models'
-    const began = now()
-    for (;;) {
-      const position = index.position()
-      if (position === undefined && index.isFull()) throw new ServiceError('store_full')
-      if (position === undefined) return 'the read model of accounts does not follow the log at the moment'
-      if (isThere(position)) return undefined
-      if (signal.aborted || now() - began >= LIMITS.accountIndexWaitMs) {
-        return `the read model of accounts is at ${position}, and the log has gone on`
+  return {
+    require(position: Position): void {
+      if (comparePositions(position, required) <= 0) return
+      required = position
+      isCaughtUp = false
+    },
+    /**
+     * Waits until the read model is far enough; by default, at every change that this process knows of.
+     *
+     * @returns why the read model cannot be read; undefined once it can
+     * @throws ServiceError `store_full`
+     */
+    async wait(isFarEnough = hasApplied): Promise<string | undefined> {
+      if (index === undefined) return 'this process keeps no read models'
+      const began = now()
+      for (;;) {
+        const position = index.position()
+        if (position === undefined && index.isFull()) throw new ServiceError('store_full')
+        if (position === undefined) return 'the read model of accounts does not follow the log at the moment'
+        if (isFarEnough(position)) return undefined
+        if (signal.aborted || now() - began >= LIMITS.accountIndexWaitMs) {
+          return `the read model of accounts is at ${position}, and the log has gone on`
+        }
+        await sleep(LOOK_EVERY_MS, signal)
       }
-      await sleep(LOOK_EVERY_MS, signal)
-    }
+    },
   }
+}
+
+/** Undefined for a token that is forged or has expired. */
+function soughtByToken(
+  { openToken, now }: IdentifierOptions,
+  hash: string,
+  text: string,
+): Sought | undefined {
+  const claims = openToken(text)
+  if (claims === undefined || claims.expiresAt <= now()) return undefined
+  const { accountId, appId, expiresAt, scopes } = claims
+  return {
+    hash,
+    scopes,
+    expiresAt,
+    placeIn(source) {
+      const place = source.appOf(appId)
+      return place?.accountId === accountId ? place : undefined
+    },
+  }
+}
+
+export function createIdentifier(options: IdentifierOptions): Identifier {
+  const { store, index, now, sleep, signal } = options
+  /** By the hash of the key, in the order of their reading. */
+  const memory = new RecentMap<string, Remembered>(LIMITS.identitiesKept)
+  const gate = createIndexGate(options)
 
   /** A key may have been issued by another process a moment ago: the read model comes to where the log ends now. */
   const atHead = createSharedLook(
     async () => {
       const head = await store.head()
-      return waitForIndex((position) => comparePositions(position, head) >= 0)
+      return gate.wait((position) => comparePositions(position, head) >= 0)
     },
     () => sleep(LIMITS.keyLookMs, signal),
   )
 
-  function lookUp(
-    { hash, placeIn, scopes, expiresAt = Number.POSITIVE_INFINITY }: Sought,
-    source: AccountIndex,
-  ): (Identity & { readonly outcome: 'OK' }) | undefined {
-    const place = placeIn(source)
-    const row = place && source.account(place.accountId)
-    if (place === undefined || row === undefined) return undefined
-    const at = now()
-    const { accountId, keyId } = place
-    const session = 'seenAt' in place ? place : undefined
-    const endsAt = session?.endsAt ?? expiresAt
-    if (endsAt <= at) return undefined
-    const { tier, window } = entitlementOf(row.plans, at)
-    const sessionSeenAt = session?.seenAt
-    const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, sessionSeenAt } as const
-    const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
-    // A plan may end sooner than the memory of it.
-    memory.set(hash, identity, Math.min(LIMITS.identityMs, window.to - at, next - at, endsAt - at))
-    return identity
+  function lookUp(sought: Sought, source: AccountIndex): Remembered['identity'] | undefined {
+    const found = identityOf(sought, source, now())
+    if (found !== undefined) memory.set(sought.hash, found)
+    return found?.identity
   }
 
-  /** Whose something is that is well-formed; what is not found is looked for behind the end of the log. */
+  /** Finds the account of a well-formed credential. Before it answers UNKNOWN, the read model reaches the end of the log. */
   async function find(sought: Sought): Promise<Identity> {
-    const reason = await waitForIndex(hasApplied)
+    const reason = await gate.wait()
     if (reason !== undefined || index === undefined) return { outcome: 'INDETERMINATE', reason: reason ?? '' }
     // In one turn from the look at the position to the memory: no change comes in between unseen.
     const known = lookUp(sought, index)
@@ -149,24 +180,8 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
-    memory.set(sought.hash, identity, LIMITS.identityMs)
+    memory.set(sought.hash, { identity, until: now() + LIMITS.identityMs })
     return identity
-  }
-
-  /** Undefined for a token that does not hold, whatever the log says. */
-  function soughtByToken(hash: string, text: string): Sought | undefined {
-    const claims = openToken(text)
-    if (claims === undefined || claims.expiresAt <= now()) return undefined
-    const { accountId, appId, expiresAt, scopes } = claims
-    return {
-      hash,
-      scopes,
-      expiresAt,
-      placeIn(source) {
-        const place = source.appOf(appId)
-        return place?.accountId === accountId ? place : undefined
-      },
-    }
   }
 
   return {
@@ -177,10 +192,10 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       if (credential.kind === 'damaged') return { outcome: 'UNKNOWN' }
       const hash = credential.kind === 'token' ? hashOf(credential.text) : credential.hash
       const known = memory.get(hash)
-      if (known !== undefined) return known
+      if (known !== undefined && now() < known.until) return known.identity
       const sought =
         credential.kind === 'token'
-          ? soughtByToken(hash, credential.text)
+          ? soughtByToken(options, hash, credential.text)
           : credential.kind === 'session'
             ? soughtBySession(hash)
             : soughtByKey(hash)
@@ -192,20 +207,38 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       }
     },
     changed(accountId, position) {
-      for (const [hash, identity] of memory) {
+      for (const [hash, { identity }] of memory) {
         if (identity.outcome === 'OK' && identity.accountId === accountId) memory.delete(hash)
       }
-      if (comparePositions(position, required) <= 0) return
-      required = position
-      isCaughtUp = false
+      gate.require(position)
     },
     async settled() {
-      await waitForIndex(hasApplied)
+      await gate.wait()
     },
   }
 }
 
-/** What an account is entitled to at an instant. */
+/** The caller with a credential, and until when that holds; undefined for a credential that nobody has. */
+function identityOf(
+  { placeIn, scopes, expiresAt = Number.POSITIVE_INFINITY }: Sought,
+  source: AccountIndex,
+  at: number,
+): Remembered | undefined {
+  const place = placeIn(source)
+  const row = place && source.account(place.accountId)
+  if (place === undefined || row === undefined) return undefined
+  const { accountId, keyId } = place
+  const session = 'seenAt' in place ? place : undefined
+  const endsAt = session?.endsAt ?? expiresAt
+  if (endsAt <= at) return undefined
+  const { tier, window } = entitlementOf(row.plans, at)
+  const sessionSeenAt = session?.seenAt
+  const identity = { outcome: 'OK', accountId, keyId, tier, window, scopes, sessionSeenAt } as const
+  const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
+  return { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, endsAt) }
+}
+
+/** The tier and the quota window of an account at an instant. */
 export function entitlementOf(
   plans: readonly PlanPeriod[],
   now: number,

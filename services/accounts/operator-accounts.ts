@@ -1,27 +1,26 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import {
   type AccountDeps,
   accountIdOf,
   type IssuedKey,
   makeKey,
-  namingKeys,
   recordOf,
+  withKeyNames,
 } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { AccountState } from './account-state.ts'
 import { normaliseEmail } from './email.ts'
 import { entitlementOf } from './identify.ts'
 
-/** What an operator opens an account with: an address, the id of one that is there, or neither. */
+/** The account of a new key: an e-mail address, the id of an existing account, or neither for a new one. */
 export interface AccountChoice {
   readonly email?: string | undefined
   readonly accountId?: string | undefined
 }
 
-/** What the operator does with accounts. */
+/** The operator's commands on accounts. */
 export interface OperatorAccounts {
   /** For the operator: issues a key, to an account that is opened for it where need be. */
   createKey(
@@ -69,8 +68,7 @@ export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
       const create = (): Promise<unknown> =>
         log.execute(accountId, origin, async (state) => {
           const { generation, isOpen } = state
-          // Nothing is sealed for an account that is not there.
-          const named = isOpen || known === undefined ? issued : { ...issued, label: '' }
+          const subject = isOpen || known === undefined ? { accountId, generation } : undefined
           return [
             ...(known === undefined
               ? [{ kind: 'Open', sealedEmail: await sealFor(accountId, address, state, origin) } as const]
@@ -78,10 +76,10 @@ export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
             ...(tier === undefined
               ? []
               : [{ kind: 'StartPlan', tier, source: 'operator', reference: null, now: now() } as const]),
-            { kind: 'IssueKey', key: await recordOf(deps, { accountId, generation }, named, origin) },
+            { kind: 'IssueKey', key: await recordOf(deps, subject, issued, origin) },
           ]
         })
-      await namingKeys(deps, accountId, create)
+      await withKeyNames(deps, accountId, create)
       await identifier.settled()
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
@@ -92,15 +90,12 @@ export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
       throw new ServiceError('not_found', { message: `There is no key ${keyId} that applies.` })
     },
     async list({ after, limit }) {
-      const source = await requireIndex()
       const ids: string[] = []
-      let from = after
-      for (;;) {
-        const rows = source.accounts({ after: from, limit: LIMITS.accountRows })
+      for (const rows of (await requireIndex()).accountPages(after)) {
         ids.push(...rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId))
-        if (ids.length >= limit || rows.length < LIMITS.accountRows) return ids.slice(0, limit)
-        from = rows.at(-1)?.accountId
+        if (ids.length >= limit) break
       }
+      return ids.slice(0, limit)
     },
   }
 }

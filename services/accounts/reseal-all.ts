@@ -1,19 +1,18 @@
-import { LIMITS } from '../../contracts/limits.ts'
-import type { AccountIndex } from './account-index.ts'
+import { reasonOf } from '../../contracts/errors.ts'
+import type { Clock } from '../runtime/async/clock.ts'
+import { type AccountIndex, untilFollowing } from './account-index.ts'
 import type { SubjectKeys } from './subject-keys.ts'
 
-export interface ResealOptions {
+export interface ResealOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: Pick<SubjectKeys, 'reseal'>
   /** Undefined where this process keeps no read models; another one does it then. */
   readonly index: AccountIndex | undefined
-  /** What the log says of an account. */
+  /** The state of an account in the log. */
   readonly load: (accountId: string) => Promise<{ readonly isOpen: boolean; readonly generation: number }>
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
-const FOLLOW_MS = 250
 /** An account may have got its key from a process that did not use the new one yet. */
 const AGAIN_MS = 600_000
 const AFTER_TROUBLE_MS = 5_000
@@ -23,7 +22,7 @@ const ORIGIN = { correlationId: 'sealing key replaced', actor: 'start' }
 export async function resealAll(options: ResealOptions): Promise<void> {
   const { index, sleep, signal, report } = options
   if (index === undefined) return
-  while (index.position() === undefined && !signal.aborted) await sleep(FOLLOW_MS, signal)
+  await untilFollowing(index, sleep, signal)
   while (!signal.aborted) {
     let wait = AGAIN_MS
     try {
@@ -31,8 +30,7 @@ export async function resealAll(options: ResealOptions): Promise<void> {
       if (count > 0) report('keys of accounts are sealed under the newest key', { accounts: String(count) })
     } catch (error) {
       wait = AFTER_TROUBLE_MS
-      const reason = error instanceof Error ? error.message : String(error)
-      if (!signal.aborted) report('sealing keys anew has to wait', { reason })
+      if (!signal.aborted) report('sealing keys anew has to wait', { reason: reasonOf(error) })
     }
     await sleep(wait, signal)
   }
@@ -43,8 +41,7 @@ async function resealOnce(
   index: AccountIndex,
 ): Promise<number> {
   let count = 0
-  for (let after: string | undefined; ; ) {
-    const page = index.accounts({ after, limit: LIMITS.accountRows })
+  for (const page of index.accountPages()) {
     for (const { accountId } of page) {
       if (signal.aborted) return count
       const { isOpen, generation } = await load(accountId)
@@ -52,7 +49,6 @@ async function resealOnce(
       const wasErased = async (): Promise<boolean> => (await load(accountId)).generation > generation
       if (await subjectKeys.reseal({ accountId, generation }, wasErased, ORIGIN)) count += 1
     }
-    if (page.length < LIMITS.accountRows) return count
-    after = page.at(-1)?.accountId
   }
+  return count
 }

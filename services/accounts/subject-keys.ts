@@ -1,5 +1,5 @@
 import { SubjectKeyCreated } from '../../contracts/account-events.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
@@ -38,7 +38,7 @@ export interface SubjectKeys {
    * Seals another text of the subject; makes its key where there is none yet.
    *
    * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
-   * @throws ServiceError `stream_erased` where the subject was erased
+   * @throws ServiceError `account_unknown` where the subject was erased
    */
   seal(subject: Subject, purpose: string, text: string, origin: Origin): Promise<string>
   /**
@@ -51,8 +51,8 @@ export interface SubjectKeys {
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
   /**
-   * What {@link SubjectKeys.unseal} does, and with the same look at the key what seals further texts: for a moment
-   * only, since what it holds would outlive an erasure.
+   * Unseals texts and returns a function that seals further ones with the same key. Use it briefly: a held key would
+   * outlive an erasure.
    *
    * @throws ServiceError `account_unknown` where the subject was erased
    */
@@ -82,7 +82,7 @@ export interface WrappingKeys {
   readonly used: number
 }
 
-/** What the key that wraps the keys of all subjects is derived for. */
+/** The purpose from which the wrapping key of all subjects is derived. */
 export const SUBJECT_KEYS_PURPOSE = 'subject keys'
 
 /** The key of a sealing key that was never replaced. */
@@ -99,7 +99,7 @@ const UNKNOWN: UnknownOutcome = {
 const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 const keyContext = (subject: Subject): string => `key of ${nameOf(subject)}`
 const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}`
-/** Begins unlike the other two, whatever the purpose. */
+/** The prefix keeps it apart from the other two for any purpose. */
 const textContext = (subject: Subject, purpose: string): string => `text of ${nameOf(subject)}: ${purpose}`
 
 /** Keys are not kept in memory, where they would outlive their erasure. */
@@ -110,7 +110,7 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
   const path = { ...options, policy: CALLER_WAITS }
   const streamOf = ({ accountId, generation }: Subject): string => subjectStream(accountId, generation)
 
-  /** All that a key may be in: whoever finds the former one erased finds the next one written. */
+  /** All streams that may hold the key: a reader that finds the former one erased finds the next one written. */
   const streamsOf = (subject: Subject): readonly string[] => [
     streamOf(subject),
     ...known
@@ -214,7 +214,7 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
       return Buffer.from(unseal(sealed, { key, context: emailContext(subject) })).toString('utf8')
     },
     async seal(subject, purpose, text, origin) {
-      const key = (await find(subject)) ?? (await create(subject, origin))
+      const key = (await find(subject)) ?? (await create(subject, origin).catch(unlessErased))
       return seal(Buffer.from(text), { key, context: textContext(subject, purpose) }, random)
     },
     unseal: async (subject, texts) => (await open(subject, texts)).texts,
@@ -230,6 +230,11 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
       for (const stream of streamsOf(subject)) await store.erase(stream)
     },
   }
+}
+
+/** A stream that was erased takes no new key. */
+function unlessErased(error: unknown): never {
+  throw isServiceError(error, 'stream_erased') ? new ServiceError('account_unknown') : error
 }
 
 /** Names a wrapping key in the names of streams, without telling it. */

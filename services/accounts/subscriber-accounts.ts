@@ -1,17 +1,14 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import type { OwnerAccounts, Subject } from '../../contracts/owner-accounts.ts'
-import type { Position } from '../../contracts/position.ts'
+import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import type { AccountIndex } from './account-index.ts'
+import { type AccountIndex, untilFollowing } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
-import { ownRules } from './decide-account.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
 export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  /** Undefined where this process keeps no read models: then only erasures from now on are told of. */
+  /** Undefined if this process keeps no read models: then it reports only erasures from now on. */
   readonly index: AccountIndex | undefined
   readonly newId: () => string
   /** Unpredictable bytes. */
@@ -30,24 +27,18 @@ export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> 
  * const { generation, sealed } = await subscribers.sealFor(accountId, 'secret of …', secret, origin)
  */
 export function createSubscriberAccounts(options: SubscriberAccountsOptions): OwnerAccounts {
-  const { store, index, newId, random, deriveSecret, now, sleep, signal } = options
-  // The read model of accounts has nothing of slots, so nobody waits for it; programs have no say in them.
+  const { store, index, now, sleep, signal } = options
+  // The read model of accounts has nothing of slots, so nobody waits for it.
   const onChange = () => undefined
-  const log = createAccountLog({ store, rules: ownRules, newId, now, sleep, signal, onChange })
-  const wrapping = options.wrapping ?? soleWrapping(deriveSecret)
-  const subjectKeys = createSubjectKeys({ store, wrapping, random, newId, now, sleep, signal })
+  const log = createAccountLog({ ...options, onChange })
+  const wrapping = options.wrapping ?? soleWrapping(options.deriveSecret)
+  const subjectKeys = createSubjectKeys({ ...options, wrapping })
 
   return {
     async sealFor(accountId, purpose, text, origin) {
       const { isOpen, generation } = await log.load(accountId)
       if (!isOpen) throw new ServiceError('account_unknown')
-      try {
-        const sealed = await subjectKeys.seal({ accountId, generation }, purpose, text, origin)
-        return { generation, sealed }
-      } catch (error) {
-        // It was erased in this moment.
-        throw isServiceError(error, 'stream_erased') ? new ServiceError('account_unknown') : error
-      }
+      return { generation, sealed: await subjectKeys.seal({ accountId, generation }, purpose, text, origin) }
     },
     unsealFor: (subject, texts) => subjectKeys.unseal(subject, texts),
     openFor: (subject, texts) => subjectKeys.open(subject, texts),
@@ -73,36 +64,14 @@ export function createSubscriberAccounts(options: SubscriberAccountsOptions): Ow
     },
     async *erasedAccounts() {
       // Followed from where the read model was before it was looked at, so that none falls in between.
-      const after = (index && (await whereItFollows(index, options))) ?? (await store.head())
-      if (index !== undefined) yield* erasedBefore(index, signal)
+      const after = (index && (await untilFollowing(index, sleep, signal))) ?? (await store.head())
+      for (const page of index?.erasedPages() ?? []) {
+        if (signal.aborted) return
+        for (const { accountId } of page) yield accountId
+      }
       for await (const item of store.subscribe({ after, filter: { types: ['AccountErased'] }, signal })) {
         if (item.kind === 'event') yield (item.event.data as { accountId: string }).accountId
       }
     },
   }
-}
-
-const FOLLOW_MS = 250
-
-/** Where the read model stands, once it follows the log; undefined where the waiting was ended. */
-async function whereItFollows(
-  index: AccountIndex,
-  { sleep, signal }: Pick<SubscriberAccountsOptions, 'sleep' | 'signal'>,
-): Promise<Position | undefined> {
-  let position = index.position()
-  while (position === undefined && !signal.aborted) {
-    await sleep(FOLLOW_MS, signal)
-    position = index.position()
-  }
-  return position
-}
-
-async function* erasedBefore(index: AccountIndex, signal: AbortSignal): AsyncGenerator<string, void, void> {
-  let after: Subject | undefined
-  do {
-    if (signal.aborted) return
-    const page = index.erased({ after, limit: LIMITS.accountRows })
-    for (const { accountId } of page) yield accountId
-    after = page.length < LIMITS.accountRows ? undefined : page.at(-1)
-  } while (after !== undefined)
 }

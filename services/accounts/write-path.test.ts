@@ -6,7 +6,6 @@ import type { EventStore } from '../log/event-store.ts'
 import { describeWritePath } from '../log/write-path.contract.ts'
 import { createFactIds } from '../runtime/ids/fact-id.ts'
 import { createAccountLog } from './account-log.ts'
-import { rulesWithApps } from './oauth/decide-apps.ts'
 import { createQuotaLedger } from './quota/quota-ledger.ts'
 import { aDebit, PAYER, sha256 } from './quota/testing/ledger.fixture.ts'
 import { createSubjectKeys } from './subject-keys.ts'
@@ -26,7 +25,7 @@ async function countOf(world: FaultyWorld, stream: string, type: string): Promis
 
 describeWritePath('the log of accounts', decidesAnew, async (world) => {
   const logOver = (store: EventStore) =>
-    createAccountLog({ ...partsOf(world, store), rules: rulesWithApps, onChange: () => undefined })
+    createAccountLog({ ...partsOf(world, store), onChange: () => undefined })
   const log = logOver(world.store)
   const ask = {
     kind: 'RequestSignIn',

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
-import type { Identity } from '../accounts/index.ts'
+import type { Identify } from '../accounts/index.ts'
 import type { FollowItem, FollowOptions } from '../analyst/index.ts'
 import { addressSite } from '../http/client-address.ts'
 import { createStreamPlaces } from '../runtime/admission/places.ts'
@@ -19,7 +19,7 @@ export interface ListenOptions {
   readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
   /** Place of a coin in the newest ranking of its exchange before a position; undefined without one. */
   readonly rankAt: (
     coin: Pick<VerdictRow, 'exchange' | 'coin'>,

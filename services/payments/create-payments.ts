@@ -54,9 +54,9 @@ export interface PaymentsOptions extends Clock {
   readonly index: PaymentIndex | undefined
   /** Undefined where no node is configured; then the facilitator is asked about payers. */
   readonly chain: Chain | undefined
-  /** Who settles payments on the chain in place of a wallet of our own. */
+  /** Settles payments on the chain instead of a wallet of our own. */
   readonly facilitator?: Pick<Facilitator, 'verify'> | undefined
-  /** Who settles payments of the gateway rail. */
+  /** Settles payments of the gateway rail. */
   readonly gateway?: Pick<Facilitator, 'verify'> | undefined
   /** X402_PAY_TO: whom payments are for. Undefined where nothing is offered. */
   readonly payTo: string | undefined
@@ -75,11 +75,11 @@ export interface PaymentsOptions extends Clock {
 }
 
 export interface RunningPayments extends Payments {
-  /** Ends what goes on by itself; who waits for a settlement is told that it is pending. */
+  /** Ends the background work. Callers that wait for a settlement get `payment_pending`. */
   close(): Promise<void>
 }
 
-/** What the parts of this room share. */
+/** The parts that the functions of this file share. */
 interface PaymentParts extends PaymentsOptions {
   readonly log: PaymentLog
   readonly exposure: ExposureLedger
@@ -87,7 +87,7 @@ interface PaymentParts extends PaymentsOptions {
   readonly credits: CreditLedger
   readonly keeper: AnswerKeeper
   readonly proofs: PayerProofs
-  /** What payers had when they were asked for, for the claim that follows. */
+  /** The funds that payers had when they were checked, for the claim that follows. */
   readonly funds: WeakMap<VerifiedPayment, KnownFunds>
 }
 
@@ -203,7 +203,7 @@ async function requirePayable(
   // What a credit pays for is not settled: the payer needs no money, and no room.
   if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
     return requireValidity(payment, now())
-  // Whoever has no room now has none whatever is found out about the payer.
+  // A payer without room is refused before anything costs a look at its funds.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
@@ -267,8 +267,8 @@ async function claimPayment(
 }
 
 /**
- * Appends a claim. Where the log does not say whether it has it, whoever paid has no answer for it: that is recorded once
- * it does.
+ * Appends a claim. If the log does not say whether it has the claim, the payer gets no answer; that is recorded once the
+ * log does.
  *
  * @returns undefined where somebody else was quicker with the same authorization
  */

@@ -18,7 +18,7 @@ export interface LoadedPayment {
   readonly claim: ClaimData
   readonly authorization: SignedAuthorization
   readonly refunds: readonly Refund[]
-  /** Of its newest event: the place that the next one is appended behind. */
+  /** Revision of its newest event; the next one is appended after it. */
   readonly revision: Revision
   readonly correlationId: string
   /** Transactions that were signed for it, so that our own are known again. */
@@ -28,7 +28,7 @@ export interface LoadedPayment {
   /** Whether a facilitator was ever asked to settle it. */
   readonly wasForwarded: boolean
   /**
-   * Whether others than the payer may know its signature: it was handed to the chain or to a facilitator, or whoever had it did so.
+   * Whether others than the payer may know its signature: it was handed to the chain or to a facilitator.
    */
   readonly isPublic: boolean
   /** Whether it was ever not known what became of an attempt. */

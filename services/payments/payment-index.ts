@@ -27,14 +27,14 @@ export interface PaymentIndex {
   position(): Position | undefined
   /** @param payer an address in lower case */
   payer(payer: string): PayerTotals | undefined
-  /** Of all payers together. */
+  /** Totals over all payers. */
   total(): PayerTotals | undefined
   /** How many claims are in each state. */
   countsByState(): ClaimCounts
   payment(paymentId: string): Payment | undefined
   /** Newest claims first. */
   newest(page: PaymentPage): Payment[]
-  /** Those for plans of an account, newest claims first. */
+  /** An account's payments for plans, newest claims first. */
   ofAccount(accountId: string, page: PaymentPage): Payment[]
 }
 

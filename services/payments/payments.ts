@@ -4,7 +4,7 @@ import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
 import type { Payment } from '../../projections/index.ts'
 
-/** What an offer is for. */
+/** The product of an offer. */
 export interface Offered {
   readonly product: Product
   /** Millionths of a USDC. */
@@ -24,7 +24,7 @@ export interface Quote {
   readonly header: string
 }
 
-/** What tells the payer from others who know the payment; nothing of it is checked. */
+/** The proof that distinguishes the payer from others who know the payment; not checked yet. */
 export interface PresentedProof {
   /** `_service.payment.secret` of the first answer. */
   readonly secret?: string
@@ -59,14 +59,14 @@ export interface VerifiedPayment extends PresentedPayment {
   readonly stream: string
 }
 
-/** What an authorization was used for. */
+/** The use of an authorization. */
 export interface Claim {
   readonly product: Product
   readonly requestHash: string
   /** JSON text, without the metadata of the channel. */
   readonly answer: string
   readonly accountId: string | null
-  /** Never served before its money is there, whoever pays. */
+  /** Never served before its money has come. */
   readonly mustSettleFirst: boolean
   readonly requestId: string
   readonly traceparent?: string | undefined
@@ -84,8 +84,8 @@ export interface ClaimedPayment {
 /** A claim that was in the log before. */
 export interface FoundClaim extends ClaimedPayment {
   /**
-   * Whether whoever presented it is its payer: by the very signature that was checked when it was claimed, while nobody else
-   * can know it, or by a proof after that.
+   * Whether the presenter is the payer: by the same signature that the claim has, while nobody else can know it, or by
+   * a proof after that.
    */
   readonly isOwn: boolean
 }
@@ -98,7 +98,7 @@ export interface Payments {
   /** Whether offers can be made at all (X402_PAY_TO), and paid (a settler is configured), by rail. */
   readonly isOffering: boolean
   isTaking(rail: Rail): boolean
-  /** @param error what the caller is told in the field `error`, also in words of x402: `insufficient_funds` */
+  /** @param error the field `error` for the caller, also in words of x402: `insufficient_funds` */
   quote(offered: Offered, error: string): Quote
   /**
    * The payment of a request; undefined where it brings none.
@@ -116,27 +116,27 @@ export interface Payments {
    */
   verify(presented: PresentedPayment, price: bigint): Promise<VerifiedPayment>
   /**
-   * The claim of an authorization, whatever became of it; looked up before anything is checked, since prices,
-   * recipients and validity may have changed since. Once it was handed over to the chain, its signature is public and only a
-   * proof of the payer finds it; a plan is found by the key of its account.
+   * The claim of an authorization, with any outcome. It is looked up before anything is checked, since prices, recipients
+   * and validity may have changed since. Once the authorization was sent to the chain, its signature is public, and only
+   * a proof of the payer finds the claim; the key of its account finds a plan.
    *
    * @param accountId of the key that came with the request, where it buys a plan
    * @throws ServiceError `payment_unproven`; of the store
    */
   find(presented: PresentedPayment, accountId: string | null): Promise<FoundClaim | undefined>
-  /** What opens the answer of a payment again. */
+  /** The secret that opens the answer of a payment again. */
   secretOf(payment: Payment): string
   /**
-   * Whether there is time left to settle it, and whether the payer can pay, as the chain or whoever settles it says;
-   * to be called for an authorization that has no claim, before anything is computed.
+   * Requires that there is time left to settle, and that the payer can pay, as the chain or the settler says. Call it
+   * for an authorization without a claim, before anything is computed.
    *
    * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`,
    *   `payment_unproven` for one that was used on the chain before it came here
    */
   requirePayable(payment: VerifiedPayment, claim: Pick<Claim, 'product' | 'mustSettleFirst'>): Promise<void>
   /**
-   * Claims an authorization for an answer: durable when it resolves. Whoever was first has it. Who was not asked
-   * about, or not answered for, is settled first.
+   * Claims an authorization for an answer; durable when it resolves. The first claim holds. If the payer's funds are not
+   * known, the payment is settled first.
    *
    * @throws ServiceError `payment_refused` where the payer has promised its money meanwhile, `payments_unavailable`
    *   where as many claims wait for their money as may; of the store, and then nothing was charged or the same
@@ -157,8 +157,8 @@ export interface Payments {
    */
   give(payment: Payment, isReplay: boolean): Promise<Payment>
   /**
-   * Records that the service failed to give an answer, where nobody can have it: what was paid is given back unless it is
-   * asked for again in time. Where that cannot be recorded it is reported: it changes nothing of what the caller is told.
+   * Records that the service failed to give an answer that nobody can have: the payment is given back unless the answer is
+   * requested again in time. A failure to record it is reported and does not change the caller's answer.
    *
    * @param code of the error that the caller had instead
    */
@@ -167,7 +167,7 @@ export interface Payments {
   planNotBegun(payment: Payment): Promise<void>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
-  /** What proves to others that a payment came and was answered; undefined until it has, and where nothing is signed. */
+  /** The proof for others that a payment came and was answered; undefined until it was, and if nothing is signed. */
   signedReceipt(payment: Payment): JsonObject | undefined
   /** @throws ServiceError `payment_unknown` */
   show(paymentId: string): Promise<Payment>

@@ -9,8 +9,8 @@ const SETTLED: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'r
 export const isSettled = ({ state }: Pick<Payment, 'state'>): boolean => SETTLED.has(state)
 
 /**
- * The header that tells a client what became of its payment; undefined while nothing has: clients take a receipt for
- * a settled payment, whatever it says. A transaction that is only being sent may never arrive.
+ * The receipt header of a payment; undefined until it is settled: clients take any receipt for that of a settled payment,
+ * and a transaction that is only sent may never arrive.
  *
  * @example receiptOf(payment, { on: BASE, protocol: 2 }) // { name: 'PAYMENT-RESPONSE', value: 'eyJzdWNjZXNzIjp0cnVlLC…' }
  */

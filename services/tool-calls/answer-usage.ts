@@ -1,9 +1,9 @@
 import type { UsageAnswer } from '../../contracts/usage.ts'
-import { type Identity, type UsageQuery, type UsageReportOptions, usageReport } from '../accounts/index.ts'
+import { type Identify, type UsageQuery, type UsageReportOptions, usageReport } from '../accounts/index.ts'
 import { requireKey } from './caller-identity.ts'
 
 export interface AnswerUsageOptions extends UsageReportOptions {
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
 }
 
 /**

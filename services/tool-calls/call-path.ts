@@ -6,7 +6,7 @@ import {
   type Debit,
   type Debited,
   freeWindow,
-  type Identity,
+  type Identify,
   type Payer,
   type QuotaLedger,
   quotaBlock,
@@ -18,7 +18,7 @@ import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
 export interface CallPathOptions extends Pick<Clock, 'now'> {
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
   /** The payer that an address without a key is; the same for all addresses of one IPv6 network (/64). */
   readonly anonymousPayer: (address: string) => string
   readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>
@@ -34,7 +34,7 @@ export interface CallPathOptions extends Pick<Clock, 'now'> {
   readonly version: string
 }
 
-/** One call on its way: who pays, what is asked, and how it is told from others. */
+/** A call under way: its payer, its request, and its idempotency key. */
 interface Pending {
   readonly call: ToolCall
   readonly tool: ToolName
@@ -52,7 +52,7 @@ interface Counted extends Debited {
 }
 
 const NOTICE =
-  'Information, not advice. A call is counted whatever its answer; refused calls and errors are not.'
+  'Information, not advice. Every answered call is counted, also with HOLD; refused calls and errors are not.'
 
 /**
  * The one path of a tool call: identify → look → compute → commit → answer. The commit is one append

@@ -15,7 +15,7 @@ export function requireVerified(identity: Identity): VerifiedIdentity {
     case 'UNKNOWN':
       throw new ServiceError('key_unknown')
     case 'INDETERMINATE':
-      // Nothing could be recorded for whoever it is.
+      // Nothing could be recorded for any caller.
       if (isServiceError(identity.cause, 'store_full')) throw identity.cause
       throw new ServiceError('key_unverifiable', {
         message: `The API key could not be checked: ${identity.reason}`,
@@ -39,7 +39,7 @@ export function requireKey(identity: Identity): Extract<Identity, { outcome: 'OK
 }
 
 /**
- * Whose account a request is for, and on whose behalf what it does is done.
+ * The account of a caller, and the origin of the caller's events.
  *
  * @throws ServiceError those of {@link requireKey}
  */

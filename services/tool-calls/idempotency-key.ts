@@ -6,8 +6,8 @@ import { LIMITS } from '../../contracts/limits.ts'
 const VISIBLE_ASCII = new RegExp(`^[!-~]{1,${LIMITS.idempotencyKeyCharacters}}$`)
 
 /**
- * What is kept of an `Idempotency-Key`: a hash of it with its payer, so that equal keys of two payers have
- * nothing in common and the key itself is not in the log.
+ * The stored form of an `Idempotency-Key`: a hash of it with its payer, so that equal keys of two payers have nothing in
+ * common and the key itself is not in the log.
  *
  * @returns SHA-256, hex
  * @throws ServiceError `invalid_request` for a key that is not 1 to 255 visible ASCII characters

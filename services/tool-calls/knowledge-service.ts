@@ -2,7 +2,7 @@ import { atAddress } from '../../contracts/documented-address.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { ChatAnswer, SearchAnswer } from '../../contracts/knowledge-answers.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
-import type { Identity } from '../accounts/index.ts'
+import type { Identify } from '../accounts/index.ts'
 import {
   type ChatLedger,
   type Chatter,
@@ -17,7 +17,7 @@ import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 
 export interface KnowledgeServiceOptions extends Pick<Clock, 'now'> {
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
   readonly knowledge: Knowledge
   readonly ledger: ChatLedger
   /** The address under which callers reach the service, which examples name; empty while it is not known. */
@@ -26,7 +26,7 @@ export interface KnowledgeServiceOptions extends Pick<Clock, 'now'> {
 
 /** A search or a question as a channel hands it over. */
 export interface KnowledgeRequest {
-  /** What the caller sent, unchecked. */
+  /** The caller's request, unchecked. */
   readonly request: unknown
   /** The `Authorization` header as it came; undefined where there was none. */
   readonly authorization: string | undefined
@@ -56,7 +56,7 @@ export interface KnowledgeService {
   chat(request: ChatRequestOnChannel): Promise<{ readonly body: ChatAnswer; readonly isReplay: boolean }>
 }
 
-/** What the log keeps of an answer: all of it but the question and the count, which come with the caller. */
+/** The part of an answer in the log: all of it except the question and the count, which come with the caller. */
 type StoredAnswer = Pick<ChatAnswer, 'answer' | 'citations' | 'model' | 'note'>
 
 /** One question on its way. */

@@ -2,7 +2,7 @@ import { formatUsdc } from '../../contracts/chain.ts'
 import type { PaymentBlock } from '../../contracts/service-block.ts'
 import type { Payment } from '../../projections/index.ts'
 
-/** Where it is told what became of a payment. */
+/** The address that shows the state of a payment. */
 export const statusUrl = (publicUrl: string, paymentId: string): string =>
   `${publicUrl}/x402/payments/${paymentId}`
 

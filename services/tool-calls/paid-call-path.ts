@@ -1,34 +1,14 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
 import { priceOf } from '../../contracts/prices.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
-import { type ToolName, toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import type { Identity } from '../accounts/index.ts'
-import type { Payments } from '../payments/index.ts'
+import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock } from './paid-block.ts'
 import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
-import type { Paid, PaidHandshake } from './paid-handshake.ts'
-import type { PaidOffers } from './paid-offers.ts'
+import type { PaidPathOptions } from './paid-calls.ts'
+import type { Paid } from './paid-handshake.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
-import type { CallPath } from './tool-call.ts'
-
-export interface PaidCallPathOptions {
-  /** Serves keys that have calls left. */
-  readonly calls: CallPath
-  readonly payments: Pick<Payments, 'read' | 'isOffering'>
-  readonly handshake: PaidHandshake
-  readonly offers: PaidOffers
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
-  /** Computes; what it throws costs nothing. */
-  readonly answer: (tool: ToolName, request: unknown, payer: string) => Promise<JsonObject>
-  readonly market: MarketKind
-  readonly version: string
-  /** The address under which callers reach the service. */
-  readonly publicUrl: () => string
-}
 
 /** The path of a tool call that is paid for by itself, or by a key where one with calls left comes with it. */
 export interface PaidCallPath {
@@ -55,33 +35,15 @@ const PAID_NOTICE =
  * const paid = createPaidCallPath({ calls, payments, handshake, offers, identify, answer, market, version, publicUrl })
  * const outcome = await paid.call({ tool: 'get_trade_call', body, rawHeaders, … })
  */
-export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
+export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
   const { handshake, offers, identify, publicUrl } = options
 
-  /** Of a key: its answer, or why it has none left. */
+  /** Calls with a key. Returns its answer, or the error that it has no calls left. */
   async function callByKey(call: PaidCall): Promise<PaidAnswer | ServiceError> {
-    const {
-      body,
-      tool,
-      authorization,
-      address,
-      idempotencyKey,
-      requestId,
-      traceparent,
-      channel = 'http',
-    } = call
+    const { body, channel = 'http' } = call
     const request = body.require()
     try {
-      const answer = await options.calls.call({
-        tool,
-        request,
-        authorization,
-        address,
-        idempotencyKey,
-        requestId,
-        channel,
-        ...(traceparent !== undefined && { traceparent }),
-      })
+      const answer = await options.calls.call({ ...call, request, channel })
       return { kind: 'answer', ...answer, receipt: undefined }
     } catch (error) {
       // Where nothing can be paid for, the refusal of the key is all there is to say.
@@ -94,7 +56,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
     async call(call) {
       const tool = toolNamed(call.tool)
       const price = priceOf(tool, call.body.lenient)
-      const { authorization, body, requestId, traceparent, signal } = call
+      const { authorization, body } = call
       // Most callers here have no key, and need not wait for the question whose it is.
       const identity = authorization === undefined ? ABSENT : requireVerified(await identify(authorization))
       const byKey = identity.outcome === 'OK' ? await callByKey(call) : REQUIRED
@@ -106,16 +68,13 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
         unpaid: { refusal: byKey, error: why },
         async pay(presented) {
           const paid = await handshake.pay(presented, {
+            ...call,
             product: tool,
             price,
             requestHash: () => requestHash(tool, body.require()),
             compute: () => options.answer(tool, body.require(), presented.payer),
             accountId: null,
             mustSettleFirst: false,
-            address: call.address,
-            requestId,
-            signal,
-            ...(traceparent !== undefined && { traceparent }),
           })
           const service = serviceBlock(options, call, identity, paid)
           const answer = { ...paid.answer, _service: service }
@@ -132,7 +91,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
   }
 
   function serviceBlock(
-    { version, market }: PaidCallPathOptions,
+    { version, market }: PaidPathOptions,
     { tool, requestId }: PaidCall,
     identity: VerifiedIdentity,
     paid: Paid,

@@ -9,11 +9,11 @@ export type PaidTier = Exclude<Tier, 'free'>
 
 /** The body of a request, which is looked at before it is known whether it may count. */
 export interface SentBody {
-  /** As far as it can be read, whatever its headers say: an offer is for this. Undefined where it cannot. */
+  /** The body as far as it can be parsed, with any headers; undefined if it cannot. Offers are made for it. */
   readonly lenient: unknown
   readonly isEmpty: boolean
   /**
-   * What was sent, for an answer.
+   * The checked body, for an answer.
    *
    * @throws ServiceError `invalid_content_type`, `invalid_request` for what is no JSON
    */
@@ -38,7 +38,7 @@ export interface PaidRequest {
 
 export interface PaidCall extends PaidRequest {
   readonly tool: string
-  /** Means something to a call with a key only: a payment is used once whatever comes with it. */
+  /** Used only by calls with a key: a payment is used once anyway. */
   readonly idempotencyKey: string | undefined
   /** HTTP where it is left out. */
   readonly channel?: Channel

@@ -10,31 +10,31 @@ import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
 import { createRefusedPayments } from './refused-payments.ts'
 
-/** What is to be had for a payment. */
+/** The work that a payment buys. */
 export interface PaidWork {
   readonly product: Product
   /** Millionths of a USDC. */
   readonly price: bigint
   /**
-   * Tells what is asked from everything else that could be; called once the payment is known to be good, so that
-   * who has not paid is told the price before anything else.
+   * The hash of the request. It is called once the payment is verified, so that a caller who has not paid gets the price
+   * before any other error.
    *
    * @throws ServiceError what is wrong with the request; the authorization stays unused
    */
   readonly requestHash: () => string
-  /** What the answer is; called for an authorization that was never used. What it throws costs nothing. */
+  /** Computes the answer, for an authorization that was never used. An error costs nothing. */
   readonly compute: () => Promise<JsonObject>
-  /** Whose plan it buys; null for a tool. */
+  /** The account of a bought plan; null for a tool. */
   readonly accountId: string | null
   readonly mustSettleFirst: boolean
   /** Network address of the caller. */
   readonly address: string
   readonly requestId: string
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
   readonly signal: () => AbortSignal
 }
 
-/** What was paid for. */
+/** The result of a paid request. */
 export interface Paid {
   readonly payment: Payment
   readonly answer: JsonObject
@@ -72,7 +72,7 @@ const COUNTED = new Set<ErrorCode>(['payment_refused', 'payment_mismatch', 'paym
 /** How soon who was turned away for want of room, or whose settlement takes its time, should ask again. */
 const RETRY_AFTER_S = 2
 
-/** Of a rail: one that is slow, or full of payments that are worth nothing, is not in the other's way. */
+/** Each rail has its own room: one that is slow, or full of worthless payments, does not block the other. */
 const roomOf = (): Places<'payer' | 'address'> =>
   createPlaces({
     total: LIMITS.paymentsAtOnce,
@@ -87,37 +87,24 @@ const roomOf = (): Places<'payer' | 'address'> =>
  * Who waits for a settlement has left the room where answers are computed.
  */
 export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshakeOptions): PaidHandshake {
-  /** Who presents an authorization a second time meanwhile has the outcome of the first. */
+  /** A request with an authorization that is under way shares the outcome of the first. */
   const flights = createSingleFlight<Claimed>()
   const rooms: Readonly<Record<Rail, ReturnType<typeof roomOf>>> = { direct: roomOf(), gateway: roomOf() }
-  const waitingRoom = createPlaces({
-    total: LIMITS.settlementsAwaited,
-    each: { payer: LIMITS.settlementsAwaitedPerPayer, address: LIMITS.settlementsAwaitedPerAddress },
-  })
+  const servable = createServing(payments, publicUrl)
   const refusals = createRefusedPayments(clock)
 
   async function claim(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
     if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
-    const { product, accountId, mustSettleFirst, requestId, traceparent } = work
-    const answer = JSON.stringify(computed)
-    const claimed = await payments.claim(payment, {
-      product,
-      requestHash,
-      answer,
-      accountId,
-      mustSettleFirst,
-      requestId,
-      ...(traceparent !== undefined && { traceparent }),
-    })
+    const claimed = await payments.claim(payment, { ...work, requestHash, answer: JSON.stringify(computed) })
     return claimed.isReplay ? claimed : { ...claimed, computed }
   }
 
   async function claimOnce(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
     let hasWaited = false
     const flight = flights.run(payment.stream, requestHash, async () => {
-      // Whoever waited for another request with the same authorization looks again at what became of that.
+      // A request that waited for another with the same authorization looks up its outcome.
       const known = hasWaited ? await payments.find(payment, work.accountId) : undefined
       return known ?? claim(payment, requestHash, work)
     })
@@ -161,12 +148,37 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     }
   }
 
-  async function servable(claimed: Claimed, work: PaidWork): Promise<Payment> {
+  return {
+    async pay(presented, work) {
+      const claimed = await take(presented, work)
+      const payment = await payments.give(await servable(claimed, work), claimed.isReplay)
+      return {
+        payment,
+        answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
+        isReplay: claimed.isReplay,
+        receipt: payments.receipt(payment, presented.protocol),
+        secret: payments.secretOf(payment),
+      }
+    },
+  }
+}
+
+/** Waits for settlements, outside of the room where answers are computed. */
+function createServing(
+  payments: Payments,
+  publicUrl: () => string,
+): (claimed: Claimed, work: PaidWork) => Promise<Payment> {
+  const waitingRoom = createPlaces({
+    total: LIMITS.settlementsAwaited,
+    each: { payer: LIMITS.settlementsAwaitedPerPayer, address: LIMITS.settlementsAwaitedPerAddress },
+  })
+
+  return async (claimed, work) => {
     // Most are served first: there is nothing to wait for, and nobody who would stop waiting.
     if (isServable(claimed.payment)) return claimed.payment
     const { give: leave } = waitingRoom.take({ payer: claimed.payment.payer, address: work.address })
     try {
-      // Who finds no place is told how it stands, and asks again.
+      // A caller without a place gets the state at once, and asks again.
       return await payments.servable(claimed, leave === undefined ? AbortSignal.abort() : work.signal())
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
@@ -187,20 +199,6 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     } finally {
       leave?.()
     }
-  }
-
-  return {
-    async pay(presented, work) {
-      const claimed = await take(presented, work)
-      const payment = await payments.give(await servable(claimed, work), claimed.isReplay)
-      return {
-        payment,
-        answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
-        isReplay: claimed.isReplay,
-        receipt: payments.receipt(payment, presented.protocol),
-        secret: payments.secretOf(payment),
-      }
-    },
   }
 }
 

@@ -17,11 +17,11 @@ export interface PaidOffersOptions {
   readonly publicUrl: () => string
   /** Milliseconds that only grow. */
   readonly clock: () => number
-  /** What nobody should pay for without having been told it: where calls are withdrawn for now; empty where nowhere. */
+  /** The note that calls are withdrawn for now, which a payer must see before paying; empty if none are. */
   readonly withdrawn?: () => string
 }
 
-/** Makes offers. @param error what the caller is told in the field `error`, in words of x402 or of the registry */
+/** Makes offers. @param error the field `error` for the caller, in words of x402 or of the registry */
 export type PaidOffers = (product: Product, price: bigint, error: string) => OfferText
 
 const MAKE_CALLS: ReadonlySet<Product> = new Set(['get_trade_call', 'scan_trade_calls'] as const)

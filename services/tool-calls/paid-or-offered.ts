@@ -3,7 +3,7 @@ import type { Payments, PresentedPayment } from '../payments/index.ts'
 import type { PaidOutcome, PaidRequest } from './paid-call.ts'
 import type { OfferText } from './paid-offers.ts'
 
-/** Of a request without a payment. One for all: an error costs more to make than an offer to send. */
+/** The refusal without a payment. One object for all: an error costs more to make than an offer to send. */
 export const REQUIRED = new ServiceError('payment_required')
 
 /** The same where nobody can be paid. */
@@ -15,11 +15,11 @@ const NOT_CONFIGURED = new ServiceError('payment_required', {
 
 export interface PaidOrOfferedOptions {
   readonly payments: Pick<Payments, 'read' | 'isOffering'>
-  /** What is offered to who is told `error`, in words of x402 or of the registry. */
+  /** The offer with the field `error`, in words of x402 or of the registry. */
   readonly offer: (error: string) => OfferText
-  /** What who brings no payment is told. */
+  /** The refusal of a request without a payment. */
   readonly unpaid: { readonly refusal: ServiceError; readonly error: string }
-  /** What refuses before anything is offered, so that nobody signs a payment in vain. */
+  /** Checks before an offer is made, so that nobody signs a payment in vain. */
   readonly beforeOffer?: () => Promise<void>
   /** @throws ServiceError `payment_refused` with `details.reason` */
   readonly pay: (presented: PresentedPayment) => Promise<PaidOutcome>

@@ -1,18 +1,14 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
-import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
 import type { Payment, PlanPeriod } from '../../projections/index.ts'
-import type { Identity } from '../accounts/index.ts'
-import type { Payments } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock, statusUrl } from './paid-block.ts'
 import type { PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
-import type { PaidHandshake } from './paid-handshake.ts'
-import type { PaidOffers } from './paid-offers.ts'
+import type { PaidPathOptions } from './paid-calls.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 
 /** The plans of accounts, as far as they are bought. */
@@ -41,18 +37,6 @@ export interface PlanSales {
   }): Promise<PlanPeriod>
 }
 
-export interface PaidPlanPathOptions {
-  readonly payments: Pick<Payments, 'read' | 'isOffering'>
-  readonly handshake: PaidHandshake
-  readonly offers: PaidOffers
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
-  readonly plans: PlanSales
-  readonly market: MarketKind
-  readonly version: string
-  /** The address under which callers reach the service. */
-  readonly publicUrl: () => string
-}
-
 /** The path of a plan that is bought for the account of a key. */
 export interface PaidPlanPath {
   /**
@@ -69,9 +53,9 @@ export interface PaidPlanPath {
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
-/** Who has paid for an account that is gone must be told that, and where it sees the money come back. */
+/** Begins the plan. A payer whose account is gone learns that, and where the refund is shown. */
 async function started(
-  { plans, publicUrl }: Pick<PaidPlanPathOptions, 'plans' | 'publicUrl'>,
+  { plans, publicUrl }: Pick<PaidPathOptions, 'plans' | 'publicUrl'>,
   bought: Parameters<PlanSales['started']>[0],
 ): Promise<PlanPeriod> {
   try {
@@ -93,13 +77,13 @@ async function started(
  *
  * @example const outcome = await plans.buy('starter', { authorization, rawHeaders, body, requestId, signal })
  */
-export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
+export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
 
   return {
     async buy(tier, request) {
       const { accountId } = requireKey(await options.identify(request.authorization))
-      const { requestId, traceparent, signal } = request
+      const { requestId } = request
       const product = `plans/${tier}` as const
       const price = PRICES[product]
       return paidOrOffered(request, {
@@ -109,6 +93,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
         beforeOffer: () => plans.requireRoom(accountId, tier),
         async pay(presented) {
           const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
+            ...request,
             product,
             price,
             requestHash() {
@@ -121,10 +106,6 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             },
             accountId,
             mustSettleFirst: true,
-            address: request.address,
-            requestId,
-            signal,
-            ...(traceparent !== undefined && { traceparent }),
           })
           const { payment } = paid
           if (payment.state === 'refunded') throw refundedError(payment)

@@ -3,7 +3,7 @@ import { PLAN_DAYS, PLAN_LIMITS } from '../../contracts/plans.ts'
 import type { Product } from '../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
 
-/** What an offer says of what it is for. */
+/** The description of a product in its offer. */
 export interface ProductWords {
   readonly description: string
   /** Short: clients send offers back inside a header. */

@@ -4,7 +4,7 @@ import type { Channel } from '../../contracts/quota-events.ts'
 /** A tool call as a channel hands it over. */
 export interface ToolCall {
   readonly tool: string
-  /** What the caller sent, unchecked. */
+  /** The caller's request, unchecked. */
   readonly request: unknown
   /** The `Authorization` header as it came; undefined where there was none. */
   readonly authorization: string | undefined
@@ -15,7 +15,7 @@ export interface ToolCall {
   readonly requestId: string
   readonly channel: Channel
   /** W3C trace context. */
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
 }
 
 export interface ToolAnswer {

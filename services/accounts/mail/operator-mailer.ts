@@ -3,8 +3,8 @@ import type { Mailer } from './mailer.ts'
 const RULE = '─'.repeat(72)
 
 /**
- * Shows mail to the operator instead of sending it, for a service without a mail server: whoever runs it hands the
- * code on, or signs in with it.
+ * Shows mail to the operator instead of sending it, for a service without a mail server: the operator passes the code
+ * on, or signs in with it.
  *
  * @param show writes lines where the operator, and nobody else, reads them
  */

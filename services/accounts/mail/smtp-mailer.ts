@@ -63,7 +63,7 @@ function parseUrl(url: string): URL {
   })
 }
 
-/** Replies of a server quote the address; only its code is told. A reply from 500 on is final (RFC 5321 §4.2.1). */
+/** Replies of a server quote the address, so the error has only their code. From 500 on a reply is final (RFC 5321 §4.2.1). */
 function toMailError(error: unknown): MailError {
   const { code, responseCode, command } = error as {
     readonly code?: unknown

@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
 import type { AccountDeps } from '../account-deps.ts'
@@ -30,6 +30,7 @@ export interface NewMachine {
 }
 
 export interface AppList {
+  /** Programs and machines of an account, oldest first. @throws ServiceError `account_unknown` */
   apps(accountId: string): Promise<readonly AppView[]>
   end(accountId: string, id: string, reason: string, origin: Origin): Promise<void>
   create(accountId: string, machine: NewMachine, origin: Origin): Promise<AppView>
@@ -38,7 +39,7 @@ export interface AppList {
 const purposeOf = (id: string): string => `program ${id}`
 
 /** Seals what a program is called, with what else is personal of an account. @throws ServiceError `account_unknown` */
-export async function sealFor(
+export function sealFor(
   { subjectKeys }: { readonly subjectKeys: SubjectKeys },
   accountId: string,
   generation: number,
@@ -46,15 +47,10 @@ export async function sealFor(
   text: string,
   origin: Origin,
 ): Promise<string> {
-  try {
-    return await subjectKeys.seal({ accountId, generation }, purposeOf(id), text, origin)
-  } catch (error) {
-    // It was erased in this moment.
-    throw isServiceError(error, 'stream_erased') ? new ServiceError('account_unknown') : error
-  }
+  return subjectKeys.seal({ accountId, generation }, purposeOf(id), text, origin)
 }
 
-/** What may act for an account: shown, ended, made. */
+/** Lists, ends and creates the programs and machines of an account. */
 export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }): AppList {
   const { log, subjectKeys, identifier, tokens, newId, now } = parts
   return {

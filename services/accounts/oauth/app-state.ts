@@ -2,7 +2,7 @@ import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
 import * as oauthEvents from '../../../contracts/oauth-events.ts'
 
-/** What happens to the programs of an account. */
+/** The events of an account's programs. */
 export type AppFact = FactOf<keyof typeof oauthEvents>
 
 /** A program that its owner let in. Times are Unix milliseconds. */
@@ -17,9 +17,9 @@ export interface Grant {
   readonly method: ClientMethod
   readonly scopes: readonly Scope[]
   readonly grantedAt: number
-  /** Of the refresh token that holds; null until the code was exchanged. */
+  /** SHA-256 of the valid refresh token; null until the code is exchanged. */
   readonly refreshHash: string | null
-  /** Of the code, and then of the refresh token. */
+  /** Expiry of the code, and then of the refresh token. */
   readonly expiresAt: number
 }
 

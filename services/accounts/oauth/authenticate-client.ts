@@ -5,7 +5,7 @@ import type { Client } from './client-documents.ts'
 import { ASSERTION_TYPE, checkClientProof } from './client-proof.ts'
 import { one, type Parameters } from './read-authorization.ts'
 
-/** Who a client says it is, and what it proves it with. Nothing of it is checked yet. */
+/** The identity that a client claims, with its proof. Neither is checked yet. */
 export interface ClientCredentials {
   readonly clientId: string
   readonly secret: string | undefined
@@ -68,7 +68,7 @@ function subjectOf(assertion: string | undefined): string | undefined {
   }
 }
 
-/** What there is to check a client by. */
+/** The stored credentials of a client. */
 export interface ClientKnowledge {
   readonly secretHash: string | null
   readonly jwks: Client['jwks']

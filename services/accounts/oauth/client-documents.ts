@@ -75,7 +75,7 @@ const documentSchema = z.object({
 })
 
 /**
- * What is wrong with the id of a client; undefined for one that can be fetched.
+ * The fault of a client's id; undefined for one that can be fetched.
  *
  * @example clientIdFault('https://app.example/client.json') === undefined
  */

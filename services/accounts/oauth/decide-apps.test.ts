@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type AccountFact, initialState } from '../account-state.ts'
-import { type AppCommand, rulesWithApps } from './decide-apps.ts'
+import { type AccountFact, evolve, initialState } from '../account-state.ts'
+import { type AppCommand, decideAny } from './decide-apps.ts'
 
 const accountId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const NOW = Date.UTC(2026, 10, 21, 12)
@@ -24,7 +24,7 @@ const authorize = (grantId: string, client: string, now = NOW): AppCommand => ({
   now,
 })
 const authorized = (grantId: string, client: string): readonly AccountFact[] => [
-  ...rulesWithApps.decide(accountId, authorize(grantId, client), fold([opened])).facts,
+  ...decideAny(accountId, authorize(grantId, client), fold([opened])).facts,
   {
     type: 'AppTokenIssued',
     data: { accountId, grantId, refreshHash: 'refresh', expiresAt: NOW + LIMITS.refreshTokenMs },
@@ -32,13 +32,13 @@ const authorized = (grantId: string, client: string): readonly AccountFact[] => 
 ]
 
 const fold = (facts: readonly AccountFact[]) =>
-  facts.reduce((state, fact) => rulesWithApps.evolve(state, fact, NOW), initialState)
+  facts.reduce((state, fact) => evolve(state, fact, NOW), initialState)
 
 const decided = (facts: readonly AccountFact[], command: AppCommand): string[] => {
   try {
-    return rulesWithApps
-      .decide(accountId, command, fold(facts))
-      .facts.map(({ type, data }) => `${type} ${'grantId' in data ? data.grantId : ''}`)
+    return decideAny(accountId, command, fold(facts)).facts.map(
+      ({ type, data }) => `${type} ${'grantId' in data ? data.grantId : ''}`,
+    )
   } catch (error) {
     if (error instanceof ServiceError) return [error.code]
     throw error

@@ -1,17 +1,12 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
-import {
-  type AccountCommand,
-  type AccountRules,
-  type Decision,
-  ownRules,
-  requireOpen,
-} from '../decide-account.ts'
+import { type AccountState } from '../account-state.ts'
+import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'
 import { decideSessions, isSessionCommand, type SessionCommand } from '../sessions/decide-sessions.ts'
-import { type AppFact, type Apps, evolveApps, type Grant, isAppFact, liveGrants } from './app-state.ts'
+import { type AppFact, type Apps, type Grant, liveGrants } from './app-state.ts'
 
-/** What can be asked about the programs of an account. Times are Unix milliseconds. */
+/** The commands for an account's programs. Times are Unix milliseconds. */
 export type AppCommand =
   | {
       readonly kind: 'AuthorizeApp'
@@ -33,7 +28,7 @@ export type AppCommand =
       readonly redirectHash: string
       /** Made of the verifier that was given. */
       readonly challenge: string
-      /** Of the refresh token to come. */
+      /** SHA-256 of the next refresh token. */
       readonly refreshHash: string
       readonly now: number
     }
@@ -41,7 +36,7 @@ export type AppCommand =
       readonly kind: 'RefreshApp'
       readonly grantId: string
       readonly clientHash: string
-      /** Of the token that was given, and of the one to come. */
+      /** SHA-256 of the presented token, and of the next one. */
       readonly usedHash: string
       readonly refreshHash: string
       readonly now: number
@@ -77,26 +72,25 @@ const COMMANDS: Readonly<Record<AppCommand['kind'], true>> = {
 const isAppCommand = (command: { readonly kind: string }): command is AppCommand =>
   Object.hasOwn(COMMANDS, command.kind)
 
-/** Of an account, of its sessions, and of the programs that act for it. */
-export const rulesWithApps: AccountRules<AccountCommand | SessionCommand | AppCommand> = {
-  evolve: (state, fact, at) =>
-    isAppFact(fact) ? { ...state, apps: evolveApps(state.apps, fact, at) } : ownRules.evolve(state, fact, at),
-  decide(accountId, command, state) {
-    if (isSessionCommand(command)) {
-      requireOpen(accountId, state)
-      return { facts: decideSessions(accountId, command, state.sessions) }
-    }
-    if (!isAppCommand(command)) return ownRules.decide(accountId, command, state)
-    // Of an account that is erased nothing holds, and a token of it tells nobody that it was there.
-    if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
+/** A command to an account, its sessions, or the programs that act for it. */
+export type AnyCommand = AccountCommand | SessionCommand | AppCommand
+
+/** @throws ServiceError those of {@link decide}, {@link decideSessions} and {@link decideApps} */
+export function decideAny(accountId: string, command: AnyCommand, state: AccountState): Decision {
+  if (isSessionCommand(command)) {
     requireOpen(accountId, state)
-    return decideApps(accountId, command, state.apps)
-  },
+    return { facts: decideSessions(accountId, command, state.sessions) }
+  }
+  if (!isAppCommand(command)) return decide(accountId, command, state)
+  // No token of an erased account holds, and the refusal must not reveal that the account existed.
+  if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
+  requireOpen(accountId, state)
+  return decideApps(accountId, command, state.apps)
 }
 
 /**
- * What happens to the programs of an account that is open. A code or a refresh token that comes a second time ends
- * the program: one of the two who gave it has stolen it, and nobody can tell which.
+ * Decides a command for the programs of an open account. A code or a refresh token that is presented twice ends the
+ * program: one of the two presenters has stolen it, and nobody can tell which.
  *
  * @throws ServiceError `too_many_apps`, `grant_refused`, `rate_limited`, `not_found`; nothing happens then
  */

@@ -7,7 +7,7 @@ import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog } from '../account-log.ts'
 import type { AccountState } from '../account-state.ts'
 import { hashOf } from '../credentials.ts'
-import { type AppView, createAppList, sealFor } from './app-list.ts'
+import { type AppList, type AppView, createAppList, sealFor } from './app-list.ts'
 import type { Grant } from './app-state.ts'
 import { authenticate, type ClientCredentials, readClientCredentials } from './authenticate-client.ts'
 import type { Asker, ClientDocuments } from './client-documents.ts'
@@ -27,7 +27,7 @@ import {
 import { withAnswer } from './redirects.ts'
 import { audienceHash, type TokenOwner, type Tokens } from './tokens.ts'
 
-/** What a client is given (RFC 6749 §5.1). */
+/** The token response (RFC 6749 §5.1). */
 export interface TokenAnswer {
   readonly access_token: string
   readonly token_type: 'Bearer'
@@ -45,7 +45,7 @@ export interface ClientRequest {
   readonly asker: Asker
 }
 
-/** What to do with a request for a sign-in: ask the person, or send the browser back. */
+/** The next step of a sign-in: ask the person, or send the browser back. */
 export type Asked =
   | { readonly kind: 'ask'; readonly request: AuthorizationRequest }
   | { readonly kind: 'back'; readonly location: string }
@@ -54,7 +54,7 @@ export type Asked =
  * OAuth 2.1 for programs that act for an account, over the account's own stream. Everything that is handed out is
  * recorded before it is; who comes second with a code or a refresh token shuts the program out.
  */
-export interface OAuth {
+export interface OAuth extends Pick<AppList, 'apps'> {
   /** The address of this server (RFC 8414), and the one that its tokens are for (RFC 9728). */
   issuer(): string
   resource(): string
@@ -71,14 +71,12 @@ export interface OAuth {
   deny(request: Destination): string
   /** @throws OAuthError; ServiceError of the store, `rate_limited` */
   token(request: ClientRequest, origin: Origin): Promise<TokenAnswer>
-  /** RFC 7009: whatever is given back holds no more; what was none is as good. @throws OAuthError */
+  /** RFC 7009: the token is not valid any more; an invalid token is accepted too. @throws OAuthError */
   revoke(request: ClientRequest, origin: Origin): Promise<void>
-  /** Programs and machines of an account, oldest first. @throws ServiceError `account_unknown` */
-  apps(accountId: string): Promise<readonly AppView[]>
   /** @throws ServiceError `not_found`, `account_unknown` */
   endApp(accountId: string, id: string, origin: Origin): Promise<void>
   /**
-   * Makes a client for a machine, with a secret that is told this once, or with public keys.
+   * Creates a client for a machine, with a secret that is shown once, or with public keys.
    *
    * @throws ServiceError `too_many_apps`, `invalid_request`, `account_unknown`
    */
@@ -92,7 +90,7 @@ export interface OAuth {
 export interface OAuthParts extends AccountDeps {
   readonly tokens: Tokens
   readonly documents: ClientDocuments
-  /** Where the service is reached. */
+  /** The public address of the service. */
   readonly publicUrl: () => string
 }
 
@@ -135,14 +133,7 @@ export function createOAuth(parts: OAuthParts): OAuth {
     async token(request, origin) {
       requireResource(request.parameters, resource())
       const credentials = readClientCredentials(request.parameters, request.authorization)
-      const give = GRANTS[required(request.parameters, 'grant_type')]
-      if (give === undefined) {
-        throw new OAuthError(
-          'unsupported_grant_type',
-          `grant_type must be of ${Object.keys(GRANTS).join(', ')}`,
-        )
-      }
-      const answer = await give(parts, request, credentials, origin)
+      const answer = await giveOf(request)(parts, request, credentials, origin)
       await identifier.settled()
       return answer
     },
@@ -224,7 +215,7 @@ type Give = (
   origin: Origin,
 ) => Promise<TokenAnswer>
 
-const GRANTS: Readonly<Record<string, Give>> = Object.assign(Object.create(null) as object, {
+const GRANTS: Readonly<Record<string, Give>> = {
   async authorization_code(parts, request, credentials, origin) {
     const { parameters } = request
     const code = required(parameters, 'code')
@@ -261,11 +252,18 @@ const GRANTS: Readonly<Record<string, Give>> = Object.assign(Object.create(null)
       now: parts.now(),
     }))
   },
-  client_credentials: (parts, request, credentials, origin) =>
-    giveToMachine(parts, request, credentials, origin),
-} satisfies Record<string, Give>)
+  client_credentials: giveToMachine,
+}
 
-/** The tokens of a program, for what it can give once. */
+/** @throws OAuthError `unsupported_grant_type` */
+function giveOf({ parameters }: ClientRequest): Give {
+  const name = required(parameters, 'grant_type')
+  const give = Object.hasOwn(GRANTS, name) ? GRANTS[name] : undefined
+  if (give !== undefined) return give
+  throw new OAuthError('unsupported_grant_type', `grant_type must be of ${Object.keys(GRANTS).join(', ')}`)
+}
+
+/** The tokens of a program, in exchange for a code or a refresh token that works once. */
 async function giveToApp(
   parts: OAuthParts,
   owner: TokenOwner,

@@ -6,14 +6,14 @@ import { isRegistered, redirectFault } from './redirects.ts'
 /** Parameters as they came; a list where one came several times. */
 export type Parameters = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Where the answer to a request goes: only what a client named for itself. */
+/** The destination of the answer to a request: only an address that the client registered. */
 export interface Destination {
   readonly client: Client
   readonly redirectUri: string
   readonly state: string | undefined
 }
 
-/** What a client asks its user for. */
+/** An authorization request of a client. */
 export interface AuthorizationRequest extends Destination {
   readonly challenge: string
   readonly scopes: readonly Scope[]
@@ -34,7 +34,7 @@ export function required(parameters: Parameters, name: string): string {
 }
 
 /**
- * Where the answer goes. What is wrong here is told to the person who looks at the page, and sent nowhere.
+ * Reads the destination of the answer. Its faults are shown to the person at the browser and sent nowhere.
  *
  * @throws OAuthError
  */
@@ -53,7 +53,7 @@ export function readDestination(parameters: Parameters, client: Client): Destina
 }
 
 /**
- * The rest of the request; what is wrong with it is told to the client.
+ * Reads the rest of the request. Its faults are sent to the client.
  *
  * @param resource the address that tokens are for
  * @throws OAuthError
@@ -84,7 +84,7 @@ export function readAuthorization(
   return { ...destination, challenge, scopes: readScopes(one(parameters, 'scope')) }
 }
 
-/** What a program may be let do where it does not say: to ask. @throws OAuthError `invalid_scope` */
+/** Reads the scopes; the default is `calls`. @throws OAuthError `invalid_scope` */
 export function readScopes(text: string | undefined): readonly Scope[] {
   const named = (text ?? 'calls').split(' ').filter((name) => name !== '')
   const unknown = named.find((name) => !(SCOPES as readonly string[]).includes(name))

@@ -6,8 +6,8 @@ const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?
 export const isLoopback = (uri: string): boolean => LOOPBACK.test(uri)
 
 /**
- * What is wrong with an address that codes are to be sent to; undefined for a good one. Only what every browser and
- * library reads in the same way passes: `https` with a plain host, or `http` on the machine of whoever asks.
+ * The fault of a redirect address; undefined for a valid one. Only addresses that every browser and library reads alike
+ * are valid: `https` with a plain host, or `http` on the loopback interface.
  */
 export function redirectFault(uri: string): string | undefined {
   if (uri.length > LIMITS.oauthUrlCharacters) return `has more than ${LIMITS.oauthUrlCharacters} characters`
@@ -28,8 +28,7 @@ export function redirectFault(uri: string): string | undefined {
 }
 
 /**
- * Whether an address is one of those that a client named, character by character; on the machine of whoever asks the
- * port is free, and nothing else.
+ * Whether a client registered an address, character by character. On the loopback interface any port matches.
  *
  * @example isRegistered('http://localhost:5123/callback', ['http://localhost/callback']) === true
  */

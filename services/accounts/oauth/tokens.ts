@@ -3,22 +3,22 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
 import { seal, unseal } from '../../runtime/secrets/seal.ts'
 
-/** What each kind of text begins with, so that people and scanners know it when they see it. */
+/** The prefix of each kind of token, for people and secret scanners. */
 const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', machine: 'smc_' } as const
 type Kind = keyof typeof PREFIXES
 
-/** Of every text that is sealed, with room to spare. */
+/** Longest token that is read; the longest that is made is shorter. */
 const MOST_CHARACTERS = 512
 const SHAPE = /^[\w-]+$/
 const VERSION = 'v1.'
 
-/** Whose a text is: the account, and the program or machine that it was given to. */
+/** The owner of a token: the account, and the program or machine. */
 export interface TokenOwner {
   readonly accountId: string
   readonly appId: string
 }
 
-/** What an access token says; nobody but this service reads it. */
+/** The claims of an access token, which only this service can read. */
 export interface AccessClaims extends TokenOwner {
   /** Unix milliseconds. */
   readonly expiresAt: number
@@ -91,6 +91,6 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
   }
 }
 
-/** What a token holds of the address that it is for. */
+/** The part of an audience that a token contains. */
 export const audienceHash = (address: string): string =>
   createHash('sha256').update(address).digest('base64url').slice(0, 16)

@@ -47,17 +47,17 @@ let lastDay = { start: -1, text: '' }
 /** The first instant behind a UTC day, Unix milliseconds. */
 export const dayEnd = (day: string): number => Date.parse(day) + DAY_MS
 
-/** Who pays for a call, and over which time it is counted. */
+/** The payer of a call, with the window that counts it. */
 export interface Payer {
-  /** Of an account, or of an anonymous caller. */
+  /** Id of an account, or of an anonymous caller. */
   readonly id: string
   readonly tier: Tier
   readonly window: QuotaWindow
 }
 
-/** What a payer used of one window: what the newest event of its stream says. */
+/** A payer's use of one window, from the newest event of its stream. */
 export interface Balance {
-  /** Of that event. */
+  /** Revision of that event. */
   readonly revision: Revision | 'no-stream'
   /** Calls in the window. */
   readonly used: number

@@ -20,14 +20,14 @@ export interface DebitLog {
   /** The debits in front of a revision, or from the end of the stream, newest first. */
   before(stream: string, revision: number | undefined, limit: number): Promise<DebitEvent[]>
   /**
-   * What was appended behind a revision, oldest first; undefined where that is more than is worth reading.
+   * The events after a revision, oldest first; undefined if there are too many to read.
    */
   behind(stream: string, revision: Balance['revision']): Promise<QuotaEvent[] | undefined>
   /**
-   * Appends with an explicit revision, and repeats the very same append while the log does not answer: that is
-   * safe, and the only way to learn what became of it.
+   * Appends at an explicit revision, and repeats the same append while the log does not answer: that is safe, and the
+   * only way to learn its outcome.
    *
-   * @param since when whoever waits for it began to, Unix milliseconds; waiting is bounded from there
+   * @param since when the caller began to wait, Unix milliseconds; the wait is bounded from there
    */
   append(
     stream: string,
@@ -37,7 +37,7 @@ export interface DebitLog {
   ): Promise<AppendOutcome>
   /** Before it is decided anew, behind so many conflicts. */
   pause(conflicts: number): Promise<void>
-  /** What appends have been waiting for, if any does for longer than a moment. */
+  /** The reason why appends have been waiting for longer than a moment, if any. */
   problem(): ServiceError | undefined
 }
 

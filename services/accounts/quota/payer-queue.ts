@@ -39,7 +39,7 @@ export interface Debit {
 export interface Debited {
   /** The answer that is in the log: the one given, or that of the same key's first call. */
   readonly answer: string
-  /** What the payer has used, this call included. */
+  /** The payer's balance after this call. */
   readonly balance: Balance
   /** True where the key was used before: nothing was charged. */
   readonly isReplay: boolean
@@ -48,11 +48,11 @@ export interface Debited {
 /** Something that waits for its place in a payer's stream. */
 export interface Waiting {
   readonly payer: Payer
-  /** Whose day it counts in: when the call began, Unix milliseconds. */
+  /** When the call began, Unix milliseconds; it counts on that day. */
   readonly at: number
   /** Since when it waits here. */
   readonly since: number
-  /** Of its event, over all tries. */
+  /** Id of its event, the same for all attempts. */
   readonly id: string
   readonly what:
     | { readonly kind: 'debit'; readonly debit: Debit }
@@ -61,7 +61,7 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-/** What is to be appended for one that waits, and the balance after it. */
+/** The event of a waiting debit or grant, and the balance after it. */
 interface Planned {
   readonly waiting: Waiting
   readonly event: NewEvent
@@ -76,7 +76,7 @@ export interface PayerQueueOptions extends Pick<Clock, 'now'> {
 
 /** All that is decided for one payer, one after the other; debits that wait meanwhile share an append. */
 export interface PayerQueue {
-  /** Of a window, as last seen; undefined while it is not known. */
+  /** The cached balance of a window; undefined if none is cached. */
   balance(windowId: string): Balance | undefined
   /** Reads what others appended to a window's stream since it was looked at, if anything. */
   refresh(payer: Payer): Promise<Balance>
@@ -93,8 +93,7 @@ const EVENT_BYTES = 1_500
 
 const UNKNOWN: UnknownOutcome = {
   what: 'this call was counted',
-  again:
-    'With the same Idempotency-Key it can be sent again: whatever became of it, it is then counted once, and has the same answer.',
+  again: 'Send the call again with the same Idempotency-Key: it is counted once and has the same answer.',
 }
 
 /** @param payerId whose queue it is; everything pushed is of this payer */
@@ -114,7 +113,7 @@ export function createPayerQueue(
     const result = tail.then(work).finally(() => {
       users -= 1
     })
-    // Whoever asked for it is told; the next one only waits until it is over.
+    // The caller gets the error; the next piece of work only waits for the end of this one.
     tail = result.catch(() => undefined)
     return result
   }
@@ -123,7 +122,7 @@ export function createPayerQueue(
   const balanceOf = (windowId: string): Balance | undefined =>
     known?.windowId === windowId ? known.balance : undefined
 
-  function see(_before: Balance, event: QuotaEvent): Balance {
+  function see(event: QuotaEvent): Balance {
     if (event.type === 'QuotaDebited' && event.data.idempotencyHash !== null) {
       const { window, idempotencyHash, requestHash } = event.data
       keys.add(idempotencyHash, { window: window.id, revision: event.revision, requestHash }, event.position)
@@ -151,7 +150,7 @@ export function createPayerQueue(
   async function catchUp(windowId: string, before: Balance): Promise<void> {
     const seen = await log.behind(streamOf(windowId), before.revision)
     if (seen === undefined || seen.length === 0) await load(windowId)
-    else known = { windowId, balance: seen.reduce(see, before) }
+    else known = { windowId, balance: seen.map(see).at(-1) ?? before }
   }
 
   async function drain(): Promise<void> {
@@ -237,7 +236,7 @@ export function createPayerQueue(
     return true
   }
 
-  /** Decides one after the other; those that are refused are told at once. */
+  /** Decides one after the other and rejects the refused ones at once. */
   function plan(batch: readonly Waiting[], from: Balance): Planned[] {
     const planned: Planned[] = []
     let balance = from

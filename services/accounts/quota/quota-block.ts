@@ -7,7 +7,7 @@ import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import { type Balance, dayEnd, dayOf, onDay, type Payer } from './balance.ts'
 
 /**
- * What a caller is told of the calls left.
+ * The quota in an answer.
  *
  * @param at Unix milliseconds
  */

@@ -15,11 +15,11 @@ import { quotaExhaustedError } from './quota-block.ts'
 import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
 
 export interface QuotaLedgerOptions extends DebitLogOptions {
-  /** Where idempotency keys were used: a read model of the same log, kept by this process. */
+  /** The used idempotency keys: a read model of the same log in this process. */
   readonly index: DebitIndex
   readonly idOf: FactId
   readonly newId: () => string
-  /** Where a tool is paid for call by call, for those who have none left; nowhere without it. */
+  /** The address that sells single calls of a tool, for payers without calls left. By default there is none. */
   readonly payPerCall?: (tool: string) => string | undefined
 }
 
@@ -52,7 +52,7 @@ export interface QuotaLedger {
    *   the message says: repeated with its key, the call is counted once.
    */
   debit(payer: Payer, debit: Debit, at: number): Promise<Debited>
-  /** What a payer has used of its window, read from the log where it is not known. */
+  /** A payer's balance in its window, from the cache or the log. */
   balance(payer: Payer): Promise<Balance>
   /**
    * Counted calls of a window, newest first.
@@ -85,8 +85,8 @@ interface Account {
 const PAYERS_DROPPED = LIMITS.payersKept / 10
 
 /**
- * What is under way for a payer holds its queue, so that two queues never decide for one. Many go at a time:
- * finding the first of a map takes the longer the more were deleted in front of it.
+ * A queue with work under way is kept, so that two queues never decide for one payer. Evicts many at a time: finding
+ * the first entry of a map takes longer the more entries before it were deleted.
  */
 function dropOldest(accounts: Map<string, Account>): void {
   if (accounts.size < LIMITS.payersKept) return
@@ -107,11 +107,11 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   const accounts = new Map<string, Account>()
 
   function accountOf(payerId: string): Account {
-    const known = accounts.get(payerId)
-    if (known !== undefined) {
+    const cached = accounts.get(payerId)
+    if (cached !== undefined) {
       accounts.delete(payerId)
-      accounts.set(payerId, known)
-      return known
+      accounts.set(payerId, cached)
+      return cached
     }
     dropOldest(accounts)
     const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
@@ -137,8 +137,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       const problem = log.problem()
       if (problem !== undefined) throw storeAwayError(problem)
       if (account.queue.waiting >= LIMITS.debitsWaiting) throw tooManyWaitingError()
-      // Most are known, and then nobody has to wait.
-      const balance = account.queue.balance(payer.window.id) ?? (await account.queue.refresh(payer))
+      const balance = await known(account, payer)
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
       if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
       const newest = account.queue.balance(payer.window.id) ?? balance
@@ -148,7 +147,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
     async find(payer, { idempotencyHash, requestHash }) {
       const account = accountOf(payer.id)
       // From here on every event of the stream is seen; what came before is in the index.
-      if (account.queue.balance(payer.window.id) === undefined) await account.queue.refresh(payer)
+      await known(account, payer)
       const place = await account.keys.lookUp(idempotencyHash)
       if (place === undefined) return undefined
       requireSameRequest(place, requestHash)
@@ -165,7 +164,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       })
     },
 
-    balance: async (payer) => await known(accountOf(payer.id), payer),
+    balance: (payer) => known(accountOf(payer.id), payer),
 
     debitsBefore: (payerId, { window, revision }, limit) =>
       log.before(quotaStream(payerId, window), revision, limit),

@@ -30,8 +30,7 @@ export interface UsageReportOptions extends Pick<Clock, 'now'> {
 }
 
 /**
- * What a payer has used: the balance and the list from the payer's stream, the days from the read model, newest
- * first.
+ * A payer's use: the balance and the debits from the payer's stream, the days from the read model, newest first.
  *
  * @throws ServiceError `invalid_request` for a cursor that is none; `store_unavailable`
  */
@@ -63,7 +62,7 @@ export async function usageReport(
   }
 }
 
-/** Names a place among the payer's own debits, whatever it says. */
+/** Reads a cursor. It can only name one of the payer's own debits. */
 function parseCursor(text: string): { readonly window: string; readonly revision: number } {
   const [window = '', revision = '', ...more] = text.split('/')
   const isPlace = /^\d{1,15}$/.test(revision) && more.length === 0

@@ -20,13 +20,11 @@ export interface UsedKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
 
 /** Which idempotency keys a payer has used: the latest in memory, all others in the read model. */
 export interface UsedKeys {
-  /** Where a key was used, as far as memory knows. */
-  recent(hash: string): DebitPlace | undefined
   /** Whether a key is known not to have been used before what memory holds. */
   isUnused(hash: string): boolean
   add(hash: string, place: DebitPlace, position: Position): void
   /**
-   * Where a key was used, or undefined for a new one; then {@link isUnused} holds.
+   * Finds the use of a key; undefined for a new one, for which {@link isUnused} holds from then on.
    *
    * @throws ServiceError `store_unavailable` where the read model does not reach the log in time
    */
@@ -38,8 +36,8 @@ export interface UsedKeys {
 const LOOK_EVERY_MS = 2
 
 /**
- * The keys of one payer. Every event behind the beginning of `memory` has been seen by whoever adds them here,
- * so the read model has to answer only for what came before: it is asked once it has passed that place.
+ * The keys of one payer. `memory` has every event since its beginning, so the read model has to answer only for earlier
+ * ones: it is asked once it has passed that position.
  */
 export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedKeys {
   const { index, head, now, sleep, signal } = options
@@ -82,7 +80,6 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
   }
 
   return {
-    recent: (hash) => memory.get(hash),
     isUnused: (hash) => unused.has(hash),
     add(hash, place, position) {
       unused.delete(hash)

@@ -8,7 +8,7 @@ export type SessionFact = FactOf<'SessionBegun' | 'SessionSeen' | 'SessionEnded'
 export interface Session {
   readonly sessionId: string
   readonly begunAt: number
-  /** Of the last use that was recorded. */
+  /** The last recorded use. */
   readonly seenAt: number
 }
 
@@ -52,7 +52,7 @@ export function beginSession(
   ]
 }
 
-/** What happens to the sessions of an account that is open. @throws ServiceError `not_found` */
+/** Decides a command for the sessions of an open account. @throws ServiceError `not_found` */
 export function decideSessions(
   accountId: string,
   command: SessionCommand,

@@ -1,20 +1,18 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { accountStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import { type AccountDeps, openLabels } from '../account-deps.ts'
-import type { AccountIndex } from '../account-index.ts'
+import { type AccountIndex, untilFollowing } from '../account-index.ts'
 
-interface EndFormerSessionsOptions extends Omit<AccountDeps, 'now'> {
+interface EndFormerSessionsOptions extends Omit<AccountDeps, 'now'>, Pick<Clock, 'sleep'> {
   readonly store: Pick<EventStore, 'read'>
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
 /** How former releases marked a session, which was a key: who appended it, and what it was called. */
 const FORMER = { actor: 'sign-in', label: 'browser session' } as const
-const FOLLOW_MS = 250
 const AFTER_TROUBLE_MS = 600_000
 const ORIGIN = { correlationId: 'sessions of a former release', actor: 'start' }
 
@@ -25,7 +23,7 @@ const ORIGIN = { correlationId: 'sessions of a former release', actor: 'start' }
 export async function endFormerSessions(options: EndFormerSessionsOptions): Promise<void> {
   const { index, sleep, signal } = options
   if (index === undefined) return
-  while (index.position() === undefined && !signal.aborted) await sleep(FOLLOW_MS, signal)
+  await untilFollowing(index, sleep, signal)
   while (!signal.aborted && !(await endAll(options, index))) await sleep(AFTER_TROUBLE_MS, signal)
 }
 
@@ -33,8 +31,7 @@ export async function endFormerSessions(options: EndFormerSessionsOptions): Prom
 async function endAll(options: EndFormerSessionsOptions, index: AccountIndex): Promise<boolean> {
   const { signal, report } = options
   let isWhole = true
-  for (let after: string | undefined; ; ) {
-    const page = index.accounts({ after, limit: LIMITS.accountRows })
+  for (const page of index.accountPages()) {
     for (const { accountId, keys } of page) {
       if (signal.aborted || keys.length === 0) continue
       try {
@@ -45,9 +42,8 @@ async function endAll(options: EndFormerSessionsOptions, index: AccountIndex): P
         report('ending sessions of a former release has to wait', { accountId, reason: reasonOf(error) })
       }
     }
-    if (page.length < LIMITS.accountRows) return isWhole
-    after = page.at(-1)?.accountId
   }
+  return isWhole
 }
 
 async function endOf(options: EndFormerSessionsOptions, accountId: string): Promise<void> {

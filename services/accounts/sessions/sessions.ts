@@ -12,7 +12,7 @@ export interface SessionView extends Session {
 
 /** Browsers that are signed in to the console. */
 export interface Sessions {
-  /** Those that apply, oldest first. @throws ServiceError `account_unknown` */
+  /** The valid sessions, oldest first. @throws ServiceError `account_unknown` */
   sessions(accountId: string): Promise<readonly SessionView[]>
   /**
    * When it resolves, the session does not apply any more: in this process at once, in others in a moment.

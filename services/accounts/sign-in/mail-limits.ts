@@ -1,30 +1,27 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { Cache, Count } from '../../runtime/cache/cache.ts'
+import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 
-/** Who would be sent a sign-in mail, and because of whom. */
+/** A sign-in mail that somebody asked for. */
 export interface WantedMail {
   /** In its one spelling. */
   readonly email: string
-  /** What the caller is for limits. */
+  /** The caller's name for limits. */
   readonly client: string
   /** Whether the address has an account that is open. */
   readonly hasAccount: boolean
 }
 
-/** Limits sign-in mails: no mailbox is flooded, and none is kept from being written to. */
-export interface MailLimits {
-  /** Counts a mail, and says whether it may be sent. */
-  admits(mail: WantedMail): Promise<boolean>
-}
+/** Counts a mail and decides whether it may be sent: no mailbox is flooded, and none is cut off. */
+export type AdmitMail = (mail: WantedMail) => Promise<boolean>
 
-export interface MailLimitsOptions {
-  /** Where processes count together. */
+export interface MailLimitsOptions extends Pick<Clock, 'now'> {
+  /** Shared by the processes of a service. While it is away, this process counts by itself. */
   readonly cache: Pick<Cache, 'increment'>
-  /** What this process counts in while that is away. */
-  readonly fallback: Pick<Cache, 'increment'>
   readonly idOf: FactId
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
   /** Counts mails, sent and held back, for alarms. */
@@ -32,20 +29,20 @@ export interface MailLimitsOptions {
 }
 
 /**
- * The mailbox of an address: what stands behind a plus sign is the owner's way to sort mail, and one mailbox has as
- * many such addresses as somebody thinks up.
+ * The mailbox of an address. The part after a plus sign only sorts mail, and anybody can make up any number of them for one
+ * mailbox.
  *
  * @example mailboxOf('ada+news@example.com') === 'ada@example.com'
  */
 export const mailboxOf = (email: string): string => email.replace(/\+[^@]*(?=@)/, '')
 
 /**
- * Three counts, the narrowest first, so that what one refuses uses up nothing of the next: mails to a mailbox for one
- * client; mails to a mailbox, in a window half as long as a code is good for, so that whoever is sent none has a good
- * one; and mails in an hour. Past the latter, which is an alarm, those without an account wait.
+ * Three counts, the narrowest first, so that a mail that one refuses uses up nothing of the next: mails to a mailbox
+ * for one client; mails to a mailbox, in a window half as long as a code is valid, so that a refused owner still holds a
+ * valid code; and mails in an hour. Past the hourly limit, which raises an alarm, only owners of accounts are sent mail.
  */
-export function createMailLimits(options: MailLimitsOptions): MailLimits {
-  const { cache, fallback, idOf, report, onMail } = options
+export function createMailLimits({ cache, now, idOf, report, onMail }: MailLimitsOptions): AdmitMail {
+  const fallback = createMemoryCache({ now })
 
   async function count(name: string, subject: string, ttlMs: number): Promise<Count> {
     const key = `${name}:${idOf(name, subject)}`
@@ -78,11 +75,9 @@ export function createMailLimits(options: MailLimitsOptions): MailLimits {
     )
   }
 
-  return {
-    async admits(mail) {
-      const isAllowed = await isAdmitted(mail)
-      onMail(isAllowed ? 'sent' : 'held')
-      return isAllowed
-    },
+  return async (mail) => {
+    const isAllowed = await isAdmitted(mail)
+    onMail(isAllowed ? 'sent' : 'held')
+    return isAllowed
   }
 }

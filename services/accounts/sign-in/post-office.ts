@@ -21,7 +21,7 @@ export interface PostOffice {
    * @throws ServiceError `rate_limited` where too many are under way
    */
   send(mail: Mail, about: string): Promise<void>
-  /** Waits for what is under way, as long as a sign-in would; what is left then fails, and is told. */
+  /** Waits for mails under way, no longer than a sign-in would. The rest fails and is reported. */
   close(): Promise<void>
 }
 

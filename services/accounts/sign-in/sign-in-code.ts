@@ -8,8 +8,8 @@ const GROUP = 5
 const SHAPE = new RegExp(`^[${ALPHABET}]{${LIMITS.signInCodeCharacters}}$`)
 
 /**
- * A code that nobody guesses: 50 bits. So wrong ones need not be counted against anything, and whoever gives many
- * of them ends nobody's sign-in.
+ * A code of 50 bits, which nobody guesses. So wrong codes need no limit, and an attacker who sends many of them ends
+ * nobody's sign-in.
  *
  * @param random unpredictable bytes
  */
@@ -31,7 +31,7 @@ export function readCode(text: string): string | undefined {
   return SHAPE.test(code) ? code : undefined
 }
 
-/** What is kept of a code, in hex: keyed, and bound to its request. */
+/** The stored hash of a code, in hex: keyed, and bound to its request. */
 export const hashSignInCode = (secret: Uint8Array, requestId: string, code: string): string =>
   createHmac('sha256', secret).update(`${requestId}\n${code}`).digest('hex')
 

@@ -8,23 +8,23 @@ import {
   accountIdOf,
   type IssuedKey,
   makeKey,
-  namingKeys,
   recordOf,
+  withKeyNames,
 } from '../account-deps.ts'
 import { createSessionSecret, hashOf } from '../credentials.ts'
 import { type Granted, provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
 import { beginSession } from '../sessions/decide-sessions.ts'
-import { createMailLimits, type MailLimitsOptions } from './mail-limits.ts'
+import type { AdmitMail } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
 import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
 import { signInMail } from './sign-in-mail.ts'
 
 export interface SignIn {
   /**
-   * Makes a code and mails it. What happens, and how long it takes, is the same whether or not there is an account:
-   * the account is opened by the code, not by asking for it. Past the limits nothing is sent, and nobody is told.
+   * Makes a code and mails it. The steps and their duration are the same with and without an account: the code opens
+   * the account, not the request for it. Past the limits nothing is sent, and the answer does not say so.
    *
    * @param wanted.client what the caller is for limits, an address say
    * @returns an id of this sign-in, which its code can be bound to
@@ -44,8 +44,8 @@ export interface SignIn {
     origin: Origin,
   ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
   /**
-   * Opens the account of an address, where it is not open, and begins a session of the console. There is always room
-   * for one: the oldest gives way.
+   * Opens the account of an address, if it is not open, and begins a session of the console. If there are too many, the
+   * oldest session ends.
    *
    * @throws ServiceError `sign_in_refused`, `invalid_request`, `rate_limited`, and those of the store
    */
@@ -58,7 +58,7 @@ interface GivenCode {
   readonly signInId?: string | undefined
 }
 
-/** A session, the one time that its secret is told. */
+/** A new session, with the secret in clear, which is shown once. */
 export interface BegunSession {
   readonly secret: string
   readonly sessionId: string
@@ -68,14 +68,13 @@ export interface BegunSession {
 export interface SignInOptions extends AccountDeps {
   readonly codeSecret: Uint8Array
   readonly postOffice: PostOffice
-  readonly mailLimits: MailLimitsOptions
-  /** Where the service is reached. */
+  readonly admitMail: AdmitMail
+  /** The public address of the service. */
   readonly publicUrl: () => string
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
-  const { log, idOf, newId, random, now, codeSecret, postOffice } = options
-  const limits = createMailLimits(options.mailLimits)
+  const { log, idOf, newId, random, now, codeSecret, postOffice, admitMail } = options
 
   return {
     async requestSignIn({ email: text, client }, origin) {
@@ -83,7 +82,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       const accountId = accountIdOf(idOf, email)
       const [code, requestId] = [createSignInCode(random), newId()]
       const { isOpen: hasAccount } = await log.load(accountId)
-      if (!(await limits.admits({ email, client, hasAccount }))) return requestId
+      if (!(await admitMail({ email, client, hasAccount }))) return requestId
       const codeHash = hashSignInCode(codeSecret, requestId, code)
       const codeCharacters = code.length
       const { facts } = await log.execute(accountId, origin, () => [
@@ -101,12 +100,11 @@ export function createSignIn(options: SignInOptions): SignIn {
       const accountId = accountIdOf(idOf, normaliseEmail(given.email))
       const issued = makeKey(options, label)
       const confirm = (): Promise<string> =>
-        confirmCode(options, given, origin, async (subject, isProven) => {
-          // Nothing is sealed for a wrong code.
-          const named = isProven ? issued : { ...issued, label: '' }
-          return { key: await recordOf(options, subject, named, origin), revoke }
-        })
-      await namingKeys(options, accountId, confirm)
+        confirmCode(options, given, origin, async (subject, isProven) => ({
+          key: await recordOf(options, isProven ? subject : undefined, issued, origin),
+          revoke,
+        }))
+      await withKeyNames(options, accountId, confirm)
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
     },

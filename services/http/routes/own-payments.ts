@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
-import type { Identity } from '../../accounts/index.ts'
+import type { Identify } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import { requireKey } from '../../tool-calls/index.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
@@ -10,7 +10,7 @@ import { toPaymentAnswer } from '../payment-answers.ts'
 export interface OwnPaymentRoutesOptions {
   readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'>
   /** Whose a request is. */
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
 }
 
 const querySchema = z.strictObject({

@@ -15,7 +15,7 @@ import {
   subscriptionsAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import type { Identity } from '../../accounts/index.ts'
+import type { Identify } from '../../accounts/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import {
@@ -32,7 +32,7 @@ export interface WebhookRoutesOptions extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
   readonly queries: DeliveryQueries
   /** Whose a request is. */
-  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly identify: Identify
   /** One for all routes of webhooks. */
   readonly looks: WebhookLooks
 }

@@ -27,7 +27,7 @@ export interface PaymentQuery {
   readonly limit: number
 }
 
-/** What all payers together have claimed; amounts are millionths of a USDC. */
+/** The claims of all payers together; amounts are millionths of a USDC. */
 export interface PaymentTotals {
   /** Served and not settled. */
   readonly unsettled: bigint
@@ -44,12 +44,12 @@ export interface PaymentTotals {
 export interface PaymentAdmin {
   /** Newest claims first. @throws ServiceError `payments_unavailable` where this process keeps no read models */
   list(query: PaymentQuery): Promise<readonly Payment[]>
-  /** Those for plans of an account, newest claims first. @throws ServiceError `payments_unavailable` as `list` */
+  /** An account's payments for plans, newest claims first. @throws ServiceError `payments_unavailable` as `list` */
   listOwn(accountId: string, page: PaymentPage): readonly Payment[]
   /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
   show(paymentId: string): Promise<Payment>
   /**
-   * Records money that was sent back by hand. The same transaction is recorded once, however often it is told.
+   * Records money that was sent back by hand. The same transaction is recorded once, however often it is reported.
    *
    * @throws ServiceError `payment_unknown`; `refund_refused` where the payment is not final, or less of it is left
    *   than would be sent back
@@ -157,7 +157,7 @@ async function list(index: PaymentIndex, { state, payer, after, limit }: Payment
   }
 }
 
-/** What was said last of a payer holds; saying it once more is harmless, and forgets the debts that came since. */
+/** The newest event of a payer holds. Repeating it is harmless, and forgets the debts in between. */
 async function setTrust(
   path: AppendPath,
   { on, newId }: Pick<PaymentAdminOptions, 'on' | 'newId'>,

@@ -6,7 +6,7 @@ import type { AuthorizationKey, AuthorizationOutcome } from './chain.ts'
 import type { NodeClient } from './node-client.ts'
 import { tokenAbi } from './token-abi.ts'
 
-/** What the logs are searched for. */
+/** The authorization that the logs are searched for. */
 export interface SoughtAuthorization extends AuthorizationKey {
   readonly payTo: `0x${string}`
   /** Millionths of a USDC. */

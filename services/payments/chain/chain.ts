@@ -1,10 +1,10 @@
-/** What a payment is named by on its chain; addresses and nonce in lower case. */
+/** The name of a payment on its chain; addresses and nonce in lower case. */
 export interface AuthorizationKey {
   readonly payer: `0x${string}`
   readonly nonce: `0x${string}`
 }
 
-/** What a payer can do, as the chain says now or said a moment ago. */
+/** The funds and the kind of a payer, as the chain reports them now or did a moment ago. */
 export interface PayerFacts {
   /** Millionths of a USDC. */
   readonly balance: bigint
@@ -17,10 +17,10 @@ export interface PayerFacts {
   readonly hasCode: boolean
 }
 
-/** What became of an authorization, decided by the logs of the token and nothing else. */
+/** The outcome of an authorization, decided by the logs of the token and nothing else. */
 export type AuthorizationOutcome =
   | { readonly kind: 'unused' }
-  /** The money is ours, whoever sent the transaction. */
+  /** The money is ours, no matter who sent the transaction. */
   | {
       readonly kind: 'paid'
       readonly transaction: `0x${string}`
@@ -41,8 +41,8 @@ export interface SignedAuthorization extends AuthorizationKey {
 }
 
 /**
- * What payments ask of the chain. Every request has a time limit; one that the node does not answer rejects with
- * ServiceError `payments_unavailable`, and says nothing about what happened.
+ * The questions of payments to the chain. Every request has a time limit; one that the node does not answer rejects with
+ * ServiceError `payments_unavailable`, which says nothing about the outcome.
  */
 export interface Chain {
   /**
@@ -81,7 +81,7 @@ export interface TokenRefusal {
   readonly detail: string
 }
 
-/** What the token would make of an authorization that is sent to it now. */
+/** The token's answer to an authorization, if it were sent now. */
 export interface Rehearsal {
   /** Undefined where the transfer would happen. */
   readonly refusal: TokenRefusal | undefined
@@ -97,17 +97,17 @@ export interface Receipt {
   isPaying(authorization: SignedAuthorization): boolean
 }
 
-/** What settling asks of the chain besides. */
+/** The further questions of the settler to the chain. */
 export interface SettlementChain extends Chain {
   /** Rehearses a transfer on the newest block, without sending it. @param sender who would send it, if it is known */
   rehearse(authorization: SignedAuthorization, sender?: `0x${string}`): Promise<Rehearsal>
-  /** Of the block that has a number now; undefined where there is none yet. */
+  /** The hash of the block that has a number now; undefined if there is none yet. */
   blockHash(blockNumber: number): Promise<`0x${string}` | undefined>
   newestBlock(): Promise<number>
   /** Whether the node knows a transaction, and whether it is in a block. */
   transactionState(transaction: `0x${string}`): Promise<'missing' | 'pending' | 'mined'>
   /** Undefined while it is in no block. */
   receiptOf(transaction: `0x${string}`): Promise<Receipt | undefined>
-  /** Whose chain it is: 8453 for Base. */
+  /** The id of the node's chain: 8453 for Base. */
   chainId(): Promise<number>
 }

@@ -99,17 +99,6 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
       if (!(await isNonceUsed(authorization))) return { kind: 'unused' }
       return findUse(node, authorization, since)
     },
-    async blockTime() {
-      const { timestamp } = await node.ask('its newest block', (client) => client.getBlock())
-      return Number(timestamp)
-    },
-    async finalBlock() {
-      const { number } = await node.ask('its final block', (client) =>
-        client.getBlock({ blockTag: 'finalized' }),
-      )
-      return Number(number)
-    },
-    newestBlock: async () => Number(await node.ask('its newest block', (client) => client.getBlockNumber())),
     async rehearse(authorization, sender) {
       const [words, hasCode] = await Promise.all([
         refusalWords(node, authorization, sender),
@@ -117,42 +106,60 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
       ])
       return { refusal: words === undefined ? undefined : tokenRefusal(words, hasCode), hasCode }
     },
-    blockHash: (blockNumber) =>
-      node.ask('a block', async (client) => {
-        try {
-          return (await client.getBlock({ blockNumber: BigInt(blockNumber) })).hash
-        } catch (error) {
-          if (error instanceof BlockNotFoundError) return undefined
-          throw error
-        }
-      }),
-    transactionState: (transaction) =>
-      node.ask('where a transaction is', async (client) => {
-        try {
-          const { blockNumber } = await client.getTransaction({ hash: transaction })
-          return blockNumber === null ? 'pending' : 'mined'
-        } catch (error) {
-          if (error instanceof TransactionNotFoundError) return 'missing'
-          throw error
-        }
-      }),
-    receiptOf: (transaction) =>
-      node.ask('the receipt of a transaction', async (client) => {
-        try {
-          const { blockNumber, blockHash, logs } = await client.getTransactionReceipt({ hash: transaction })
-          const isPaying = (authorization: SignedAuthorization): boolean =>
-            isPaidBy(logs, authorization, node.on)
-          return { blockNumber: Number(blockNumber), blockHash, isPaying }
-        } catch (error) {
-          if (error instanceof TransactionReceiptNotFoundError) return undefined
-          throw error
-        }
-      }),
-    chainId: () => node.ask('its id', (client) => client.getChainId()),
+    ...createBlockReader(node),
   }
 }
 
-/** What the token says to a transfer that is only rehearsed; undefined where it happens. */
+type BlockReader = Omit<SettlementChain, 'payerFacts' | 'outcomeOf' | 'rehearse'>
+
+/** The questions about blocks and transactions, which have nothing to do with a token. */
+const createBlockReader = (node: NodeClient): BlockReader => ({
+  async blockTime() {
+    const { timestamp } = await node.ask('its newest block', (client) => client.getBlock())
+    return Number(timestamp)
+  },
+  async finalBlock() {
+    const { number } = await node.ask('its final block', (client) =>
+      client.getBlock({ blockTag: 'finalized' }),
+    )
+    return Number(number)
+  },
+  newestBlock: async () => Number(await node.ask('its newest block', (client) => client.getBlockNumber())),
+  blockHash: (blockNumber) =>
+    node.ask('a block', async (client) => {
+      try {
+        return (await client.getBlock({ blockNumber: BigInt(blockNumber) })).hash
+      } catch (error) {
+        if (error instanceof BlockNotFoundError) return undefined
+        throw error
+      }
+    }),
+  transactionState: (transaction) =>
+    node.ask('where a transaction is', async (client) => {
+      try {
+        const { blockNumber } = await client.getTransaction({ hash: transaction })
+        return blockNumber === null ? 'pending' : 'mined'
+      } catch (error) {
+        if (error instanceof TransactionNotFoundError) return 'missing'
+        throw error
+      }
+    }),
+  receiptOf: (transaction) =>
+    node.ask('the receipt of a transaction', async (client) => {
+      try {
+        const { blockNumber, blockHash, logs } = await client.getTransactionReceipt({ hash: transaction })
+        const isPaying = (authorization: SignedAuthorization): boolean =>
+          isPaidBy(logs, authorization, node.on)
+        return { blockNumber: Number(blockNumber), blockHash, isPaying }
+      } catch (error) {
+        if (error instanceof TransactionReceiptNotFoundError) return undefined
+        throw error
+      }
+    }),
+  chainId: () => node.ask('its id', (client) => client.getChainId()),
+})
+
+/** The token's refusal of a simulated transfer; undefined if the transfer would happen. */
 const refusalWords = (
   node: NodeClient,
   authorization: SignedAuthorization,
@@ -197,7 +204,7 @@ function textOf(data: unknown): string | undefined {
 const ERROR_STRING = '0x08c379a0'
 const ERROR_ABI = [{ type: 'error', name: 'Error', inputs: [{ name: 'message', type: 'string' }] }] as const
 
-/** What the words of USDC's refusals mean. */
+/** The meaning of USDC's refusals. */
 const WORDS: readonly (readonly [RegExp, TokenRefusal['reason']])[] = [
   [/used or cancell?ed/i, 'used'],
   [/is expired/i, 'expired'],
@@ -208,10 +215,10 @@ const WORDS: readonly (readonly [RegExp, TokenRefusal['reason']])[] = [
 ]
 
 /**
- * What a refusal of the token means for a payment.
+ * The meaning of a token's refusal for a payment.
  *
- * @param words as the token says them
- * @param hasCode of the payer: then its code was asked, whatever the signature is
+ * @param words the token's own text
+ * @param hasCode whether the payer has code, which then checks the signature
  * @example tokenRefusal('ERC20: transfer amount exceeds balance', false).reason === 'insufficient_funds'
  */
 function tokenRefusal(words: string, hasCode: boolean): TokenRefusal {

@@ -23,7 +23,7 @@ export interface NodeClient {
    * @throws ServiceError `payments_unavailable`, which says nothing about what happened
    */
   ask<Answer>(what: string, question: (client: PublicClient) => Promise<Answer>): Promise<Answer>
-  /** What a question failed for, short, and without the node's address and what it holds. */
+  /** The short reason of a failure, without the node's address and the secrets in it. */
   reasonOf(error: unknown): string
 }
 
@@ -60,7 +60,7 @@ export function createNodeClient({ on, rpcUrl, requestMs = LIMITS.chainRequestMs
 /** Shorter parts of an address are words of everybody's, like `v2`. */
 const SECRET_CHARACTERS = 8
 
-/** What of an address may be a key: nodes repeat their path in what they answer, and anybody may read that. */
+/** The parts of an address that may be keys: nodes repeat their path in answers, and anybody may read those. */
 function secretsIn(rpcUrl: string): string[] {
   const { username, password, pathname, searchParams } = new URL(rpcUrl)
   const parts = [username, password, ...pathname.split('/'), ...searchParams.values()]

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** What is asked of USDC, and the events that say what became of an authorization (EIP-3009). */
+/** The functions of USDC in use, and the events that show the outcome of an authorization (EIP-3009). */
 export const tokenAbi = parseAbi([
   'function balanceOf(address account) view returns (uint256)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',

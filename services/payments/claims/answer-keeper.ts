@@ -32,8 +32,8 @@ export interface AnswerKeeper {
    */
   readonly give: (payment: Payment, isReplay: boolean) => Promise<Payment>
   /**
-   * Records that the service failed to give an answer, where nobody can have it. What cannot be recorded is reported: it
-   * changes nothing of what the caller is told.
+   * Records that the service failed to give an answer that nobody can have. A failure to record it is reported and does
+   * not change the caller's answer.
    */
   readonly withhold: (payment: Pick<Payment, 'stream' | 'paymentId'>, code: string) => Promise<void>
   /** The same of a plan that can never begin. @throws ServiceError of the store */
@@ -44,7 +44,7 @@ export interface AnswerKeeper {
   ended(): Promise<unknown>
 }
 
-/** What giving an answer takes. */
+/** The step that giving an answer needs. */
 export type Giving = 'give' | 'record' | 'refuse'
 
 /**

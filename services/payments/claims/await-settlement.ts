@@ -49,7 +49,7 @@ function settled(payment: Payment): Payment | undefined {
   if (isServable(payment)) return payment
   if (payment.state !== 'uncollectable') return undefined
   const reason = payment.reason as UncollectableReason
-  // Where whoever settles has refused it, or never answered, the authorization may have been used all the same.
+  // If the settler refused it or never answered, the authorization may have been used all the same.
   const charged =
     reason === 'refused'
       ? `Whether anything was charged is not known here: look up the authorization on the chain, and ask the operator with the id ${payment.paymentId}.`

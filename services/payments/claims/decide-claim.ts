@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
-/** What is at stake before a claim. All amounts are millionths of a USDC. */
+/** The amounts at stake before a claim, in millionths of a USDC. */
 export interface Exposure {
   /** Served to this payer and not settled, what is being claimed included. */
   readonly payer: bigint
@@ -16,7 +16,7 @@ export interface Exposure {
   readonly waitingOfAll: number
 }
 
-/** What a payer has on the chain. */
+/** A payer's funds on the chain. */
 export interface KnownFunds {
   readonly balance: bigint
   /** Whether it has no more than that: a facilitator only says that it has enough for one payment. */
@@ -32,7 +32,7 @@ export interface ClaimTerms {
 }
 
 export interface ClaimCaps {
-  /** What one payer may have claimed and not settled; beyond it answers wait for their money. */
+  /** Claims of one payer that may be unsettled; beyond the cap, answers wait for their money. */
   readonly payer: bigint
   /** The same of all payers together. */
   readonly total: bigint

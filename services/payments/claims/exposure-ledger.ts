@@ -13,7 +13,7 @@ export interface Reservation {
   release(): void
 }
 
-/** What a claim in the making adds to what is at stake. */
+/** A pending claim, which adds to the amounts at stake. */
 export interface Reserved {
   readonly payer: string
   readonly rail: Rail
@@ -22,8 +22,8 @@ export interface Reserved {
 }
 
 /**
- * What payers owe: the read model, and what it has not come to yet of this process' claims. Claims that other
- * processes are making at the same moment are not seen, so the caps may be overshot by as much.
+ * The debts of payers: the read model, and this process' claims that it has not folded yet. Simultaneous claims of
+ * other processes are not counted, so the caps may be exceeded by their sum.
  */
 export interface ExposureLedger {
   /** And whether the payer was ever given a credit. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
@@ -39,7 +39,7 @@ interface Pending extends Reserved {
   position?: Position
 }
 
-/** Of all payers. */
+/** Sums over all payers. */
 interface Sums {
   readonly unsettled: bigint
   readonly waiting: number
@@ -51,7 +51,7 @@ const RETRY_AFTER_S = 1
 export function createExposureLedger(index: PaymentIndex | undefined): ExposureLedger {
   const pending = new Set<Pending>()
 
-  /** Of all payers; read once for all that decide in the same turn of the event loop, since it costs the most. */
+  /** Sums over all payers, read once per turn of the event loop, since they cost the most. */
   let sums: Sums | undefined
 
   /**

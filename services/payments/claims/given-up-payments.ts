@@ -42,14 +42,8 @@ export function createGivenUpPayments({
       if (state !== 'uncollectable' || rail !== 'direct' || chain === undefined) return undefined
       const loaded = unpaid.get(stream) === true ? undefined : await log.load(stream)
       if (loaded?.payment.state !== 'uncollectable') return undefined
-      const { claim, payment, revision } = loaded
-      const sought = {
-        payer: claim.payer as `0x${string}`,
-        payTo: claim.payTo as `0x${string}`,
-        nonce: claim.nonce as `0x${string}`,
-        value: BigInt(claim.value),
-      }
-      const outcome = await chain.outcomeOf(sought, payment.claimedAtMs)
+      const { authorization, payment, revision } = loaded
+      const outcome = await chain.outcomeOf(authorization, payment.claimedAtMs)
       if (outcome.kind !== 'paid') {
         unpaid.set(stream, true)
         return undefined

@@ -20,7 +20,7 @@ export interface PaymentChanges {
   readonly ended: Promise<void>
 }
 
-/** What ends the waiting for a settlement. */
+/** The events that end the wait for a settlement. */
 const TYPES = ['SettlementConfirmed', 'SettlementFinalised', 'PaymentUncollectable'] as const
 
 /** One subscription for all that wait, since each one of its own would look at every event of the log. */

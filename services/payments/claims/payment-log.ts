@@ -36,7 +36,7 @@ export interface PaymentLog {
 
 const UNKNOWN: UnknownOutcome = {
   what: 'this payment was taken',
-  again: 'Send the same request with the same payment again: whatever became of it, it is then charged once.',
+  again: 'Send the same request with the same payment again: it is charged once.',
 }
 
 export function createPaymentLog(options: PaymentLogOptions): PaymentLog {

@@ -26,11 +26,11 @@ export interface DemoChain {
   readonly on: PaymentChain
   readonly rpcUrl: string
   readonly payTo: `0x${string}`
-  /** Of the wallet that settles; it has gas. */
+  /** Key of the settling wallet, which has gas. */
   readonly settlerKey: `0x${string}`
-  /** Of the wallet that refunds are paid from; it has play money. */
+  /** Key of the refund wallet, which has play money. */
   readonly refundKey: `0x${string}`
-  /** Of the one account with play money, to be shown: it is made for this folder and worth nothing anywhere else. */
+  /** Key of the one account with play money. It may be shown: it is made for this folder and worth nothing elsewhere. */
   readonly demoPayerKey: `0x${string}`
   readonly demoPayer: `0x${string}`
   /** Why the chain has ended, if it has. */
@@ -52,7 +52,7 @@ const KEYS_FILE = 'keys.json'
 const STATE_FILE = 'chain.json'
 const PID_FILE = 'anvil.pid'
 
-/** What the demo payer and the refund wallet have whenever the chain starts: 100 play USDC. */
+/** The demo payer and the refund wallet start with this much on each start of the chain: 100 play USDC. */
 const PLAY_USDC = 100_000_000n
 const GAS_WEI = 1_000n * 10n ** 18n
 

@@ -9,7 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'win32-x64': '@foundry-rs/anvil-win32-amd64',
 }
 
-/** Where the chain's program is, or the reason why it is nowhere. */
+/** The path of the chain's program, or the reason why there is none. */
 export type Anvil =
   | { readonly binary: string; readonly missing: undefined }
   | { readonly binary: undefined; readonly missing: string }

@@ -33,7 +33,7 @@ const playAbi = parseAbi([
   'function setBlacklisted(address account, bool listed)',
 ])
 
-/** Who sends what the owner of the chain does; nobody has its key. */
+/** Sender of the owner's transactions; nobody has its key. */
 const OWNER = '0x000000000000000000000000000000000000c0de'
 
 /** Makes play money. @param value millionths of a USDC */

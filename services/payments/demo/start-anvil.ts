@@ -108,7 +108,7 @@ async function answering(child: ChildProcess, port: number): Promise<void> {
       reject(notStartedError(`it ended with ${code ?? signal}: ${said.trim()}`)),
     )
   })
-  // Whoever waits for the start is told; later its end is looked at elsewhere.
+  // The caller of the start gets the error; a later end is handled elsewhere.
   ended.catch(() => undefined)
   const deadlineMs = Date.now() + ANSWER_DEADLINE_MS
   while (!(await Promise.race([ended, accepts(port)]))) {

@@ -1,9 +1,8 @@
-import { getAddress } from 'viem'
-import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
+import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Offered, Quote } from '../payments.ts'
 import type { OfferSigner } from '../signing/offer-signer.ts'
+import { MIME_TYPE, requirementsV1, requirementsV2 } from './payment-requirements.ts'
 
 export interface QuoteTerms {
   readonly on: PaymentChain
@@ -15,12 +14,11 @@ export interface QuoteTerms {
   readonly signing?: { readonly signer: OfferSigner; readonly validUntil: number } | undefined
 }
 
-const MIME_TYPE = 'application/json'
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
-/** What catalogues show of who offers. */
+/** The description of this service in catalogues. */
 const SERVICE = { serviceName: 'Signal service', tags: ['trading', 'crypto', 'signals', 'market-data'] }
 
-/** What who asks is told where nothing can be offered; an offer without a recipient would be worse. */
+/** The error if nothing can be offered; an offer without a recipient would be worse. */
 export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X402_PAY_TO); use an API key'
 
 /**
@@ -35,10 +33,11 @@ export function makeQuote(
   offered: Offered,
   error: string,
 ): Quote {
-  const recipient = payTo === undefined ? undefined : getAddress(payTo)
-  const said = recipient === undefined ? NOT_CONFIGURED : error
+  const said = payTo === undefined ? NOT_CONFIGURED : error
   const { url, description } = offered
-  const accepts = recipient === undefined ? [] : offersV2(recipient, { on, offersGateway }, offered.price)
+  const rails = offersGateway ? (['direct', 'gateway'] as const) : (['direct'] as const)
+  const priced = payTo === undefined ? undefined : { ...offered, payTo }
+  const accepts = priced === undefined ? [] : rails.map((rail) => requirementsV2(on, rail, priced))
   const required = {
     x402Version: 2,
     error: said,
@@ -61,7 +60,8 @@ export function makeQuote(
     body: {
       x402Version: 1,
       error: said,
-      accepts: recipient === undefined ? [] : offersV1(recipient, on, offered),
+      accepts:
+        priced === undefined || on.networkV1 === undefined ? [] : [requirementsV1(on, on.networkV1, priced)],
     },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
@@ -78,44 +78,9 @@ const IDENTIFIER = {
   },
 }
 
-/** Members that clients of version 1 insist on, and none that they stumble over: `outputSchema: null` is one. */
-function offersV1(payTo: string, { networkV1, usdc }: PaymentChain, offered: Offered): JsonObject[] {
-  if (networkV1 === undefined) return []
-  const { price, url, description } = offered
-  const offer = {
-    scheme: 'exact',
-    network: networkV1,
-    maxAmountRequired: price.toString(),
-    resource: url,
-    description,
-    mimeType: MIME_TYPE,
-    payTo,
-    maxTimeoutSeconds: LIMITS.paymentValidityS,
-    asset: usdc,
-    extra: { ...USDC_DOMAIN },
-  }
-  return [offer]
-}
-
-function offersV2(
-  payTo: string,
-  { on, offersGateway }: Pick<QuoteTerms, 'on' | 'offersGateway'>,
-  price: bigint,
-) {
-  const { network, usdc: asset } = on
-  const common = { scheme: 'exact', network, amount: price.toString(), asset, payTo }
-  const direct = { ...common, maxTimeoutSeconds: LIMITS.paymentValidityS, extra: { ...USDC_DOMAIN } }
-  const gateway = {
-    ...common,
-    maxTimeoutSeconds: LIMITS.gatewayValidityS,
-    extra: { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS },
-  }
-  return offersGateway ? [direct, gateway] : [direct]
-}
-
 /**
- * What indexers read: an example of a request and of its answer, and what shape the example has. Clients send it back
- * inside a header, so the shape says no more than it must; the full one is in OpenAPI.
+ * The example of a request and its answer for indexers, with a schema. Clients send it back inside a header, so the
+ * schema is minimal; the full one is in OpenAPI.
  */
 function discoveryOf({ request, answer }: Offered['example']): JsonObject {
   const object = { type: 'object' }

@@ -23,7 +23,7 @@ const uint256 = z
   .refine((value) => value <= UINT256_MAX, 'must be a number of at most 256 bits')
 
 const payloadSchema = z.object({
-  // Other lengths are signatures too, of accounts with code; who presents one is told what is wrong with it later.
+  // Accounts with code sign with other lengths; verification refuses them with the reason.
   signature: z
     .string()
     .max(LIMITS.paymentHeaderBytes)
@@ -185,7 +185,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, name: s
   throw paymentRefusedError('invalid_payload', `${path}: ${issue?.message ?? 'not valid'}.`)
 }
 
-/** Of version 1 and of version 2; which version a payment is, only its content says. */
+/** The headers of version 1 and version 2. Only the content tells the version. */
 const HEADER_NAMES: readonly string[] = ['x-payment', 'payment-signature']
 const NAME_LENGTHS: readonly number[] = HEADER_NAMES.map((name) => name.length)
 

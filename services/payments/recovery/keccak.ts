@@ -15,7 +15,7 @@ const ROUNDS = 24
 const RATE_BYTES = 136
 const DIGEST_BYTES = 32
 
-/** Where the memory holds the round constants, behind the 200 bytes of the state. */
+/** Offset of the round constants in memory, after the 200 bytes of the state. */
 const CONSTANTS_AT = 256
 
 /** Locals of the permutation: lanes, lanes on their way, parities of columns, what they add to each, the round. */
@@ -124,7 +124,7 @@ function moduleBytes(): Uint8Array {
   ])
 }
 
-/** What is added in each round (§3.2.5): bits of a shift register. */
+/** Writes the round constants (§3.2.5): bits of a shift register. */
 function writeRoundConstants(memory: ArrayBuffer): void {
   const constants = new BigUint64Array(memory, CONSTANTS_AT, ROUNDS)
   let register = 1

@@ -3,7 +3,7 @@ import { authorizationDigest } from './authorization-digest.ts'
 import { keccak256 } from './keccak.ts'
 import type { RecoverSigner } from './recover-signer.ts'
 
-/** What this library says of a signature that no key can have made; anything else is a fault of ours. */
+/** This library's errors for a signature that no key can have made; anything else is a fault of ours. */
 const NO_SIGNER: ReadonlySet<string> = new Set([
   'Signature could not be parsed',
   'Public key could not be recover',

@@ -1,7 +1,7 @@
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
-/** What a payer signs: the `TransferWithAuthorization` of ERC-3009, under the domain of its rail. */
+/** The signed message: the `TransferWithAuthorization` of ERC-3009, under the domain of its rail. */
 export interface Authorization {
   readonly on: PaymentChain
   readonly rail: Rail

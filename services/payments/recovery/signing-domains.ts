@@ -1,7 +1,7 @@
 import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
-/** What a signature is bound to (EIP-712). */
+/** The domain of a signature (EIP-712). */
 export interface SigningDomain {
   readonly name: string
   readonly version: string

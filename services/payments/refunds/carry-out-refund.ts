@@ -17,7 +17,7 @@ import { createCreditLedger } from './credit-ledger.ts'
 import { decideRefundWay, type RefundStep } from './decide-refund-step.ts'
 import type { RefundWallet } from './refund-wallet.ts'
 
-/** What giving back is done with. Amounts are millionths of a USDC. */
+/** The tools of a refund. Amounts are millionths of a USDC. */
 export interface RefundTools extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain
   readonly store: EventStore
@@ -30,7 +30,7 @@ export interface RefundTools extends Pick<Clock, 'now' | 'sleep'> {
   readonly newId: () => string
   /** Told what an operator should know. Holds no secrets. */
   readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
-  /** Of the wallet, now. @throws ServiceError `payments_unavailable` */
+  /** The balance of the wallet now. @throws ServiceError `payments_unavailable` */
   readonly balance: () => Promise<bigint | undefined>
   /** Transfers that are on their way out of the wallet, and not out of its balance. */
   readonly promised: () => bigint

@@ -18,7 +18,7 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** What payers have for payments in vain. Amounts are millionths of a USDC. */
+/** The credits of payers for payments in vain. Amounts are millionths of a USDC. */
 export interface CreditLedger {
   /** Gives a credit for a payment, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>

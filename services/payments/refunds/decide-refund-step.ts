@@ -14,7 +14,7 @@ export interface RefundWaits {
   readonly graceMs: number
 }
 
-/** What a refund needs next. */
+/** The next step of a refund. */
 export type RefundStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait' }
@@ -28,8 +28,8 @@ export type RefundStep =
   | { readonly kind: 'giveCredit'; readonly value: bigint }
 
 /**
- * What to do next about a payment that may have to be given back. Nothing is given back that is not final: before, a
- * chain that takes its newest blocks back would make it a gift. A payer whose own doing delayed the payment is owed nothing.
+ * Decides the next step for a payment that may have to be given back. Only a final payment is given back: before, a
+ * reorganisation of the chain would make the refund a gift. A payer who delayed the payment itself is owed nothing.
  *
  * @param now Unix milliseconds
  */
@@ -61,9 +61,9 @@ export function decideRefundStep(
     : { kind: 'wait' }
 }
 
-/** What there is to give back from; amounts are millionths of a USDC. */
+/** The means of refunds; amounts are millionths of a USDC. */
 export interface RefundPurse {
-  /** Of the refund wallet; undefined where there is none. */
+  /** Balance of the refund wallet; undefined if there is none. */
   readonly balance: bigint | undefined
   /** Transfers from it that are on their way. */
   readonly promised: bigint

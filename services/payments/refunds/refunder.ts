@@ -34,7 +34,7 @@ export interface RefundTiming extends RefundWaits {
 export interface RefundHealth {
   readonly ok: boolean
   readonly detail: string
-  /** Of the refund wallet; undefined where there is none. */
+  /** Address of the refund wallet; undefined if there is none. */
   readonly address: string | undefined
   /** When it was last asked; undefined where nobody has. */
   readonly balance: bigint | undefined
@@ -51,9 +51,9 @@ export interface RefundHealth {
 }
 
 /**
- * Gives back what was paid in vain, without anybody's hand. Whether it is given back, and how, is decided by one append
- * to the stream of the payment, so the answer is given or the money, never both. A transfer is an authorization of the
- * refund wallet that the settler settles as it settles payments: the token takes its nonce once, whoever dies when.
+ * Refunds payments in vain automatically. One append to the stream of the payment decides whether and how, so either the
+ * answer is given or the money, never both. A transfer is an authorization of the refund wallet, which the settler
+ * settles like a payment: the token takes its nonce once, whichever process crashes.
  */
 export interface Refunder {
   /** Works until the signal, in the process that settles. Never rejects. */
@@ -149,7 +149,7 @@ export function createRefunder(options: RefunderOptions): Refunder {
 }
 
 /**
- * What is on its way out of the wallet, and not out of its balance.
+ * The sum of transfers that are under way and still part of the wallet's balance.
  *
  * @param begun transfers that the read model may not show yet; those that it shows are taken out
  */

@@ -3,7 +3,7 @@ import type { SettlerKind, UncollectableReason } from '../../../contracts/paymen
 import type { Payment } from '../../../projections/index.ts'
 import type { AuthorizationOutcome, Rehearsal, TokenRefusal } from '../chain/chain.ts'
 
-/** What the log knows of a payment that is to be settled on the chain. */
+/** The log's facts about a payment that is settled on the chain. */
 export interface SettlingFacts {
   readonly state: Payment['state']
   /** Unix seconds, both exclusive. */
@@ -23,12 +23,12 @@ export interface SettlingFacts {
   readonly isGivenUp: boolean
 }
 
-/** What the chain says of it now. */
+/** The chain's facts about it now. */
 export interface ChainView {
   /** Unix seconds. */
   readonly blockTime: number
   readonly outcome: AuthorizationOutcome
-  /** What the token would make of it; undefined where nothing is to be sent any more. */
+  /** The result of a simulated transfer; undefined if nothing is to be sent any more. */
   readonly rehearsal: Rehearsal | undefined
   /** The newest transaction that was sent for it; `missing` also where there is none. */
   readonly transaction: 'missing' | 'pending' | 'mined'
@@ -49,13 +49,13 @@ export type SettlementStep =
   | { readonly kind: 'send' }
   /** The token would refuse it now, for a reason that may pass. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** What was sent may still arrive, or its time has not come. */
+  /** A sent transaction may still arrive, or the authorization is not valid yet. */
   | { readonly kind: 'wait' }
 
 /**
- * What to do next about a payment. The token's logs decide whether it is paid; its refusals, only whether anything
- * is worth sending now. A refusal that may pass (no funds, code in the account, a blacklist) is rehearsed again for as
- * long as a request waits for it, and then it is given up: empty accounts cost nothing, and watching them does.
+ * Decides the next step of a settlement. The token's logs decide whether a payment is paid; its refusals decide only
+ * whether to send now. After a passing refusal (no funds, code in the account, a blacklist) the transfer is simulated
+ * again for as long as a request waits for it, and then given up: empty accounts cost nothing, and watching them does.
  *
  * An account with code is never sent for: its code can pass the rehearsal and burn the gas of the transaction.
  */
@@ -123,7 +123,7 @@ const settledBy = (
   return wasForwarded ? 'facilitator' : 'other'
 }
 
-/** Where a settled payment stands on the way to where nothing can undo it. */
+/** A settled payment's state on the way to finality. */
 export type Finality = 'final' | 'reorged' | 'wait'
 
 /**

@@ -1,9 +1,10 @@
 import { getAddress } from 'viem'
-import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
-/** What a facilitator is told of a payment: of one that is claimed, or that may be. */
+import { MIME_TYPE, requirementsV1, requirementsV2 } from '../quote/payment-requirements.ts'
+
+/** A payment as facilitators need it, claimed or about to be. */
 export interface ForwardedPayment {
   readonly protocol: 1 | 2
   readonly rail: Rail
@@ -24,8 +25,12 @@ export interface ForwardedPayment {
  * @param publicUrl base address of the service; facilitators want to know what was paid for
  */
 export function facilitatorRequest(claim: ForwardedPayment, publicUrl: string): JsonObject {
+  const { rail, product, value: price, payTo } = claim
+  const priced = { price, payTo, url: resourceOf(claim, publicUrl), description: product }
   const paymentRequirements =
-    claim.protocol === 1 && claim.rail === 'direct' ? requirementsV1(claim, publicUrl) : requirementsV2(claim)
+    claim.protocol === 1 && rail === 'direct'
+      ? requirementsV1(BASE, BASE.networkV1, priced)
+      : requirementsV2(BASE, rail, priced)
   const paymentPayload = payloadOf(claim, paymentRequirements, publicUrl)
   if (claim.rail === 'gateway') return { paymentPayload, paymentRequirements }
   return { x402Version: claim.protocol, paymentPayload, paymentRequirements }
@@ -33,34 +38,6 @@ export function facilitatorRequest(claim: ForwardedPayment, publicUrl: string): 
 
 const resourceOf = ({ product }: ForwardedPayment, publicUrl: string): string =>
   `${publicUrl.replace(/\/$/, '')}/x402/${product}`
-
-function requirementsV1(claim: ForwardedPayment, publicUrl: string): JsonObject {
-  return {
-    scheme: 'exact',
-    network: BASE.networkV1,
-    maxAmountRequired: String(claim.value),
-    resource: resourceOf(claim, publicUrl),
-    description: claim.product,
-    mimeType: 'application/json',
-    payTo: getAddress(claim.payTo),
-    maxTimeoutSeconds: LIMITS.paymentValidityS,
-    asset: BASE.usdc,
-    extra: { ...USDC_DOMAIN },
-  }
-}
-
-function requirementsV2({ rail, value, payTo }: ForwardedPayment): JsonObject {
-  const isGateway = rail === 'gateway'
-  return {
-    scheme: 'exact',
-    network: BASE.network,
-    amount: String(value),
-    asset: BASE.usdc,
-    payTo: getAddress(payTo),
-    maxTimeoutSeconds: isGateway ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
-    extra: isGateway ? { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS } : { ...USDC_DOMAIN },
-  }
-}
 
 function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl: string): JsonObject {
   const payload = {
@@ -80,7 +57,7 @@ function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl:
   const resource = {
     url: resourceOf(claim, publicUrl),
     description: claim.product,
-    mimeType: 'application/json',
+    mimeType: MIME_TYPE,
   }
   return { x402Version: 2, resource, accepted: requirements, payload }
 }

@@ -18,11 +18,7 @@ const TOKEN_S = 120
  * @throws ServiceError `config_invalid`
  * @example await cdpAuthorize('id:MC4C…', Date.now)('POST', new URL('https://api.cdp.coinbase.com/platform/v2/x402/settle'))
  */
-export function cdpAuthorize(
-  cdpKey: string,
-  now: () => number,
-  random: (bytes: number) => Uint8Array = randomBytes,
-): Authorize {
+export function cdpAuthorize(cdpKey: string, now: () => number): Authorize {
   const split = cdpKey.indexOf(':')
   const [id, secret] = [cdpKey.slice(0, split), cdpKey.slice(split + 1)]
   const key = readKey(secret)
@@ -33,7 +29,7 @@ export function cdpAuthorize(
       alg: isEd25519 ? 'EdDSA' : 'ES256',
       typ: 'JWT',
       kid: id,
-      nonce: Buffer.from(random(16)).toString('hex'),
+      nonce: randomBytes(16).toString('hex'),
     }
     const claims = {
       iss: 'cdp',
@@ -47,7 +43,7 @@ export function cdpAuthorize(
   }
 }
 
-/** What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
+/** The PKCS #8 prefix of the 32 bytes of an Ed25519 key (RFC 8410 §7). */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 function readKey(secret: string): KeyObject {

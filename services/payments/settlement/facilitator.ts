@@ -7,7 +7,7 @@ import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
 import type { Authorize } from './facilitator-token.ts'
 
-/** What a facilitator said to a settlement. Only `settled` is about money; the chain knows better than the others. */
+/** A facilitator's answer to a settlement. Only `settled` is about money; the chain overrules the others. */
 export type FacilitatorVerdict =
   /** @param transaction its hash, or the gateway's name of the transfer */
   | { readonly kind: 'settled'; readonly transaction: string }
@@ -18,7 +18,7 @@ export type FacilitatorVerdict =
   /** No answer, or none that can be read: it may have settled. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** What a facilitator said to a payment that is not claimed yet: a promise of nothing, but an empty account is told. */
+/** A facilitator's answer about a payment that is not claimed yet: no promise, but it detects an empty account. */
 export type FacilitatorOpinion =
   | { readonly kind: 'valid' }
   | { readonly kind: 'refused'; readonly reason: string }
@@ -44,7 +44,7 @@ export interface FacilitatorOptions {
   readonly requestMs?: number
 }
 
-/** What may be in an answer of /settle; whatever else is there is not looked at. */
+/** The members of an answer of /settle that are read. */
 const verdictSchema = z.object({
   success: z.boolean(),
   transaction: z.string().max(128).nullish(),
@@ -127,8 +127,8 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
 }
 
 /**
- * Reads a verdict, which an answer of any status may hold. Reasons are open words: those that are known to be about
- * something that is under way or was done before are told apart, all others are refusals.
+ * Reads a verdict, which an answer of any status may hold. Reasons are free text: those about a transfer that is under
+ * way or was done before are recognised, all others are refusals.
  */
 export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
   const read = verdictSchema.safeParse(json)

@@ -21,7 +21,7 @@ const BLOCKS_AT_ONCE = 50
 
 /** Looks whether the blocks of settled payments are still there, until they are final. */
 export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptions) {
-  /** Of the blocks that matter now, by number. */
+  /** Hashes of blocks by their number. */
   async function hashes(
     node: SettlementChain,
     numbers: readonly number[],

@@ -27,7 +27,7 @@ const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
 export function createForwardedSettlement(options: ForwardedSettlementOptions) {
   const { facilitator, settler, chain, queue, timing, now } = options
 
-  /** What to do before the facilitator is asked (again); `send` is to ask. */
+  /** Decides before each request to the facilitator; `send` means to make it. */
   async function look(loaded: LoadedPayment): Promise<SettlementStep> {
     const { payment, authorization } = loaded
     if (chain === undefined) return lookWithoutChain(loaded, now(), timing.graceMs)
@@ -174,7 +174,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
   }
 }
 
-/** Without a node, the end of an authorization is told by this machine's clock, some time after it. */
+/** Without a node, this machine's clock decides when an authorization has ended, after a grace period. */
 function lookWithoutChain(
   { payment, authorization, lastReason, wasInDoubt }: LoadedPayment,
   now: number,

@@ -3,7 +3,7 @@ import { type GasFacts, gasFor } from './wallet.ts'
 
 export type GasState = 'unknown' | 'fine' | 'low' | 'empty' | 'expensive'
 
-/** What a transaction may offer for gas. */
+/** The gas price that a transaction offers. */
 export interface Fees {
   readonly feePerGas: bigint
   readonly tipPerGas: bigint
@@ -12,8 +12,8 @@ export interface Fees {
 /** Watches what gas costs and what is left for it. */
 export interface GasGuard {
   /**
-   * What the next transaction offers, or undefined where it must wait: the wallet is empty, or gas costs more than
-   * is paid. Asking changes nothing: only what was {@link sent} has to be outbid by what takes its place.
+   * The offer of the next transaction; undefined if it must wait: the wallet is empty, or gas costs more than the limit.
+   * Asking changes nothing: only a transaction that was {@link sent} has to be outbid by its replacement.
    */
   feesFor(facts: GasFacts, accountNonce: number, authorizations: number): Fees | undefined
   /** A transaction was handed to the node, which may have it. */
@@ -25,7 +25,7 @@ export interface GasGuard {
   /** Nobody looks any more: what was seen last says nothing about now. */
   rest(): void
   state(): GasState
-  /** Of the wallet when it was last asked, in wei. */
+  /** The wallet's balance at the last look, in wei. */
   balance(): bigint | undefined
 }
 
@@ -38,7 +38,7 @@ export interface GasGuardOptions {
 
 /** Nodes take a replacement that offers a tenth more; a quarter is safe from rounding and from stricter ones. */
 const raised = (fee: bigint): bigint => fee + fee / 4n + 1n
-/** What is offered at most, in terms of the market: what offers more needs no replacing, it is taken by itself. */
+/** The highest offer as a multiple of the market price: a higher one needs no replacing, it is mined. */
 const MOST_OF_MARKET = 4n
 
 export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): GasGuard {

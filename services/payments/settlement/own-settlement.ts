@@ -19,7 +19,7 @@ export interface OwnSettlementOptions extends Clock {
   readonly timing: SettlementTiming
 }
 
-/** Where a text stands on the chain. */
+/** The transaction and block of a text on the chain. */
 export interface WrittenText {
   readonly chainId: number
   readonly transaction: `0x${string}`
@@ -51,7 +51,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
-    const { payment, authorization, lastReason, broadcasts, wasForwarded, wasInDoubt, minedFailures } = loaded
+    const { payment, authorization, broadcasts, wasForwarded, wasInDoubt, minedFailures } = loaded
     const isUnderWay = payment.transaction !== null && payment.state !== 'owed'
     const [rehearsal, transaction] = await Promise.all([
       chain.rehearse(authorization, wallet.address),
@@ -68,23 +68,11 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
           : await chain.outcomeOf(authorization, payment.claimedAtMs),
     }
     const isOverdue = payment.state === 'unknown' || now() - payment.changedAtMs >= timing.receiptMs
-    const { validAfter, validBefore } = authorization
-    const { state } = payment
-    // Whatever was sent for it is in a block by now; what a facilitator may have sent is not known.
+    // Every transaction of ours is in a block by now; a facilitator's may still be under way.
     const isSettled = broadcasts.length === minedFailures && !wasForwarded && !wasInDoubt
     // A refund is tried until its authorization has ended: only then is it certain that a credit in its place is not given besides.
     const isGivenUp = isSettled && !payment.isRefund && now() - payment.claimedAtMs >= timing.patienceMs
-    const facts = {
-      state,
-      validAfter,
-      validBefore,
-      lastReason,
-      broadcasts,
-      wasForwarded,
-      isOverdue,
-      minedFailures,
-      isGivenUp,
-    }
+    const facts = { ...loaded, ...authorization, state: payment.state, isOverdue, isGivenUp }
     return { loaded, step: decideSettlement(facts, view) }
   }
 
@@ -103,7 +91,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     }
   }
 
-  /** Those that share the next transaction; one that moved nothing in a shared one goes alone. */
+  /** The payments of the next transaction; one that moved nothing in a shared transaction goes alone. */
   function choose(looked: readonly Looked[]): LoadedPayment[] {
     const sendable = looked.filter(({ step }) => step.kind === 'send')
     const together = sendable.filter(({ loaded }) => !queue.isIsolated(loaded.stream))

@@ -10,7 +10,7 @@ import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.
 import type { SettlementFact, SettlementLog } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
-/** Who works on a payment next: our wallet or a facilitator, the gateway, or whoever watches for finality. */
+/** The worker of a payment: our wallet or a facilitator, the gateway, or the finality watch. */
 export const STAGES = ['direct', 'gateway', 'finality'] as const
 export type Stage = (typeof STAGES)[number]
 
@@ -92,7 +92,7 @@ interface Entry {
   isIsolated: boolean
 }
 
-/** An empty stage is woken by whatever is added to it. */
+/** An empty stage sleeps until a payment is added. */
 const IDLE_MS = 3_600_000
 
 const stageOf = ({ state, rail }: Payment): Stage => {
@@ -116,8 +116,8 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
   }
 
   /**
-   * How long a new payment is left alone. A client that lost its answer sends the same payment again within seconds, and that is
-   * enough for as long as nobody else can have read it. Whoever waits for the settlement has no answer to lose.
+   * How long a new payment is left alone. A client that lost its answer sends the same payment again within seconds, and
+   * until the settlement nobody else can have read it. A caller that waits for the settlement has no answer to lose.
    */
   function restOf({ isServedFirst, state, claimedAtMs }: Payment): number {
     if (!isServedFirst || state !== 'owed') return 0

@@ -1,6 +1,6 @@
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 
-/** Payments that are to be looked at, each at its time, by whatever clock its caller keeps to. */
+/** Payments by the time of their next look, on the caller's clock. */
 export interface PaymentSchedule {
   /**
    * Puts a payment at a time, also one that stands at another.
@@ -20,7 +20,7 @@ export interface PaymentSchedule {
 
 export type Order = 'first' | 'later'
 
-/** Of what is taken together, one in so many is kept for those that come later. */
+/** Of each batch, one in so many places is kept for those that come later. */
 const SHARE_OF_LATER = 5
 
 export function createPaymentSchedule(): PaymentSchedule {

@@ -1,15 +1,5 @@
-import { decodeEvent, EVENT_CATALOGUE } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, EVENT_CATALOGUE, type FactOf } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
-import type {
-  PaymentUncollectable,
-  SettlementBroadcast,
-  SettlementConfirmed,
-  SettlementFailed,
-  SettlementFinalised,
-  SettlementReorged,
-  SettlementRequested,
-  SettlementUnknown,
-} from '../../../contracts/payment-events.ts'
 import {
   appendedOr,
   appendUntilKnown,
@@ -20,19 +10,15 @@ import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { afterEvent, type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 
-type Body<Definition> =
-  Definition extends EventDefinition<string, infer Data> ? Omit<Data, 'paymentId'> : never
+type WithoutPayment<Fact> = Fact extends { readonly type: infer Type; readonly data: infer Data }
+  ? { readonly type: Type; readonly data: Omit<Data, 'paymentId'> }
+  : never
 
-/** What is recorded of a payment, without what every such event says. */
-export type SettlementFact =
-  | { readonly type: 'SettlementRequested'; readonly data: Body<typeof SettlementRequested> }
-  | { readonly type: 'SettlementBroadcast'; readonly data: Body<typeof SettlementBroadcast> }
-  | { readonly type: 'SettlementFailed'; readonly data: Body<typeof SettlementFailed> }
-  | { readonly type: 'SettlementUnknown'; readonly data: Body<typeof SettlementUnknown> }
-  | { readonly type: 'SettlementConfirmed'; readonly data: Body<typeof SettlementConfirmed> }
-  | { readonly type: 'SettlementFinalised'; readonly data: Body<typeof SettlementFinalised> }
-  | { readonly type: 'SettlementReorged'; readonly data: Body<typeof SettlementReorged> }
-  | { readonly type: 'PaymentUncollectable'; readonly data: Body<typeof PaymentUncollectable> }
+/** An event of a settlement, without the id of the payment, which every such event names. */
+export type SettlementFact = WithoutPayment<
+  | FactOf<'SettlementRequested' | 'SettlementBroadcast' | 'SettlementFailed' | 'SettlementUnknown'>
+  | FactOf<'SettlementConfirmed' | 'SettlementFinalised' | 'SettlementReorged' | 'PaymentUncollectable'>
+>
 
 export interface SettlementLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore

@@ -1,23 +1,11 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 
-/** How long settling waits for what; all in milliseconds. */
-export interface SettlementTiming {
-  /** Before a payment is looked at again; doubles from try to try, up to the longest. */
-  readonly retryMs: number
-  readonly retryMaxMs: number
-  /** Between a claim that is served first and its settlement: nobody else knows its signature that long. */
-  readonly restMs: number
-  readonly gatherMs: number
-  readonly pollMs: number
-  readonly receiptMs: number
-  readonly finalityMs: number
-  readonly graceMs: number
-  readonly patienceMs: number
-}
-
-export const SETTLEMENT_TIMING: SettlementTiming = {
+/** Waits of the settler. {@link LIMITS} explains each. */
+export const SETTLEMENT_TIMING = {
+  /** Before the next look at a payment; doubles with each look up to the maximum. */
   retryMs: LIMITS.settlementRetryMs,
   retryMaxMs: LIMITS.settlementRetryMaxMs,
+  /** Between a claim that is served first and its settlement: until then nobody else knows its signature. */
   restMs: LIMITS.settlementRestMs,
   gatherMs: LIMITS.settlementGatherMs,
   pollMs: LIMITS.settlementPollMs,
@@ -25,4 +13,6 @@ export const SETTLEMENT_TIMING: SettlementTiming = {
   finalityMs: LIMITS.finalityPollMs,
   graceMs: LIMITS.facilitatorGraceMs,
   patienceMs: LIMITS.settlementPatienceMs,
-}
+} as const
+
+export type SettlementTiming = Readonly<Record<keyof typeof SETTLEMENT_TIMING, number>>

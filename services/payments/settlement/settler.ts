@@ -34,10 +34,10 @@ export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
   /** Undefined where no node is configured; then a facilitator settles, and is believed. */
   readonly chain?: SettlementChain | undefined
-  /** Who settles payments on the chain: a wallet of our own, which needs the chain, or a facilitator; or nobody. */
+  /** Settles payments on the chain: a wallet of our own, which needs the chain, or a facilitator; or nobody. */
   readonly wallet?: Wallet | undefined
   readonly facilitator?: Facilitator | undefined
-  /** Who settles payments of the gateway rail. */
+  /** Settles payments of the gateway rail. */
   readonly gateway?: Facilitator | undefined
   /** Shares the work with other processes: one settles at a time. Without it, this is the only one. */
   readonly leases?: Leases | undefined
@@ -63,7 +63,7 @@ export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
 export interface SettlerHealth {
   readonly ok: boolean
   readonly detail: string
-  /** Of the gas wallet, in wei, when it was last asked. */
+  /** The gas wallet's balance at the last look, in wei. */
   readonly gasBalance?: bigint
   /** Payments that are not at their end. */
   readonly open: number
@@ -111,7 +111,7 @@ export function createSettler(options: SettlerOptions): Settler {
   const timing = { ...SETTLEMENT_TIMING, ...options.timing }
   const log = createSettlementLog(options)
   const queue = createPaymentQueue({ ...options, elapsed, log, timing, hasChain: chain !== undefined })
-  /** What is wrong at the moment, by whom it concerns. */
+  /** Current problems, by the part that has them. */
   const problems = new Map<string, string>()
   let isWorking = false
   let write: Settler['write']
@@ -121,7 +121,7 @@ export function createSettler(options: SettlerOptions): Settler {
     onChange: (state, balance) => report('settlement_gas', { state, balanceWei: balance.toString() }),
   })
 
-  /** Keeps what is wrong for whoever asks, and reports it when it begins, changes or ends. */
+  /** Keeps a problem for the health report, and reports it when it begins, changes or ends. */
   function problem(who: string, what: string | undefined): void {
     if (problems.get(who) === what) return
     if (what === undefined) problems.delete(who)
@@ -214,7 +214,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   const checkMs = (who: string): number => (problems.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
 
-  /** An empty wallet is told of before somebody has paid in vain. */
+  /** Reports an empty wallet before somebody has paid in vain. */
   async function watchGas(watched: Wallet, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -254,7 +254,7 @@ export function createSettler(options: SettlerOptions): Settler {
     write = undefined
     queue.clear()
     gas.rest()
-    // Whoever settles next has problems of its own.
+    // The next process that settles has problems of its own.
     for (const who of problems.keys()) problem(who, undefined)
     isWorking = false
   }

@@ -11,7 +11,7 @@ export interface SignedTransaction {
   readonly raw: `0x${string}`
 }
 
-/** What the next transaction would cost, and whether it can be paid for. */
+/** The cost of the next transaction, and the means to pay for it. */
 export interface GasFacts {
   /** Wei. */
   readonly balance: bigint
@@ -20,7 +20,7 @@ export interface GasFacts {
   readonly tipPerGas: bigint
 }
 
-/** What a node made of a transaction that was sent to it. */
+/** A node's response to a sent transaction. */
 export type SendOutcome =
   /** It has it, now or from before. */
   | { readonly kind: 'sent' }
@@ -31,7 +31,7 @@ export type SendOutcome =
   /** It did not answer, or with something else: the transaction may be on its way. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** What a transaction offers, and which of the account it is. */
+/** The fees and the account nonce of a transaction. */
 export interface TransactionFees {
   readonly accountNonce: number
   /** Wei. */
@@ -52,7 +52,7 @@ export interface Wallet {
   send(transaction: SignedTransaction): Promise<SendOutcome>
 }
 
-/** What a transaction may use: a transfer takes 41,000 to 79,000, and what is not used is not paid. */
+/** The gas limit of a transaction: a transfer takes 41,000 to 79,000, and unused gas is not paid. */
 const GAS_OF_TRANSACTION = 60_000n
 const GAS_OF_TRANSFER = 110_000n
 
@@ -121,8 +121,8 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
 }
 
 /**
- * Nodes answer in words of their own, and these are told apart only to wait for the right thing: what became of the
- * payments is decided by the token's logs.
+ * Nodes answer in words of their own. They are distinguished only to wait for the right thing: the token's logs decide the
+ * outcome of payments.
  */
 function sendOutcome(reason: string): SendOutcome {
   if (/already known|known transaction|already imported/i.test(reason)) return { kind: 'sent' }

@@ -19,15 +19,15 @@ type Accepted = JsonObject & {
 export interface OfferSigner {
   /** @param validUntil Unix seconds: until then the offer binds */
   offers(resourceUrl: string, accepts: readonly Accepted[], validUntil: number): JsonObject[]
-  /** That a payment came and was answered; the same for ever. */
+  /** Signs that a payment came and was answered; the same receipt at any time. */
   receipt(payment: Pick<Payment, 'product' | 'payer' | 'transaction' | 'changedAtMs'>): JsonObject
-  /** Who may sign for this origin, as `/.well-known/did.json` tells it (DID Core, method web). */
+  /** The keys that may sign for this origin, as in `/.well-known/did.json` (DID Core, method web). */
   didDocument(): JsonObject
 }
 
 /**
- * What a buyer can rely on without asking, in every signed offer: for what money is given back, as what, and after how many
- * seconds in which the answer was not asked for again.
+ * The refund terms in every signed offer, on which a buyer can rely: the reasons, the forms, and the seconds in which the
+ * answer may be requested again first.
  */
 export const REFUND_TERMS = {
   reasons: REFUND_CAUSES,

@@ -13,15 +13,15 @@ import type { Facilitator } from '../settlement/facilitator.ts'
 export interface PayerCheckOptions extends Pick<Clock, 'now' | 'elapsed'> {
   /** Undefined where no node is configured. */
   readonly chain: Chain | undefined
-  /** Who settles payments on the chain where no node is configured. */
+  /** Settles payments on the chain if no node is configured. */
   readonly facilitator: Pick<Facilitator, 'verify'> | undefined
-  /** Who settles payments of the gateway rail. */
+  /** Settles payments of the gateway rail. */
   readonly gateway: Pick<Facilitator, 'verify'> | undefined
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }
 
-/** Asks whoever knows whether a payer can pay, before anything is computed. */
+/** Checks with the chain or a facilitator whether a payer can pay, before anything is computed. */
 export interface PayerCheck {
   /**
    * @param awaited what the payer has promised already, millionths of a USDC
@@ -60,50 +60,12 @@ export function createPayerCheck({
     now: elapsed,
   })
 
-  /** Looks at authorizations of payers without money that may be made at this instant, and when that was counted. */
-  let looks: { readonly left: number; readonly at: number } = {
-    left: LIMITS.poorPayerLooksPerS,
-    at: elapsed(),
-  }
-
-  function mayLook(): boolean {
-    const at = elapsed()
-    const earned = (Math.max(0, at - looks.at) / 1_000) * LIMITS.poorPayerLooksPerS
-    const left = Math.min(LIMITS.poorPayerLooksPerS, looks.left + earned)
-    looks = { left: left >= 1 ? left - 1 : left, at }
-    return left >= 1
-  }
-
+  const mayLook = createLookBudget(elapsed)
   /** Authorizations that brought us nothing, when it was asked a moment ago. */
   const unpaid = new RecentMap<string, true>(LIMITS.payersRemembered, {
     ttlMs: LIMITS.givenUpLookMs,
     now: elapsed,
   })
-
-  async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
-    const { payer, nonce, value } = payment
-    const owed = awaited + value
-    const { balance, isNonceUsed, hasCode } = await node.payerFacts({ payer, nonce }, owed)
-    if (balance < owed) {
-      throw paymentRefusedError(
-        'insufficient_funds',
-        `${payer} has ${formatUsdc(balance)} USDC, and would owe ${formatUsdc(owed)} with this payment.`,
-      )
-    }
-    if (isNonceUsed) {
-      throw paymentRefusedError(
-        'invalid_transaction_state',
-        `The authorization ${nonce} was used or cancelled on the chain already.`,
-      )
-    }
-    if (hasCode) {
-      throw paymentRefusedError(
-        'invalid_exact_evm_payload_signature',
-        `${payer} is an account with code, whose signatures only its code can check; such accounts are not taken yet.`,
-      )
-    }
-    return { balance, isAll: true }
-  }
 
   async function ask(
     asked: Pick<Facilitator, 'verify'>,
@@ -124,7 +86,7 @@ export function createPayerCheck({
       })
     }
     const reason = reasonFor(verdict.reason)
-    const refusal = paymentRefusedError(reason, `Whoever settles it refuses the payment: ${verdict.reason}.`)
+    const refusal = paymentRefusedError(reason, `The facilitator refuses the payment: ${verdict.reason}.`)
     // Of one authorization nothing follows for the next; of an empty account it does, for a moment.
     if (reason === 'insufficient_funds') refused.set(key, refusal)
     throw refusal
@@ -147,6 +109,46 @@ export function createPayerCheck({
       if (kind !== 'paid') unpaid.set(key, true)
       return kind === 'paid'
     },
+  }
+}
+
+async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
+  const { payer, nonce, value } = payment
+  const owed = awaited + value
+  const { balance, isNonceUsed, hasCode } = await node.payerFacts({ payer, nonce }, owed)
+  if (balance < owed) {
+    throw paymentRefusedError(
+      'insufficient_funds',
+      `${payer} has ${formatUsdc(balance)} USDC, and would owe ${formatUsdc(owed)} with this payment.`,
+    )
+  }
+  if (isNonceUsed) {
+    throw paymentRefusedError(
+      'invalid_transaction_state',
+      `The authorization ${nonce} was used or cancelled on the chain already.`,
+    )
+  }
+  if (hasCode) {
+    throw paymentRefusedError(
+      'invalid_exact_evm_payload_signature',
+      `${payer} is an account with code, whose signatures only its code can check; such accounts are not taken yet.`,
+    )
+  }
+  return { balance, isAll: true }
+}
+
+/** Limits how many authorizations of payers without money are looked up in a second. */
+function createLookBudget(elapsed: () => number): () => boolean {
+  let budget: { readonly left: number; readonly at: number } = {
+    left: LIMITS.poorPayerLooksPerS,
+    at: elapsed(),
+  }
+  return () => {
+    const at = elapsed()
+    const earned = (Math.max(0, at - budget.at) / 1_000) * LIMITS.poorPayerLooksPerS
+    const left = Math.min(LIMITS.poorPayerLooksPerS, budget.left + earned)
+    budget = { left: left >= 1 ? left - 1 : left, at }
+    return left >= 1
   }
 }
 

@@ -113,8 +113,8 @@ const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 const ZERO = '0'.repeat(64)
 
 /**
- * What the token would not take of a signature, whoever made it; undefined where it has its form. Recovery takes
- * more: a high s, and a v of 0 or 1, that the token reverts on. Who flips s would be served for nothing.
+ * The reason why the token would not take a signature; undefined if its form is valid. Recovery accepts more: a high s,
+ * and a v of 0 or 1, that the token reverts on. A payer who flips s would be served for nothing.
  *
  * @param signature hexadecimal digits in lower case, with 0x in front
  */

@@ -1,0 +1,51 @@
+import { getAddress } from 'viem'
+import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
+
+export const MIME_TYPE = 'application/json'
+
+/** A priced resource. */
+export interface Priced {
+  readonly url: string
+  readonly description: string
+  /** Millionths of a USDC. */
+  readonly price: bigint | string
+  readonly payTo: string
+}
+
+/**
+ * The payment requirements of x402 version 1. Its clients insist on these members and stumble over others:
+ * `outputSchema: null` is one.
+ */
+export const requirementsV1 = (
+  { usdc }: PaymentChain,
+  network: string,
+  { url, description, price, payTo }: Priced,
+) => ({
+  scheme: 'exact',
+  network,
+  maxAmountRequired: String(price),
+  resource: url,
+  description,
+  mimeType: MIME_TYPE,
+  payTo: getAddress(payTo),
+  maxTimeoutSeconds: LIMITS.paymentValidityS,
+  asset: usdc,
+  extra: { ...USDC_DOMAIN },
+})
+
+/** The payment requirements of x402 version 2 on a rail. */
+export const requirementsV2 = (
+  { network, usdc }: PaymentChain,
+  rail: Rail,
+  { price, payTo }: Pick<Priced, 'price' | 'payTo'>,
+) => ({
+  scheme: 'exact',
+  network,
+  amount: String(price),
+  asset: usdc,
+  payTo: getAddress(payTo),
+  maxTimeoutSeconds: rail === 'gateway' ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
+  extra: rail === 'gateway' ? { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS } : { ...USDC_DOMAIN },
+})
