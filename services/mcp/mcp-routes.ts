@@ -23,6 +23,7 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './mcp-messages.ts'
+import { mcpOperation } from './mcp-operation.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import type { McpExtension } from './protocol-server.ts'
@@ -120,7 +121,11 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     return undefined
   })
   app.addHook('preClose', () => edge.sdk.close())
-  app.post('/mcp', { bodyLimit: LIMITS.requestBodyBytes }, (request, reply) => answer(edge, request, reply))
+  app.post(
+    '/mcp',
+    { bodyLimit: LIMITS.requestBodyBytes, schema: { operation: mcpOperation } },
+    (request, reply) => answer(edge, request, reply),
+  )
   refuseOtherMethods(app)
 }
 
@@ -129,7 +134,6 @@ function refuseOtherMethods(app: FastifyInstance): void {
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
-    schema: { hide: true },
     async handler({ method }, reply) {
       if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()

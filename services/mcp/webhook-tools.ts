@@ -26,8 +26,8 @@ import {
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
-  type WebhookRoutesOptions,
-} from '../http/routes/webhooks.ts'
+} from '../http/routes/webhook-requests.ts'
+import type { WebhookRoutesOptions } from '../http/routes/webhooks.ts'
 import {
   toAttempt,
   toCancelledAnswer,

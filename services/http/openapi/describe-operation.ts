@@ -32,29 +32,23 @@ interface RawParameter {
   readonly schema?: JsonObject
 }
 
-/** What a route says of itself with what is said of it; without the latter it is described as it stands. */
+/**
+ * The operation of a route in the document: its schemas as the framework gives them, with its words.
+ *
+ * @param isUnlimited whether no rate limit applies to the route.
+ */
 export function describeOperation(
-  name: string,
+  isRead: boolean,
   raw: JsonObject,
-  operation: Operation | undefined,
+  described: Operation,
+  isUnlimited: boolean,
 ): OpenApiOperation {
-  const described: Operation = operation ?? {
-    id: name.replaceAll(/[^A-Za-z]+/g, '_'),
-    tag: 'service',
-    summary: name,
-    key: 'none',
-    errors: [],
-  }
   const takesBody = raw.requestBody !== undefined || described.body !== undefined
-  const codes = new Set([
-    ...described.errors,
-    ...(name.startsWith('GET ') ? [] : BODY_ERRORS),
-    ...COMMON_ERRORS,
-  ])
+  const codes = new Set([...described.errors, ...(isRead ? [] : BODY_ERRORS), ...COMMON_ERRORS])
   if (parametersOf(raw, described).length > 0) codes.add('invalid_request')
-  // Whatever writes to the log may have to say that it does not know yet.
-  if (!name.startsWith('GET ') && codes.has('store_unavailable')) codes.add('outcome_unknown')
-  if (described.isUnlimited === true) codes.delete('rate_limited')
+  // A write whose append was not confirmed in time may have succeeded.
+  if (!isRead && codes.has('store_unavailable')) codes.add('outcome_unknown')
+  if (isUnlimited) codes.delete('rate_limited')
   return {
     operationId: described.id,
     tags: [described.tag],

@@ -4,6 +4,7 @@ import { formatUsdc } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Payment } from '../../../projections/index.ts'
+import { anyObject, operationsOf, revalidated } from '../openapi/operation.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 import { sendPublic } from '../send-public.ts'
 import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts'
@@ -36,14 +37,26 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
     reply.headers(PAID_CORS_HEADERS)
   })
   const schema = {
-    params: z.strictObject({ id: z.uuid().toLowerCase() }),
+    operation: operationsOf({ tag: 'payments' })('payment', 'What became of a payment', {
+      description: 'Open to whoever holds the id, which stands in the answer that was paid for.',
+      errors: ['invalid_request', 'payment_unknown', 'store_unavailable'],
+    }),
+    params: z.strictObject({
+      id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
+    }),
     response: { 200: paymentAnswerSchema },
   }
   app.get(PATH, { schema }, ({ params }) => paymentAnswerOf(options, params.id))
-  if (receipts !== undefined)
-    app.get('/.well-known/did.json', async (request, reply) =>
+  if (receipts !== undefined) {
+    const operation = operationsOf({ tag: 'service' })(
+      'didDocument',
+      'Whose key signs the offers and receipts of this origin',
+      revalidated('The document', 'application/did+json', anyObject),
+    )
+    app.get('/.well-known/did.json', { schema: { operation } }, async (request, reply) =>
       sendPublic(request, reply, 'application/did+json', JSON.stringify(receipts.didDocument())),
     )
+  }
   answerPreflight(app, PATH)
 }
 
