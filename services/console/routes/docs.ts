@@ -34,7 +34,7 @@ const index = {
 /** Only what was read into memory is looked up, so a name leads to no file. */
 const one = {
   operation: describe('docsPage', 'One page of the documentation, with an anchor for every section', {
-    errors: ['invalid_request', 'not_found'],
+    errors: ['not_found'],
     ...revalidated('A page without scripts', 'text/html'),
   }),
   params: z.strictObject({ page: z.string().max(64).describe('Name of the page, as in `quotas`') }),
@@ -44,14 +44,14 @@ const one = {
 const fileName = z.string().max(64)
 const example = {
   operation: describe('docsExample', 'A program that the documentation shows', {
-    errors: ['invalid_request', 'not_found'],
+    errors: ['not_found'],
     answers: bodyOfType('The program', 'text/plain'),
   }),
   params: z.strictObject({ file: fileName.describe('Name of the file, as in `bot.py`') }),
 }
 const event = {
   operation: describe('eventSchema', 'The JSON Schema of one event of the log', {
-    errors: ['invalid_request', 'not_found'],
+    errors: ['not_found'],
     ...revalidated('The schema of its `data`', 'application/schema+json', anyObject),
   }),
   params: z.strictObject({ file: fileName.describe('Type of the event, as in `VerdictRecorded.json`') }),
@@ -81,7 +81,7 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
     if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request.headers.accept)) {
       return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
     }
-    const names = (await knowledge.pages()).map((one) => one.name)
+    const names = (await knowledge.pages()).map(({ name: other }) => other)
     return sendPage(
       request,
       reply,

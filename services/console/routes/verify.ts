@@ -26,7 +26,7 @@ const schema = {
     'A verdict as it was recorded, with its hash and its outcome',
     {
       description: 'JSON, or a page for those who prefer one. Open to whoever holds the id.',
-      errors: ['invalid_request', 'verdict_unknown', 'store_unavailable'],
+      errors: ['verdict_unknown', 'store_unavailable'],
       answers: {
         200: {
           description: 'What the log says of it',

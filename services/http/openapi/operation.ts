@@ -42,7 +42,7 @@ export interface Operation {
   readonly key: 'none' | 'optional' | 'required'
   /** Whether it takes the token of the operator, and nothing else. */
   readonly isOperators?: boolean
-  /** The codes that can come, beside those of every operation. */
+  /** The codes of its refusals, without those that follow from the method, the parameters and `key`. */
   readonly errors: readonly ErrorCode[]
   /** Parameters whose schema has no words of its own, by name. */
   readonly parameters?: Readonly<Record<string, string>>
@@ -57,20 +57,12 @@ export interface Operation {
   readonly example?: Json
 }
 
-/** The errors of a route that reads the key of the caller. */
-export const KEY_ERRORS = [
-  'unauthorized',
-  'key_unknown',
-  'key_unverifiable',
-  'store_unavailable',
-] as const satisfies readonly ErrorCode[]
-
 type SharedFields = Pick<Operation, 'tag'> & Partial<Pick<Operation, 'key' | 'errors' | 'parameters'>>
 
 /**
  * A function that describes the routes of a group: with the fields that they share, and errors and parameters of their own.
  *
- * @example const own = operationsOf({ tag: 'account', key: 'required', errors: KEY_ERRORS })
+ * @example const own = operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })
  */
 export const operationsOf =
   (shared: SharedFields) =>

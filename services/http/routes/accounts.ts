@@ -17,7 +17,7 @@ import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import { toAccountAnswer, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
 import { addressSite } from '../client-address.ts'
-import { KEY_ERRORS, noBody, operationsOf } from '../openapi/operation.ts'
+import { noBody, operationsOf } from '../openapi/operation.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -82,7 +82,7 @@ const keysQuery = z.strictObject({
 })
 
 const open = operationsOf({ tag: 'account' })
-const own = operationsOf({ tag: 'account', key: 'required', errors: KEY_ERRORS })
+const own = operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })
 
 /** The same whether or not there is an account, and whether or not there is a further mail. */
 const CODE_SENT = {
@@ -123,7 +123,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     operation: open('signIn', 'Have a code sent to an e-mail address', {
       description:
         'The answer is the same whether or not there is an account. A code is good for half an hour, and several are beside one another.',
-      errors: ['invalid_request', 'store_unavailable'],
+      errors: ['store_unavailable'],
       bodyExample: { email: 'you@example.com' },
     }),
     body: z.strictObject({ email }),
@@ -141,7 +141,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     operation: open('confirmSignIn', 'Give the code, and receive an API key', {
       description:
         'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
-      errors: ['invalid_request', 'sign_in_refused', 'too_many_keys', 'store_unavailable'],
+      errors: ['sign_in_refused', 'too_many_keys', 'store_unavailable'],
       bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
     }),
     body: confirmSchema,
@@ -158,7 +158,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     operation: open('beginSession', 'Give the code, and begin a session of the console', {
       description:
         'What the account page asks for a browser. The secret is for its cookie; as an API key it is refused. It is told once, in this answer.',
-      errors: ['invalid_request', 'sign_in_refused', 'rate_limited', 'store_unavailable'],
+      errors: ['sign_in_refused', 'store_unavailable'],
       bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
     }),
     body: codeSchema,
@@ -198,7 +198,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
 
   const endSession = {
     operation: own('endSession', 'End a session', {
-      errors: ['session_elsewhere', 'invalid_request', 'not_found', 'account_unknown'],
+      errors: ['session_elsewhere', 'not_found', 'account_unknown'],
       answers: noBody('It applies no more'),
     }),
     params: sessionParams,
@@ -248,7 +248,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
 
   const issueKey = {
     operation: own('issueKey', 'Issue a further key; it is shown once', {
-      errors: ['invalid_request', 'too_many_keys', 'account_unknown'],
+      errors: ['too_many_keys', 'account_unknown'],
       bodyExample: { label: 'my bot' },
     }),
     body: z.strictObject({ label: labelSchema.default('').describe('What to call the key') }),
@@ -262,7 +262,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
 
   const revokeKey = {
     operation: own('revokeKey', 'Revoke a key', {
-      errors: ['invalid_request', 'not_found', 'account_unknown'],
+      errors: ['not_found', 'account_unknown'],
       answers: noBody('It applies no more'),
     }),
     params: keyParams,

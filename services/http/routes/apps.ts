@@ -5,7 +5,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import { type AppRow, appsAnswerSchema, machineAnswerSchema, scopeSchema } from '../../../contracts/oauth.ts'
 import type { Accounts, AppView } from '../../accounts/index.ts'
 import { callerAs } from '../../tool-calls/index.ts'
-import { KEY_ERRORS, noBody, operationsOf } from '../openapi/operation.ts'
+import { noBody, operationsOf } from '../openapi/operation.ts'
 import { labelSchema } from './accounts.ts'
 
 const createSchema = z.strictObject({
@@ -25,7 +25,11 @@ const paramsSchema = z.strictObject({
   id: z.uuid().toLowerCase().describe('The `id` of a row of `GET /api/apps`'),
 })
 
-const own = operationsOf({ tag: 'account', key: 'required', errors: [...KEY_ERRORS, 'token_elsewhere'] })
+const own = operationsOf({
+  tag: 'account',
+  key: 'required',
+  errors: ['store_unavailable', 'token_elsewhere'],
+})
 
 /**
  * `/api/apps`: the programs that may act for the account of a key, and clients for its machines. With a key only: what
@@ -57,7 +61,7 @@ export const appRoutes: FastifyPluginAsyncZod<{ readonly accounts: Accounts }> =
       'createClient',
       'Make a client for a machine, with a secret that is shown once or with public keys',
       {
-        errors: ['invalid_request', 'too_many_apps', 'account_unknown'],
+        errors: ['too_many_apps', 'account_unknown'],
         bodyExample: { name: 'nightly run', scopes: ['calls'] },
       },
     ),
@@ -72,7 +76,7 @@ export const appRoutes: FastifyPluginAsyncZod<{ readonly accounts: Accounts }> =
 
   const end = {
     operation: own('endApp', 'Shut a program out, or remove a client', {
-      errors: ['invalid_request', 'not_found', 'account_unknown'],
+      errors: ['not_found', 'account_unknown'],
       answers: noBody('It acts no more'),
     }),
     params: paramsSchema,

@@ -49,13 +49,7 @@ export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions
       {
         description:
           'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
-        errors: [
-          'invalid_request',
-          'market_data_missing',
-          'market_data_damaged',
-          'venue_unavailable',
-          'rate_limited',
-        ],
+        errors: ['market_data_missing', 'market_data_damaged', 'venue_unavailable'],
         parameters: { exchange: 'One exchange', coin: 'One coin', timeframe: 'One timeframe' },
       },
     ),

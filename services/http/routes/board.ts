@@ -45,7 +45,7 @@ export const boardRoutes: FastifyPluginAsyncZod<BoardRoutesOptions> = async (app
       {
         description:
           'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
-        errors: ['invalid_request', 'store_unavailable'],
+        errors: ['store_unavailable'],
         parameters: { exchange: 'One exchange', coin: 'One coin' },
       },
     ),

@@ -3,26 +3,26 @@ import { chatAnswerSchema } from '../../../contracts/knowledge-answers.ts'
 import { chatKnowledgeRequest } from '../../../contracts/tools/chat-knowledge.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
-import { SEARCH_ERRORS, useSearchFailures } from './search-failures.ts'
+import { useSearchFailures } from './search-failures.ts'
 
 export interface ChatRoutesOptions {
   readonly service: Pick<KnowledgeService, 'chat'>
 }
 
 const schema = {
-  operation: operationsOf({ tag: 'knowledge', key: 'required', errors: SEARCH_ERRORS })(
+  operation: operationsOf({ tag: 'knowledge', key: 'required' })(
     'chat',
     'An answer to one question, from the documentation',
     {
       description:
         'Counts one chat of the account where it was answered, and none where the documentation does not say. Calls of the plan are another matter and are not touched.',
       errors: [
+        'INTERNAL_ERROR',
         'INVALID_QUESTION',
         'QUESTION_TOO_SHORT',
         'QUESTION_TOO_LONG',
         'INVALID_MODEL',
         'CHAT_QUOTA_EXHAUSTED',
-        'invalid_request',
         'idempotency_mismatch',
         'store_unavailable',
         'store_full',

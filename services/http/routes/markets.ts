@@ -48,7 +48,7 @@ const operation = operationsOf({ tag: 'markets' })(
   'markets',
   'Exchanges, coins and timeframes, and how fresh each is',
   {
-    errors: ['invalid_request', 'venue_unavailable', 'market_data_missing', 'market_data_damaged'],
+    errors: ['venue_unavailable', 'market_data_missing', 'market_data_damaged'],
     parameters: { exchange: 'One exchange', coin: 'One coin' },
     example: {
       market: 'simulated',

@@ -5,7 +5,7 @@ import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Identity } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import { requireKey } from '../../tool-calls/index.ts'
-import { KEY_ERRORS, operationsOf } from '../openapi/operation.ts'
+import { operationsOf } from '../openapi/operation.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OwnPaymentRoutesOptions {
@@ -27,13 +27,13 @@ const querySchema = z.strictObject({
  */
 export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = async (app, options) => {
   const schema = {
-    operation: operationsOf({ tag: 'account', key: 'required', errors: KEY_ERRORS })(
+    operation: operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })(
       'ownPayments',
       'What was paid for plans of the account, and how each payment stands on the chain',
       {
         description:
           'Newest first. Calls that were paid for by themselves are of no account: they are shown at /x402/payments/{id}, to who holds the id.',
-        errors: ['invalid_request', 'payments_unavailable'],
+        errors: ['payments_unavailable'],
       },
     ),
     querystring: querySchema,

@@ -61,7 +61,7 @@ export const regimeShiftRoutes: FastifyPluginAsyncZod<RegimeShiftRoutesOptions> 
       {
         description:
           'A series has shifted where the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
-        errors: ['invalid_request', 'store_unavailable'],
+        errors: ['store_unavailable'],
         parameters: { coin: 'Coin symbol', timeframe: 'Length of one bar' },
       },
     ),

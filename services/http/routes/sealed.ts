@@ -68,7 +68,7 @@ const TYPES = {
   'verdicts.csv.gz': 'application/gzip',
 } as const
 
-const describe = operationsOf({ tag: 'verdicts', errors: ['invalid_request', 'store_unavailable'] })
+const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
 const listing = describe(
   'sealedDays',
   'Days that never change any more, as files: verdicts with their outcomes',

@@ -2,16 +2,6 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { answerFailure, toServiceError } from '../errors.ts'
 
-/** The errors that search and chat share. */
-export const SEARCH_ERRORS = [
-  'unauthorized',
-  'key_unknown',
-  'key_unverifiable',
-  'payload_too_large',
-  'unsupported_media_type',
-  'INTERNAL_ERROR',
-] as const satisfies readonly ErrorCode[]
-
 /**
  * Answers the failures of search and chat in the codes that they promise: a body that cannot be read as JSON in the
  * code given, and what failed inside as `INTERNAL_ERROR`. No failure may be kept by caches.

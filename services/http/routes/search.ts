@@ -3,20 +3,20 @@ import { searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
 import { searchKnowledgeRequest } from '../../../contracts/tools/search-knowledge.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
-import { SEARCH_ERRORS, useSearchFailures } from './search-failures.ts'
+import { useSearchFailures } from './search-failures.ts'
 
 export interface SearchRoutesOptions {
   readonly service: Pick<KnowledgeService, 'search'>
 }
 
 const schema = {
-  operation: operationsOf({ tag: 'knowledge', key: 'required', errors: SEARCH_ERRORS })(
+  operation: operationsOf({ tag: 'knowledge', key: 'required' })(
     'search',
     'Sections of the documentation that fit some words',
     {
       description:
         'Costs no calls of the plan. The answer says nothing about the caller and may be kept for five minutes.',
-      errors: ['INVALID_QUERY', 'QUERY_TOO_SHORT', 'QUERY_TOO_LONG'],
+      errors: ['INTERNAL_ERROR', 'INVALID_QUERY', 'QUERY_TOO_SHORT', 'QUERY_TOO_LONG'],
       body: searchKnowledgeRequest,
       bodyExample: { query: 'webhook signature', limit: 5 },
     },

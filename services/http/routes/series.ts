@@ -46,7 +46,7 @@ export const seriesRoutes: FastifyPluginAsyncZod<SeriesRoutesOptions> = async (a
       {
         description:
           'On a live market a verdict is shown once its window has closed. Of all series together, in the order of the log: `GET /api/verdicts`.',
-        errors: ['invalid_request', 'store_unavailable'],
+        errors: ['store_unavailable'],
       },
     ),
     params: seriesParams,

@@ -56,7 +56,7 @@ const querySchema = z.strictObject({
   limit: rowsAtMost,
 })
 
-const describe = operationsOf({ tag: 'verdicts', errors: ['invalid_request', 'store_unavailable'] })
+const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
 
 /**
  * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside

@@ -147,7 +147,6 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       'logAnchors',
       'Checkpoints that stand on the chain or in OpenTimestamps, and how many verdicts in time',
       {
-        errors: ['invalid_request'],
         parameters: { after: 'Checkpoints of larger trees: `next` of an answer' },
       },
     ),
@@ -162,7 +161,7 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       'logAnchor',
       'The text of an anchored checkpoint (`<size>.checkpoint`), or its timestamp (`<size>.ots`)',
       {
-        errors: ['invalid_request', 'log_not_there'],
+        errors: ['log_not_there'],
         parameters: { file: 'Size of the tree, and which of both' },
         answers: bodyOfType(
           'Text, or a file of OpenTimestamps',
@@ -190,7 +189,7 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
   const params = z.object({ '*': z.string().max(100).describe(INDEX) })
   const ofPath = operationsOf({
     tag: 'proof',
-    errors: ['invalid_request', 'log_path_invalid', 'log_not_there', 'store_unavailable'],
+    errors: ['log_path_invalid', 'log_not_there', 'store_unavailable'],
   })
   const tile = ofPath('logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
     description:
@@ -222,7 +221,7 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       'logProof',
       'A proof file for a verdict or its outcome, checked offline with `signal verify --proof`',
       {
-        errors: ['invalid_request', 'verdict_unknown', 'log_not_there', 'log_not_signed'],
+        errors: ['verdict_unknown', 'log_not_there', 'log_not_signed'],
         answers: bodyOfType('A C2SP tlog-proof', 'text/plain'),
       },
     ),

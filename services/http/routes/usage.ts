@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type UsageAnswer, usageAnswerSchema } from '../../../contracts/usage.ts'
-import { KEY_ERRORS, operationsOf } from '../openapi/operation.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 export interface UsageRoutesOptions {
   /**
@@ -36,10 +36,10 @@ const querySchema = z.strictObject({
  */
 export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app, options) => {
   const schema = {
-    operation: operationsOf({ tag: 'account', key: 'required', errors: KEY_ERRORS })(
+    operation: operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })(
       'usage',
       'The calls left, and the ledger of those that were made',
-      { errors: ['invalid_request'] },
+      {},
     ),
     querystring: querySchema,
     response: { 200: usageAnswerSchema },

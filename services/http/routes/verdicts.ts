@@ -59,14 +59,7 @@ const streamSchema = z.strictObject(replayFilterParameters)
 
 const describe = operationsOf({
   tag: 'verdicts',
-  errors: [
-    'invalid_request',
-    'unauthorized',
-    'unknown_exchange',
-    'unknown_coin',
-    'store_unavailable',
-    'too_many_streams',
-  ],
+  errors: ['unauthorized', 'unknown_exchange', 'unknown_coin', 'store_unavailable', 'too_many_streams'],
   parameters: {
     exchange: 'Exchange codes, separated by commas',
     coin: 'Coin symbols, separated by commas',
@@ -77,35 +70,38 @@ const describe = operationsOf({
     after: 'Rows behind this one: the `cursor` of a row',
   },
 })
-const replaying = describe('replayVerdicts', 'Recorded verdicts, in the order of the log', {
-  description:
-    'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
-  parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
-  answers: {
-    200: {
-      description:
-        'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
-      content: {
-        'application/x-ndjson': verdictRowSchema,
-        'text/csv': undefined,
-        'application/vnd.apache.parquet': undefined,
-        'application/vnd.apache.arrow.stream': undefined,
+const replayRoute = {
+  operation: describe('replayVerdicts', 'Recorded verdicts, in the order of the log', {
+    description:
+      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
+    parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
+    answers: {
+      200: {
+        description:
+          'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
+        content: {
+          'application/x-ndjson': verdictRowSchema,
+          'text/csv': undefined,
+          'application/vnd.apache.parquet': undefined,
+          'application/vnd.apache.arrow.stream': undefined,
+        },
       },
     },
-  },
-})
-const streaming = describe(
-  'followVerdicts',
-  'Recorded verdicts as server-sent events, as their windows close',
-  {
+  }),
+  querystring: replaySchema,
+}
+
+const streamRoute = {
+  operation: describe('followVerdicts', 'Recorded verdicts as server-sent events, as their windows close', {
     description:
       'Events of the type `verdict`, whose data is a row and whose id is its cursor. Resumable; a comment every 15 seconds says that the stream is there.',
     headers: { 'Last-Event-ID': 'The id of the last event that was seen; newer than `after`' },
     answers: {
       200: { description: 'Server-sent events', content: { 'text/event-stream': verdictRowSchema } },
     },
-  },
-)
+  }),
+  querystring: streamSchema,
+}
 
 /**
  * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log,
@@ -142,63 +138,55 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   const timeFor = (request: FastifyRequest): (() => number) =>
     isOperator(request, options.operatorToken) ? () => Number.POSITIVE_INFINITY : options.marketNow
 
-  app.get(
-    '/api/verdicts',
-    { schema: { operation: replaying, querystring: replaySchema } },
-    async (request, reply) => {
-      const { query } = request
-      await requireSound(query, options.markets)
-      const name = query.format ?? acceptedFormat(request.headers.accept)
-      const format = FORMATS[name]
-      const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
-      const now = timeFor(request)()
-      reply
-        .header('content-type', format.mediaType)
-        .header('cache-control', 'no-store')
-        .header('vary', 'accept, accept-encoding')
-        .header('x-accel-buffering', 'no')
-      if (name !== 'ndjson')
-        reply.header('content-disposition', `attachment; filename="verdicts.${format.ending}"`)
-      const encoding = coding === undefined ? {} : { 'content-encoding': coding }
-      if (request.method === 'HEAD') return reply.headers(encoding).send()
-      const place = takePlace(replays, request, reply)
-      const replay = options.replay({
-        options: { ...replayOptionsOf(query), now },
-        format: name,
-        owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
-        signal: signalOfLeaving(reply),
-      })
-      const chunks = await begin(replay.chunks)
-      const goOnAfter = replay.goOnAfter()
-      if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
-      // Not before: a refusal is sent as it is.
-      reply.headers(encoding)
-      return reply.send(encoded(Readable.from(asRead(chunks, place), { objectMode: false }), coding))
-    },
-  )
+  app.get('/api/verdicts', { schema: replayRoute }, async (request, reply) => {
+    const { query } = request
+    await requireSound(query, options.markets)
+    const name = query.format ?? acceptedFormat(request.headers.accept)
+    const format = FORMATS[name]
+    const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
+    const now = timeFor(request)()
+    reply
+      .header('content-type', format.mediaType)
+      .header('cache-control', 'no-store')
+      .header('vary', 'accept, accept-encoding')
+      .header('x-accel-buffering', 'no')
+    if (name !== 'ndjson')
+      reply.header('content-disposition', `attachment; filename="verdicts.${format.ending}"`)
+    const encoding = coding === undefined ? {} : { 'content-encoding': coding }
+    if (request.method === 'HEAD') return reply.headers(encoding).send()
+    const place = takePlace(replays, request, reply)
+    const replay = options.replay({
+      options: { ...replayOptionsOf(query), now },
+      format: name,
+      owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
+      signal: signalOfLeaving(reply),
+    })
+    const chunks = await begin(replay.chunks)
+    const goOnAfter = replay.goOnAfter()
+    if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
+    // Not before: a refusal is sent as it is.
+    reply.headers(encoding)
+    return reply.send(encoded(Readable.from(asRead(chunks, place), { objectMode: false }), coding))
+  })
 
-  app.get(
-    '/api/verdicts/stream',
-    { schema: { operation: streaming, querystring: streamSchema } },
-    async (request, reply) => {
-      const query = withLastEventId(request.query, request.headers['last-event-id'])
-      await requireSound(query, options.markets)
-      const now = timeFor(request)
-      reply
-        .header('content-type', 'text/event-stream; charset=utf-8')
-        .header('cache-control', 'no-store')
-        .header('x-accel-buffering', 'no')
-      if (request.method === 'HEAD') return reply.send()
-      takePlace(streams, request, reply)
-      const items = options.follow({
-        filter: replayFilterOf(query),
-        ...(query.after !== undefined && { after: query.after }),
-        now,
-        signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
-      })
-      return reply.send(Readable.from(await begin(serverSentEvents(items)), { objectMode: false }))
-    },
-  )
+  app.get('/api/verdicts/stream', { schema: streamRoute }, async (request, reply) => {
+    const query = withLastEventId(request.query, request.headers['last-event-id'])
+    await requireSound(query, options.markets)
+    const now = timeFor(request)
+    reply
+      .header('content-type', 'text/event-stream; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('x-accel-buffering', 'no')
+    if (request.method === 'HEAD') return reply.send()
+    takePlace(streams, request, reply)
+    const items = options.follow({
+      filter: replayFilterOf(query),
+      ...(query.after !== undefined && { after: query.after }),
+      now,
+      signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
+    })
+    return reply.send(Readable.from(await begin(serverSentEvents(items)), { objectMode: false }))
+  })
 }
 
 async function requireSound(query: ReplayFilterQuery, markets: MarketsSource): Promise<void> {

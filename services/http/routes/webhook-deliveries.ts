@@ -16,7 +16,6 @@ import { filterFields, filterWarnings, readFilter, type SignalCoverage } from '.
 import { toAttempt, toRetry } from '../webhook-answers.ts'
 import {
   pointSchema,
-  QUEUE_ERRORS,
   subscriptionOperation,
   subscriptionParams,
   webhookOperation,
@@ -80,7 +79,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
 
   const attempts = {
     operation: subscriptionOperation('webhookAttempts', 'What was sent and what came of it, newest first', {
-      errors: QUEUE_ERRORS,
+      errors: ['too_many_streams'],
     }),
     params: subscriptionParams,
     querystring: attemptsQuery,
@@ -97,7 +96,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
 
   const delivery = {
     operation: subscriptionOperation('webhookDelivery', 'One delivery: its exact body, and all attempts', {
-      errors: [...QUEUE_ERRORS, 'delivery_unknown', 'delivery_withheld'],
+      errors: ['too_many_streams', 'delivery_unknown', 'delivery_withheld'],
     }),
     params: deliveryParams,
     response: { 200: deliveryAnswerSchema },
@@ -122,7 +121,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
 
   const retries = {
     operation: subscriptionOperation('webhookRetries', 'Deliveries that wait for another try', {
-      errors: QUEUE_ERRORS,
+      errors: ['too_many_streams'],
     }),
     params: subscriptionParams,
     response: { 200: retriesAnswerSchema },
@@ -139,7 +138,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     operation: subscriptionOperation('webhookEvents', 'Pull what was sent or is due, behind a number', {
       description:
         'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint took a delivery before.',
-      errors: QUEUE_ERRORS,
+      errors: ['too_many_streams'],
     }),
     params: subscriptionParams,
     querystring: eventsQuery,
@@ -157,7 +156,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
   const dryRun = {
     operation: webhookOperation('dryRunWebhook', 'What a filter would have sent in the past', {
       description: 'Signals whose window is open are neither shown nor counted.',
-      errors: [...QUEUE_ERRORS, 'url_refused'],
+      errors: ['too_many_streams', 'url_refused'],
       bodyExample: { events: ['trade_call'], timeframes: ['1h'], min_strength: 70 },
     }),
     body: dryRunSchema,

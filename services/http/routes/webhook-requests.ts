@@ -3,21 +3,18 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterFields } from '../../webhooks/index.ts'
-import { KEY_ERRORS, operationsOf } from '../openapi/operation.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 const own = { tag: 'webhooks', key: 'required' } as const
 
 /** Operations that are about no one subscription. */
-export const webhookOperation = operationsOf({ ...own, errors: [...KEY_ERRORS, 'invalid_request'] })
+export const webhookOperation = operationsOf({ ...own, errors: ['store_unavailable'] })
 
 /** Operations about one subscription. */
 export const subscriptionOperation = operationsOf({
   ...own,
-  errors: [...KEY_ERRORS, 'invalid_request', 'subscription_unknown'],
+  errors: ['store_unavailable', 'subscription_unknown'],
 })
-
-/** The further errors of a question that waits for others of the same account. */
-export const QUEUE_ERRORS = ['rate_limited', 'too_many_streams'] as const
 
 export const subscriptionParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The `id` of the subscription'),

@@ -31,7 +31,6 @@ import {
   createSchema,
   hasSinceWhereAsked,
   listQuery,
-  QUEUE_ERRORS,
   replayParams,
   replaySchema,
   replayWindow,
@@ -85,7 +84,6 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
         'too_many_subscriptions',
         'idempotency_mismatch',
         'account_unknown',
-        'rate_limited',
         'cache_unavailable',
       ],
       headers: {
@@ -112,7 +110,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
 
   const list = {
     operation: webhookOperation('webhooks', 'The subscriptions of the account, and how each of them stands', {
-      errors: QUEUE_ERRORS,
+      errors: ['too_many_streams'],
     }),
     querystring: listQuery,
     response: { 200: subscriptionsAnswerSchema },
@@ -127,7 +125,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
 
   const one = { params: subscriptionParams, response: { 200: subscriptionAnswerSchema } }
   const show = subscriptionOperation('webhook', 'One subscription, and how many signals wait for it', {
-    errors: QUEUE_ERRORS,
+    errors: ['too_many_streams'],
   })
   app.get('/api/webhooks/:id', { schema: { ...one, operation: show } }, async (request, reply) => {
     const { accountId } = await callerOf(request)
@@ -220,7 +218,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     operation: subscriptionOperation(
       'testWebhook',
       'Send a signed sample now, and see what the endpoint answers',
-      { errors: ['rate_limited', 'cache_unavailable', 'subscription_stopped'] },
+      { errors: ['cache_unavailable', 'subscription_stopped'] },
     ),
     params: subscriptionParams,
     response: { 200: testAnswerSchema },
@@ -237,7 +235,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
       {
         description:
           'How long ago it was sent does not matter here; your receiver should refuse what is old.',
-        errors: QUEUE_ERRORS,
+        errors: ['too_many_streams'],
         bodyExample: { timestamp: '1795392000', signature: '5d41…', body: '{"event":"trade_call"}' },
       },
     ),
@@ -258,7 +256,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
       'Send a window of the past again, or what of it failed, with the same ids and bodies',
       {
         description: 'Its progress stands in `replays` of the subscription.',
-        errors: [...QUEUE_ERRORS, 'subscription_state', 'subscription_stopped'],
+        errors: ['too_many_streams', 'subscription_state', 'subscription_stopped'],
         bodyExample: { from: '2026-01-01T00:00:00Z', only: 'failed' },
       },
     ),

@@ -16,7 +16,6 @@ const PAID_ERRORS = [
   'payment_pending',
   'payments_unavailable',
   'invalid_content_type',
-  'invalid_request',
   'key_unknown',
   'key_unverifiable',
   'store_unavailable',

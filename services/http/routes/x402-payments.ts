@@ -39,7 +39,7 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
   const schema = {
     operation: operationsOf({ tag: 'payments' })('payment', 'What became of a payment', {
       description: 'Open to whoever holds the id, which stands in the answer that was paid for.',
-      errors: ['invalid_request', 'payment_unknown', 'store_unavailable'],
+      errors: ['payment_unknown', 'store_unavailable'],
     }),
     params: z.strictObject({
       id: z.uuid().toLowerCase().describe('The id of the payment: `_service.payment.id`'),
