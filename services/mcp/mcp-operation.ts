@@ -75,7 +75,7 @@ const errors = z
   })
   .describe('-32003: the key is unknown. -32004: it could not be checked; try again. Others: JSON-RPC 2.0')
 
-/** What HTTP itself refuses; refusals of keys and tools come inside an answer with status 200. */
+/** A refusal by HTTP itself; refusals of keys and tools come inside an answer with status 200. */
 const refusedAs = (description: string) => ({ description, content: { 'application/json': errors } })
 
 export const mcpOperation = operationsOf({ tag: 'tools', key: 'optional' })(

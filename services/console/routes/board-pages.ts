@@ -23,7 +23,7 @@ export interface BoardPagesOptions extends BoardRoutesOptions, CallerOptions {
   readonly speech: () => readonly SpeechAnswerRow[]
   readonly frame: () => PageFrame
   readonly hasSignIn: boolean
-  /** What is answered at `/` to who would rather have JSON. */
+  /** The JSON answer at `/` for programs. */
   readonly describe: () => object
 }
 
@@ -121,7 +121,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   })
 }
 
-/** What changes, from now on, until the signal; now and then a line that says that it still listens. */
+/** The changes from now on, until the signal, with a heartbeat between them. */
 async function* changesOf(
   current: () => { readonly version: number; readonly parts: Readonly<Record<string, string>> },
   signal: AbortSignal,

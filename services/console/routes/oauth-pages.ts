@@ -25,7 +25,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
   const { client, frame, accounts } = options
   const { oauth } = accounts
 
-  /** What is asked for; undefined where a page has said what is wrong with it. */
+  /** The authorization request; undefined where a page has shown its fault. */
   async function read(
     request: FastifyRequest,
     reply: FastifyReply,

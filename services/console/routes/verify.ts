@@ -25,7 +25,7 @@ const schema = {
     'verifyVerdict',
     'A verdict as it was recorded, with its hash and its outcome',
     {
-      description: 'JSON, or a page for those who prefer one. Open to whoever holds the id.',
+      description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
       errors: ['verdict_unknown', 'store_unavailable'],
       answers: {
         200: {
@@ -48,7 +48,7 @@ const schema = {
 
 /**
  * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a
- * page for those who prefer one. Open to whoever holds the id, which cannot be guessed.
+ * page for those who prefer one. Open to every holder of the id, which cannot be guessed.
  *
  * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
  */

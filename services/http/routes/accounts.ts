@@ -157,7 +157,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
   const begin = {
     operation: open('beginSession', 'Give the code, and begin a session of the console', {
       description:
-        'What the account page asks for a browser. The secret is for its cookie; as an API key it is refused. It is told once, in this answer.',
+        'The account page asks this for a browser. The secret is for its cookie; as an API key it is refused. It is shown once, in this answer.',
       errors: ['sign_in_refused', 'store_unavailable'],
       bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
     }),

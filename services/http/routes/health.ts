@@ -35,7 +35,7 @@ const json = (description: string, schema: z.ZodType) => ({
 })
 
 /**
- * What machines ask: `/livez` (is the process there), `/readyz` (should it get requests), `/metrics`. What the parts
+ * Routes for machines: `/livez` (is the process there), `/readyz` (should it get requests), `/metrics`. What the parts
  * say and the metrics are the operator's: they tell of money, customers and addresses inside.
  */
 export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app, options) => {
@@ -53,7 +53,7 @@ export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app,
   app.get('/livez', { config, schema: { operation: live } }, async () => ({ status: 'alive' }))
   const ready = describe('ready', 'Whether it is well', {
     description:
-      'Not counted against any limit. The operator is told the state of everything it stands on as well.',
+      'Not counted against any limit. The operator also sees the state of every part that the service depends on.',
     answers: {
       200: json('It answers; `degraded` says that something it can do without is away', readinessSchema),
       503: json('It cannot answer', readinessSchema),

@@ -16,7 +16,7 @@ import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { operationsOf } from '../openapi/operation.ts'
 
 /**
- * What is known of markets. With the engine role it comes from the feed and the board, without it from the latest
+ * The markets and their freshness. With the engine role they come from the feed and the board, without it from the latest
  * recorded verdicts.
  */
 export interface MarketsSource {

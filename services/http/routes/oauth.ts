@@ -45,7 +45,7 @@ const revocation = describe('revokeToken', 'Give a token back, which ends what i
   answers: { 200: { description: 'It holds no more', content: { 'application/json': z.object({}) } } },
 })
 
-/** Where a client reads which server lets it in (RFC 9728 §3.1): at the root, and with the path of what it is for. */
+/** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /**
@@ -122,7 +122,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): F
     }
     return reply.code(status).send({ error: error.code, error_description: error.message })
   }
-  // What is no refusal of OAuth is told in its words as far as it has any.
+  // Other refusals are translated into the codes of OAuth as far as there are any.
   if (!isServiceError(error) || ERRORS[error.code].status === 500) throw error
   const { status } = ERRORS[error.code]
   const { retry_after_s: seconds } = error.details ?? {}

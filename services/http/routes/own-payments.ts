@@ -10,7 +10,7 @@ import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OwnPaymentRoutesOptions {
   readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'>
-  /** Whose a request is. */
+  /** Finds the account of a request by its credential. */
   readonly identify: (authorization: string | undefined) => Promise<Identity>
 }
 

@@ -138,7 +138,7 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
 /** A row of the coins by its place, as in `barrier-3 BTC`. */
 const coinPlace = ({ model_version: version, coin }: RecordCoin): string => `${version} ${coin}`
 
-/** Whoever asks within so long has what was counted for the first. */
+/** Requests within this time share one count. */
 const COINS_KEPT_MS = 10_000
 
 const isAskedFor =

@@ -6,7 +6,7 @@ import { operationsOf } from '../openapi/operation.ts'
 
 export interface UsageRoutesOptions {
   /**
-   * What the account of a key has used.
+   * The calls that the account of a key has used.
    *
    * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
    */

@@ -35,11 +35,11 @@ export interface VerdictRoutesOptions {
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
   readonly operatorToken: string | undefined
-  /** What names are known, so that one that was mistyped is refused. */
+  /** The names of markets, so that a mistyped one is refused. */
   readonly markets: MarketsSource
 }
 
-/** What the server adds to its options. */
+/** The part of the options that the server adds. */
 export interface CallerOptions {
   /** The address of the caller, in one spelling. */
   readonly addressOf: (request: FastifyRequest) => string

@@ -62,7 +62,7 @@ const dryRunSchema = z.strictObject({
 })
 
 /**
- * What was sent, what was missed, and what would have been: `/api/webhooks/:id/deliveries`, `/retries`, `/events`,
+ * Deliveries that were sent, were missed, or would have been sent: `/api/webhooks/:id/deliveries`, `/retries`, `/events`,
  * and `POST /api/webhooks/dry-run`.
  *
  * @example curl -H "Authorization: Bearer $API_KEY" '…/api/webhooks/<id>/events?after=41'

@@ -97,7 +97,7 @@ export const rotateFields = {
     .describe('How long the secrets before it sign beside it'),
 }
 
-/** What a receiver got of one delivery. */
+/** One delivery as its receiver got it. */
 export const checkSchema = z.strictObject({
   timestamp: z.string().max(12).describe('`X-Service-Timestamp`, as it came'),
   signature: z.string().max(1_024).describe('`X-Service-Signature`, or the newer one of a rotation'),

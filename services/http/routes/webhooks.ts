@@ -45,13 +45,13 @@ import {
 export interface WebhookRoutesOptions extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
   readonly queries: DeliveryQueries
-  /** Whose a request is. */
+  /** Finds the account of a request by its credential. */
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** One for all routes of webhooks. */
   readonly looks: WebhookLooks
 }
 
-/** Whose key came with a request, and on whose behalf what it does is done. */
+/** The account of a request's key, and the origin of the events that the request causes. */
 export async function ownerOf(
   { identify }: Pick<WebhookRoutesOptions, 'identify'>,
   { headers, id }: FastifyRequest,

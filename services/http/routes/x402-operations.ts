@@ -6,7 +6,7 @@ import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts
 import { PAID_PRODUCTS, type PaidTier } from '../../tool-calls/index.ts'
 import type { Operation } from '../openapi/operation.ts'
 
-/** What a request that pays can be refused with; the first two with an offer. */
+/** The refusals of a request that pays; the first two come with an offer. */
 const PAID_ERRORS = [
   'payment_required',
   'payment_refused',
@@ -21,7 +21,7 @@ const PAID_ERRORS = [
   'store_unavailable',
 ] as const satisfies readonly ErrorCode[]
 
-/** What tools refuse with; nothing is charged then. */
+/** The refusals of tools, which charge nothing. */
 const TOOL_ERRORS = [
   'insufficient_history',
   'unknown_exchange',
@@ -40,7 +40,7 @@ const PAYMENT_HEADERS = {
   'SIGN-IN-WITH-X': 'A fresh signature of the payer, to have an answer again that was lost',
 }
 
-/** What a product is called in the ids and summaries of its operations. */
+/** Names of a product in the ids and summaries of its operations. */
 const NAMES: Readonly<Record<ToolName | PaidTier, readonly [payId: string, offerId: string, words: string]>> =
   {
     get_trade_call: ['payTradeCall', 'offerTradeCall', 'a trade call'],
@@ -87,7 +87,7 @@ const paidTool = (name: ToolName): Operation => ({
   },
 })
 
-/** What `GET` answers, and `HEAD` without the body: indexers look for offers that way. */
+/** The operation of `GET`, and of `HEAD` without the body: indexers look for offers that way. */
 const offerOf = (product: keyof typeof NAMES): Operation => ({
   tag: 'payments',
   key: 'none',

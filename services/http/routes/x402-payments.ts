@@ -12,9 +12,9 @@ import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts
 export interface PaymentRoutesOptions {
   /** @throws ServiceError `payment_unknown`, and those of the store */
   readonly showPayment: (paymentId: string) => Promise<Payment>
-  /** What a payer has left of credits, millionths of a USDC. */
+  /** The credit that a payer has left, millionths of a USDC. */
   readonly creditOf: (payer: string) => bigint
-  /** What is signed; left out, nothing is. */
+  /** Signed offers and receipts; nothing is signed without it. */
   readonly receipts?: {
     /** Undefined until there is something to be proved. */
     readonly of: (payment: Payment) => JsonObject | undefined
@@ -25,8 +25,8 @@ export interface PaymentRoutesOptions {
 const PATH = '/x402/payments/:id'
 
 /**
- * `GET /x402/payments/:id`: what became of a payment. Open to whoever holds its id, which cannot be guessed and stands
- * in the answer that was paid for; neither that answer nor the signature is told.
+ * `GET /x402/payments/:id`: the state of a payment. Open to every holder of its id, which cannot be guessed and stands
+ * in the answer that was paid for; neither that answer nor the signature is shown.
  *
  * @example curl http://127.0.0.1:8402/x402/payments/019abcde-7c00-7001-8000-00000000000a
  */
@@ -38,7 +38,7 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
   })
   const schema = {
     operation: operationsOf({ tag: 'payments' })('payment', 'What became of a payment', {
-      description: 'Open to whoever holds the id, which stands in the answer that was paid for.',
+      description: 'Open to every holder of the id, which stands in the answer that was paid for.',
       errors: ['payment_unknown', 'store_unavailable'],
     }),
     params: z.strictObject({
@@ -60,7 +60,7 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
   answerPreflight(app, PATH)
 }
 
-/** A payment as it is told to who holds its id, over HTTP and MCP. @throws ServiceError `payment_unknown` */
+/** A payment as the holder of its id sees it, over HTTP and MCP. @throws ServiceError `payment_unknown` */
 export async function paymentAnswerOf(
   { showPayment, creditOf, receipts }: PaymentRoutesOptions,
   id: string,

@@ -16,7 +16,7 @@ export interface PaidRoutesOptions {
 
 const TIERS: readonly PaidTier[] = ['starter', 'pro']
 
-/** Whoever pays needs no cookie and no permission, so pages of any origin may. */
+/** A payment needs no cookie and no permission, so pages of any origin may pay. */
 export const PAID_CORS_HEADERS = {
   'cache-control': 'no-store',
   'access-control-allow-origin': '*',
@@ -63,7 +63,7 @@ const ANY_TYPE = 'application/octet-stream'
 
 /**
  * The type of a body is judged once its payment is: until then any is taken. A type that cannot be read would be
- * refused before anybody is asked, so the framework is told another; what was sent stays in the raw headers.
+ * refused before the handler runs, so the framework gets another one; the sent type stays in the raw headers.
  */
 function takeAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -100,7 +100,7 @@ export function answerPreflight(app: FastifyInstance, url: string): void {
   app.options(url, async (_, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send())
 }
 
-/** Most offers are told with one refusal, which is the same for all. */
+/** Most offers come with one refusal, which is the same for all. */
 const refusalMembers = new WeakMap<ServiceError, string>()
 
 /** The members of a refusal's body but for the id of the request. */

@@ -29,7 +29,7 @@ export interface DiscoveryOptions {
   readonly paid: PaidCalls | undefined
   readonly pages: Knowledge['pages'] | undefined
   readonly hasMcp: boolean
-  /** What the MCP registry reads to see that the domain is the publisher's; not served where it is left out. */
+  /** The proof for the MCP registry that the domain is the publisher's; not served where it is left out. */
   readonly registryProof: string | undefined
 }
 
@@ -40,8 +40,8 @@ const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 const describe = operationsOf({ tag: 'service' })
 
 /**
- * What agents and indexers find the service by. All of it is made from the catalogue of tools, the offers of the paid
- * routes, the settings and the pages, and none of it says what a caller is not answered.
+ * The documents by which agents and indexers find the service. They are made from the catalogue of tools, the offers
+ * of the paid routes, the settings and the pages, and promise nothing that a caller does not get.
  *
  * @example curl http://127.0.0.1:8402/.well-known/x402.json
  */
