@@ -1,10 +1,10 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { LIMITS } from '../../contracts/limits.ts'
 
-/** Whose `X-Forwarded-For` is believed: so many proxies in front of the service, or those in some networks. */
+/** The proxies whose `X-Forwarded-For` is trusted: by their number before the service, or by their networks. */
 export type TrustProxy = { readonly hops: number } | { readonly networks: readonly string[] }
 
-/** What a connection and its request say of where they come from. */
+/** The origin of a request, as its connection and its headers give it. */
 export interface AddressEvidence {
   /** The other end of the connection; undefined for one that is gone, or that has no address. */
   readonly remoteAddress: string | undefined
@@ -15,11 +15,11 @@ export interface AddressEvidence {
 /** Answers the address of the caller, in one spelling; `unknown` where there is none. */
 export type ClientAddress = (evidence: AddressEvidence) => string
 
-/** What stands for callers without an address, all together. */
+/** One key for all callers without an address. */
 export const UNKNOWN_ADDRESS = 'unknown'
 
 /**
- * Who a request comes from. Every proxy appends the address it was called from, so the header is read from its
+ * The address of the caller. Every proxy appends the address it was called from, so the header is read from its
  * end, and only as far as the proxies that wrote there are trusted: what stands further left is what a caller
  * claims.
  *
@@ -101,8 +101,8 @@ function groupsOf(address: string): number[] {
 }
 
 /**
- * What one caller is for limits: an IPv4 address, or the /64 network of an IPv6 address, since whoever has one
- * address of it has them all.
+ * The unit that limits count as one caller: an IPv4 address, or the /64 network of an IPv6 address, since a caller
+ * with one address of that network has them all.
  *
  * @param address as {@link createClientAddress} answers it.
  * @example addressBlock('2001:db8:1:2:3:4:5:6') === '2001:db8:1:2::/64'
@@ -111,8 +111,8 @@ export const addressBlock = (address: string): string =>
   isIPv6(address) ? `${address.split(':').slice(0, 4).join(':')}::/64` : address
 
 /**
- * What one customer of a network usually has at most: an IPv4 address, or a /48 of IPv6 (RFC 6177), in which there
- * are 65,536 of the networks that {@link addressBlock} tells apart.
+ * The largest block that one customer of a network usually has: an IPv4 address, or a /48 of IPv6 (RFC 6177), which
+ * holds 65,536 of the networks that {@link addressBlock} tells apart.
  *
  * @example addressSite('2001:db8:1:2:3:4:5:6') === '2001:db8:1::/48'
  */

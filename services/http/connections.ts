@@ -23,7 +23,7 @@ export interface ConnectionLimits {
   /** Within it, somebody who reads an answer takes so many bytes of it. */
   readonly readerMs: number
   readonly readerBytes: number
-  /** Past it, who sends or reads too slowly gives way to a newcomer where there is no room. */
+  /** After this time, a slow sender or reader is closed for a new connection where there is no room. */
   readonly givesWayMs: number
   /** How long a request that is still arriving holds up a shutdown. */
   readonly arrivalGraceMs: number
@@ -41,7 +41,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   arrivalGraceMs: LIMITS.arrivalGraceMs,
 }
 
-/** What Node checks by itself, and what Fastify hands on to it. */
+/** The limits that Node checks by itself, and those that Fastify hands on to it. */
 export const serverTimeouts = ({ requestMs, headersMs, lookEveryMs }: ConnectionLimits) =>
   ({
     requestTimeout: requestMs,
@@ -80,7 +80,7 @@ export interface UseConnectionLimitsOptions extends Pick<Clock, 'now'> {
 export function useConnectionLimits(app: FastifyInstance, options: UseConnectionLimitsOptions): void {
   const { limits, closing, now } = options
   const open = new Map<Socket, Connection>()
-  /** Those without a request in flight, the longest so first. */
+  /** Connections without a request in flight, the longest idle first. */
   const idle = new Set<Socket>()
   const sites = createSiteCounts(limits.connectionsPerAddress)
   const isTrusted = isProxyOf(options.trustProxy)

@@ -36,9 +36,9 @@ const ENCODERS: Readonly<Record<ContentCoding, () => Transform>> = {
   gzip: () => createGzip({ level: 4, flush: constants.Z_SYNC_FLUSH }),
 }
 
-/** What is read, in a coding. Either end takes the other one with it. */
+/** A stream in a content coding. An end of either stream ends the other. */
 export function encoded(source: Readable, coding: ContentCoding | undefined): Readable {
   if (coding === undefined) return source
-  // A failure of the source is that of the stream returned, whose reader is told.
+  // A failure of the source also fails the returned stream, so its reader sees it.
   return pipeline(source, ENCODERS[coding](), () => undefined)
 }

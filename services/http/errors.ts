@@ -29,7 +29,7 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
 }
 
 const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
-/** What would be looked for as one of our own patterns, or refused as none by the router. */
+/** Characters of the router's patterns: a path that contains them is no path to look up. */
 const IS_PATTERN = /[*:()]/
 
 /** A refusal as a page shows it. */
@@ -63,7 +63,7 @@ export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog, show
   })
 }
 
-/** Where people look for what the tools answer. */
+/** Paths at which people look for the answers of the tools. */
 const TOOL_PATH = /(?:trade|call|signal|verdict|regime|funding|scan|tool)/i
 
 const nothingAt = (path: string): ServiceError =>
@@ -81,13 +81,13 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const refusal = toServiceError(error, request)
-  // What is away for a while is told by `/readyz` and the metrics; callers must not be able to flood the log.
+  // `/readyz` and the metrics report parts that are unavailable; callers must not be able to flood the log.
   if (ERRORS[refusal.code].status === 500)
     request.log.error({ err: error, request_id: request.id }, 'request failed')
   return send(reply, request, refusal)
 }
 
-/** What bytes that are not a request, or not all of one, are refused with, by what Node says of them. */
+/** The refusal of bytes that are no whole request, by the error code of Node. */
 const UNREAD: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string }>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers_too_large',
@@ -125,17 +125,17 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
   response.end(JSON.stringify({ code: 'invalid_request', message }))
 }
 
-/** What programs ask is refused in their words, whoever looks at it. */
+/** Paths of programs, which are refused as JSON to every caller. */
 const IS_FOR_PROGRAMS = /^\/(?:api|log|mcp|sealed|x402|\.well-known)(?:[/?]|$)/
 
-/** What a browser goes to, or a form of a page; a script or a program that asks has no use for a page. */
+/** A navigation of a browser, or a form of a page; a script or a program has no use for a page. */
 const isForPeople = ({ method, headers, url }: FastifyRequest): boolean =>
   acceptsHtmlFirst(headers.accept) &&
   !IS_FOR_PROGRAMS.test(url) &&
   (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
 
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
-  // Whoever knows better has said so already.
+  // A caller of this function may have set a more specific value.
   if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
     const seconds = error.details?.retry_after_s
     reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
@@ -161,7 +161,7 @@ const FRAMEWORK_CODES: Readonly<Record<string, { readonly code: ErrorCode; reado
   FST_ERR_MAX_PARAM_LENGTH: { code: 'invalid_request' },
 }
 
-/** What the parts of a request are called to who sent it. */
+/** Names of the parts of a request, for its sender. */
 const PARTS: Readonly<Record<string, string>> = {
   body: 'body',
   querystring: 'query',
@@ -190,7 +190,7 @@ export function toServiceError(error: FastifyError, request?: FastifyRequest): S
 
 type ValidationFault = NonNullable<FastifyError['validation']>[number]
 
-/** What the schema said, out of the form that the framework has for it. */
+/** The fault that the schema found, without the framework's wrapping. */
 const issueOf = ({
   keyword,
   instancePath,

@@ -3,7 +3,7 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import type { Payment, PaymentRefund } from '../../projections/index.ts'
 
-/** What who paid may want to do next, by the state of the payment. */
+/** The next step of the payer, by the state of the payment. */
 const NEXT_STEPS: Readonly<Record<Payment['state'], string>> = {
   owed: 'Nothing to do: it will be settled. Do not pay again for the same answer.',
   settling: 'Nothing to do: it is being settled. Do not pay again for the same answer.',
@@ -31,7 +31,7 @@ const nextStepOf = ({ state, refund }: Payment): string => {
   return REFUND_STEPS[refund.isDone ? refund.by : 'begun']
 }
 
-/** A payment as it is told to who holds its id. */
+/** A payment as the holder of its id sees it. */
 export const toPaymentAnswer = (payment: Payment): PaymentAnswer => ({
   id: payment.paymentId,
   state: payment.state,

@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/async/clock.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
 import { addressBlock } from './client-address.ts'
 
-/** Who a request is counted for. */
+/** The caller that a request is counted for. */
 export interface RateSubject {
   /** As a client address is spelled; IPv6 counts by its /64 network. */
   readonly address: string
@@ -14,7 +14,7 @@ export interface RateSubject {
   readonly key?: string | undefined
 }
 
-/** Where a caller stands with one of the limits. */
+/** The state of one limit for one caller. */
 export interface RateState {
   readonly policy: 'address' | 'key'
   /** Requests in a window. */
@@ -40,7 +40,7 @@ export interface RateLimitsOptions extends Pick<Clock, 'now'> {
   /** Requests of one address in a second; undefined for no limit. */
   readonly perAddress: number | undefined
   readonly perKey: number | undefined
-  /** Where processes count together; undefined where there is only this one. */
+  /** The counts that processes share; undefined where there is only this process. */
   readonly shared: Cache | undefined
   /** Told when the shared count is left aside, once until it has answered again. */
   readonly report?: (fault: ServiceError) => void

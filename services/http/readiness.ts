@@ -14,11 +14,11 @@ export interface Component {
 export interface ProcessFacts {
   readonly version: string
   readonly roles: readonly string[]
-  /** Of the log that it writes to, and in which format; the newest is what this release writes once the log is raised. */
+  /** The format of the log that it writes to; `newest` is the format that this release writes once the log is raised. */
   readonly log: { readonly id: string; readonly format: number; readonly newest_format: number }
   /** Versions of what it runs on, as each says itself. */
   readonly runs_on: Readonly<Record<string, string>>
-  /** What its clock showed, ISO 8601. */
+  /** The time of its clock, ISO 8601. */
   readonly at: string
 }
 

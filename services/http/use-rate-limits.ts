@@ -29,6 +29,6 @@ export function useRateLimits(app: FastifyInstance, { limits, addressOf }: UseRa
   })
 }
 
-/** What was sent as a key, whether or not it is one. */
+/** The text that was sent as a key, valid or not. */
 const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +([!-~]{1,512})$/i.exec(headers.authorization ?? '')?.[1]

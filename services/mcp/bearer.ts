@@ -4,12 +4,12 @@ import type { Scope } from '../../contracts/oauth.ts'
 import { bringsAccessToken, type Identity } from '../accounts/index.ts'
 import { isJsonObject } from './mcp-messages.ts'
 
-/** Who lets programs in here by access tokens. */
+/** The check of access tokens, with which programs sign in. */
 export interface BearerOptions {
   readonly identify: (authorization: string) => Promise<Identity>
-  /** Where clients read how to come by a token (RFC 9728). */
+  /** Address at which clients read how to get a token (RFC 9728). */
   readonly metadataUrl: () => string
-  /** What a tool takes, by its name. */
+  /** The scope that a tool requires, by its name. */
   readonly scopeOf: (tool: Json | undefined) => Scope
 }
 
@@ -25,7 +25,7 @@ export interface Challenge {
 /** Whether a client asks to be told to sign in, where others are served as anonymous. */
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
-/** What a message needs of who may do some things only; undefined for what everybody may. */
+/** The scope that a message requires; undefined for a message without a requirement. */
 function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeOf']): Scope | undefined {
   if (method === 'subscriptions/listen') return 'calls'
   if (method !== 'tools/call') return undefined
@@ -33,7 +33,7 @@ function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeO
 }
 
 /**
- * What an access token, or a lack of any credential, is to be answered with; undefined where the request goes on.
+ * The refusal of an access token, or of a missing credential; undefined where the request goes on.
  * Keys are not looked at here, but where a client asked to be told: there what does not hold is challenged too.
  */
 export async function challengeOf(

@@ -6,13 +6,13 @@ import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
 import type { Caller, KeyCheck, ToolOutcome } from './tool-outcome.ts'
 
-/** Where tool calls go. */
+/** The handlers of tool calls. */
 export interface ToolPaths {
   /** Calls about markets, and of tools that nobody knows. */
   readonly calls: CallPath
   readonly free: FreeTools
   /**
-   * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
+   * Checks a key, for messages that call no tool and for tools that need none; another tool checks it on its own
    * way. What is no key at all is `ok`: it is served as anonymous.
    */
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
@@ -29,8 +29,8 @@ export interface SentToolCall {
 }
 
 /**
- * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
- * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
+ * Calls a tool. Every fault is returned and never thrown: an invalid key is an error of the
+ * protocol (-32003, -32004), everything else a refusal; a caller with no calls left who may pay gets the price.
  */
 export async function callTool(paths: ToolPaths, caller: Caller, call: SentToolCall): Promise<ToolOutcome> {
   const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
@@ -134,7 +134,7 @@ const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** The error that a key which does not hold is answered with, whatever the method. */
+/** The error for an invalid key, for every method. */
 export function keyError(check: Exclude<KeyCheck, 'ok'>, requestId: string): RpcError {
   const isUnknown = check === 'unknown'
   const { code, message, nextStep } = new ServiceError(isUnknown ? 'key_unknown' : 'key_unverifiable')

@@ -8,7 +8,7 @@ import { type RegimeShiftReader, regimeHistory } from '../http/routes/regime-shi
 import type { KnowledgeService, ToolAnswer, ToolCall } from '../tool-calls/index.ts'
 import type { KeyCheck } from './tool-outcome.ts'
 
-/** What a tool does to what is there, as hints of MCP. */
+/** The effects of a tool, as hints of MCP. */
 export interface ToolHints {
   readonly readOnlyHint: boolean
   readonly openWorldHint: boolean
@@ -22,7 +22,7 @@ export type FreeToolCall = Omit<ToolCall, 'tool'>
 /** A tool beside those about markets: it costs no calls, and is not sold. */
 export interface FreeTool extends ToolDefinition {
   readonly hints: ToolHints
-  /** What callers are told where it fails inside. */
+  /** The code that callers get after an internal error. */
   readonly failure: ErrorCode
   /**
    * @param gone aborted when nobody waits for the answer any more
@@ -31,7 +31,7 @@ export interface FreeTool extends ToolDefinition {
   run(call: FreeToolCall, gone: () => AbortSignal): Promise<ToolAnswer>
 }
 
-/** Those that are served, by their names. */
+/** The tools that are served, by name. */
 export type FreeTools = ReadonlyMap<string, FreeTool>
 
 /**
@@ -65,7 +65,7 @@ export const knowledgeTools = (service: KnowledgeService): FreeTools => {
   ])
 }
 
-/** What the tools that read the record stand on. */
+/** Dependencies of the tools that read the record. */
 export interface HistoryTools {
   readonly regimeShifts: RegimeShiftReader
 }

@@ -14,7 +14,7 @@ import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
 import { readWatchUri, type WatchUri } from './watch-uris.ts'
 
-/** What subscriptions to verdicts are read from. */
+/** The source of subscriptions to verdicts. */
 export interface ListenOptions {
   readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
   /** Market time, Unix milliseconds, never falling. */
@@ -38,12 +38,12 @@ export interface Listening {
   close(): void
 }
 
-/** Where a notification carries the row that it tells of, and where to go on behind it. */
+/** Fields of a notification for its row, and for the cursor to continue after. */
 export const ROW_META_KEY = 'signal-service/row'
 export const CURSOR_META_KEY = 'signal-service/cursor'
 /** From 1 without a gap, for each address of a stream: what is missing is seen, as in deliveries of a webhook. */
 export const SEQUENCE_META_KEY = 'signal-service/sequence'
-/** What a server that can be listened to says of itself. */
+/** Capabilities of a server that serves subscriptions. */
 export const SUBSCRIBABLE = { resources: { subscribe: true } } as const
 
 /**
@@ -72,9 +72,9 @@ export function createListening(
   ): AsyncGenerator<Uint8Array, void, void> {
     const next = async (): Promise<Uint8Array> => (await reader.read()).value ?? new Uint8Array()
     try {
-      // What the SDK says first: what was asked for and is told of.
+      // The first message of the SDK: the subscriptions that it accepted.
       yield await next()
-      // Whoever has an account is told at once, as by a webhook; others when the window has closed.
+      // A caller with an account gets it at once, as by a webhook; others when the window has closed.
       const now = isKnown ? () => Number.POSITIVE_INFINITY : marketNow
       const items = merged(
         watched.map((one) =>
@@ -154,7 +154,7 @@ export function createListening(
 const KEEP_ALIVE = new TextEncoder().encode(': nothing new\n\n')
 const NOTHING_ELSE = { toolsChanged: () => undefined, promptsChanged: () => undefined }
 
-/** The request with what is told of here alone, which the SDK then says that it agreed to. */
+/** The request with the resources served here alone, which the SDK then acknowledges. */
 function readWatched(message: JsonObject): { asked: JsonObject; watched: readonly WatchUri[] } {
   const { params } = message
   const notifications = isJsonObject(params) ? params.notifications : undefined

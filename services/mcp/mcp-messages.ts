@@ -19,7 +19,7 @@ export const JSON_RPC_CODES = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** What HTTP itself refuses: the method, the media type, the size, the origin. */
+  /** Refusals by HTTP itself: the method, the media type, the size, the origin. */
   transport: -32000,
   /** A key that does not exist or was revoked. */
   keyUnknown: -32003,
@@ -174,7 +174,7 @@ const isPlainClient = (client: Json | undefined): boolean =>
     typeof client.version === 'string' &&
     Object.values(client).every((value) => typeof value === 'string'))
 
-/** Of each capability, whether it is one of the forms that clients are known to send. */
+/** Whether each capability has one of the forms that clients are known to send. */
 const CAPABILITIES: Readonly<Record<string, (value: JsonObject) => boolean>> = {
   roots: ({ listChanged, ...rest }) =>
     (listChanged === undefined || typeof listChanged === 'boolean') && Object.keys(rest).length === 0,

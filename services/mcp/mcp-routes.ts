@@ -23,6 +23,7 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './mcp-messages.ts'
+import { mcpOperation } from './mcp-operation.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import type { McpExtension } from './protocol-server.ts'
@@ -48,7 +49,7 @@ function answerTransportFailure(
     request_id: request.id,
     ...(refusal.details === undefined ? {} : { details: refusal.details }),
   }
-  // Whoever knows better has said so already.
+  // A caller of this function may have set a more specific value.
   if (refusal.code === 'rate_limited' && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const code = refusal.code === 'internal_error' ? JSON_RPC_CODES.internalError : JSON_RPC_CODES.transport
   return reply
@@ -66,7 +67,7 @@ export interface McpRoutesOptions extends ToolPaths {
   /** The result of `tools/list` in each era, and what every result of the era ends with. */
   readonly toolList: Readonly<Record<Era, string>>
   readonly tail: Readonly<Record<Era, string>>
-  /** Who lets programs in by access tokens; left out, none are. */
+  /** Checks access tokens of programs; without it no token is accepted. */
   readonly bearer?: BearerOptions | undefined
   /** Told why calls are refused, where callers are not. */
   readonly logCause?: CauseLog
@@ -78,7 +79,7 @@ export interface McpRoutesOptions extends ToolPaths {
   readonly hasShortWay?: boolean
 }
 
-/** What one message is answered with. */
+/** The dependencies that answer one message. */
 interface Edge extends McpRoutesOptions {
   /** Aborted when nobody waits for the answer any more. */
   readonly untilGone: (reply: FastifyReply) => AbortSignal
@@ -120,7 +121,11 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     return undefined
   })
   app.addHook('preClose', () => edge.sdk.close())
-  app.post('/mcp', { bodyLimit: LIMITS.requestBodyBytes }, (request, reply) => answer(edge, request, reply))
+  app.post(
+    '/mcp',
+    { bodyLimit: LIMITS.requestBodyBytes, schema: { operation: mcpOperation } },
+    (request, reply) => answer(edge, request, reply),
+  )
   refuseOtherMethods(app)
 }
 
@@ -129,7 +134,6 @@ function refuseOtherMethods(app: FastifyInstance): void {
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
-    schema: { hide: true },
     async handler({ method }, reply) {
       if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()

@@ -25,7 +25,7 @@ export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' 
   readonly webhooks?: WebhookService | undefined
   readonly sources: McpResourceSources
   readonly payment?: McpCore['payment']
-  /** What `subscriptions/listen` is read from; left out, there is nothing to listen to. */
+  /** The source of `subscriptions/listen`; without it the method is not served. */
   readonly listen?: ListenOptions | undefined
 }
 

@@ -2,7 +2,7 @@ import { Histogram, type Registry } from 'prom-client'
 import type { Json } from '../../contracts/json.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 
-/** Methods that are told apart; what else a caller sends must not make labels. */
+/** Methods with a label of their own; other texts of callers must not make labels. */
 const METHODS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -33,7 +33,7 @@ export interface McpOperation {
 }
 
 /**
- * @param options.tools names that are told apart
+ * @param options.tools names with a label of their own
  * @param options.monotonic milliseconds
  */
 export function createMcpTelemetry(options: {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { PaidCall, PaidCallPath, PaidOutcome } from '../tool-calls/index.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 
-/** Where a call carries its payment, and an answer what became of it (x402, transport for MCP). */
+/** Fields for the payment of a call and for its outcome in the answer (x402, transport for MCP). */
 const PAYMENT_META_KEY = 'x402/payment'
 /** Headers of the other transport that prove who the payer is, by their members here. */
 const PROOF_HEADERS = {
@@ -11,7 +11,7 @@ const PROOF_HEADERS = {
   'x402/sign-in-with-x': 'SIGN-IN-WITH-X',
 } as const
 export const SETTLEMENT_META_KEY = 'x402/payment-response'
-/** Clients that name it are told the price by a result of its own type. */
+/** Clients that name it get the price by a result of its own type. */
 export const PAYMENT_EXTENSION = 'org.x402/payment'
 
 /**
@@ -49,7 +49,7 @@ export async function payForTool(
 }
 
 /**
- * What a call costs that was refused for want of calls; undefined where nobody can be paid.
+ * The offer for a call that was refused because no calls are left; undefined where nothing can be paid.
  *
  * @param refusal why it is to be paid for
  */

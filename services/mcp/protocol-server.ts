@@ -19,11 +19,11 @@ import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
 import { WATCH_TEMPLATES } from './watch-uris.ts'
 
-/** What the MCP server calls itself, in its protocol and wherever it is announced. */
+/** The name of the MCP server, in its protocol and in every announcement. */
 export const SERVER_NAME = 'signal-service'
 export const SERVER_TITLE = 'Signal service'
 
-/** What every exchange of this edge shares. */
+/** Dependencies that every exchange of this edge shares. */
 export interface McpCore {
   readonly info: Implementation
   readonly paths: ToolPaths
@@ -32,7 +32,7 @@ export interface McpCore {
   readonly extension: McpExtension | undefined
   /** Whether verdicts can be listened to. */
   readonly hasListening?: boolean
-  /** Where a payment stands, to who holds its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
+  /** The state of a payment, for the holder of its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
   readonly payment?: ((id: string) => Promise<JsonObject>) | undefined
 }
 
@@ -45,7 +45,7 @@ export interface McpExtension {
   install(server: Server, base: McpBase): void
 }
 
-/** What the service itself answers. */
+/** The methods that the service itself answers. */
 export interface McpBase {
   readonly callTool: (name: string, request: Json, payment?: readonly string[]) => Promise<ToolOutcome>
   readonly listResources: () => ListResourcesResult
@@ -139,7 +139,7 @@ const PAYMENT_TEMPLATE = {
 
 const PAYMENT_URI = /^signal:\/\/payments\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
-/** What an address of {@link PAYMENT_TEMPLATE} reads; undefined for another. */
+/** The payment at an address of {@link PAYMENT_TEMPLATE}; undefined for another address. */
 function paymentAt(uri: string, { payment }: McpCore): Pick<McpResource, 'read'> | undefined {
   const [, id] = PAYMENT_URI.exec(uri) ?? []
   return id === undefined || payment === undefined ? undefined : { read: () => payment(id) }

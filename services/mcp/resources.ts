@@ -3,14 +3,14 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_LIMITS } from '../../contracts/plans.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 
-/** What the resources are made of. */
+/** Dependencies of the resources. */
 export interface McpResourceSources {
   readonly version: string
   /** simulated, recorded or live. */
   readonly market: string
   /** Codes of the exchanges that are monitored. */
   readonly exchanges: () => readonly string[]
-  /** Where the service and its documentation are reached; undefined until it is known. */
+  /** Address of the service and its documentation; undefined until it is known. */
   readonly publicUrl: () => string | undefined
   /** The track record, as `GET /api/track-record` answers it, per timeframe. */
   readonly trackRecord: () => JsonObject | Promise<JsonObject>
@@ -29,7 +29,7 @@ export interface McpResource {
 export const NOTICE = 'Information, not advice.'
 
 /**
- * What can be read here besides calling tools; reading costs nothing.
+ * Resources beside the tools; reading them costs nothing.
  *
  * @param tools names of those that are listed
  */

@@ -28,7 +28,7 @@ export interface SdkExchange {
 
 /** Headers that decide how a message is read; nothing else of a request is for the SDK. */
 const READ_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
-/** What is said to the SDK of a request whose media types were checked before. */
+/** Headers of a request for the SDK; the media types were checked before. */
 const CHECKED_HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
@@ -46,7 +46,7 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listeni
     if (caller === undefined) throw new Error('an exchange of MCP has lost its request')
     return caller
   }
-  // What a client did wrong it is told itself; it is noted for whoever looks for it.
+  // The client gets its fault in the answer; the log keeps it for the operator.
   const note = (error: Error): void => log.debug({ err: error }, 'MCP exchange')
   const modern = createMcpHandler(
     ({ requestInfo }) => {
@@ -96,7 +96,7 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listeni
   }
 }
 
-/** Of an extension's subscriptions; those of the service have limits of their own. */
+/** The limit of an extension's subscriptions; those of the service have limits of their own. */
 const MOST_SUBSCRIPTIONS = 16
 
 function readHeaders(headers: Exchange['headers']): Record<string, string> {

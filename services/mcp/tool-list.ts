@@ -14,7 +14,7 @@ export interface ListedTool extends JsonObject {
   readonly annotations: JsonObject & ToolHints
 }
 
-/** What a refused tool call carries as `structuredContent`. */
+/** `structuredContent` of a refused tool call. */
 export const refusalSchema = z.object({
   code: z.string().describe('What was refused, one word of the list of errors; only in a refusal'),
   message: z.string().describe('What happened, with the value seen; only in a refusal'),

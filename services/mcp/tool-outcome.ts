@@ -4,7 +4,7 @@ import type { CauseLog } from '../http/cause-log.ts'
 import type { RpcError } from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 
-/** What a request brings to a tool call beside its message. */
+/** The part of a request that a tool call needs beside its message. */
 export interface Caller {
   readonly authorization: string | undefined
   readonly address: string
@@ -19,10 +19,10 @@ export interface Caller {
   readonly telemetry?: McpTelemetry | undefined
 }
 
-/** What became of the caller's key. */
+/** The result of the check of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
-/** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
+/** The outcome of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
 export type ToolOutcome =
   | {
       readonly kind: 'answer'
@@ -30,10 +30,10 @@ export type ToolOutcome =
       /** The body as JSON text, where it is at hand. */
       readonly text?: string | undefined
       readonly isReplay: boolean
-      /** What became of the payment that came with the call. */
+      /** The outcome of the payment that came with the call. */
       readonly settlement?: JsonObject | undefined
     }
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
-  /** What the call costs, and why it is to be paid for. */
+  /** The offer for the call, and the reason why it must be paid. */
   | { readonly kind: 'offer'; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }

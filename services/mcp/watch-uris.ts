@@ -11,7 +11,7 @@ export interface WatchUri {
   readonly uri: string
   readonly filter: FollowOptions['filter']
   readonly after: FollowOptions['after']
-  /** Whether a verdict is told of; asks for the rank of its coin only where that decides. */
+  /** Whether a verdict is sent; asks for the rank of its coin only where that decides. */
   readonly admits: (row: VerdictRow, rank: () => Promise<number | undefined>) => Promise<boolean>
 }
 
@@ -44,7 +44,7 @@ const SCHEMAS: Readonly<
   'regime-shifts': { schema: shiftsSchema, isNews: ({ shifted_from: from }) => from !== '' },
 }
 
-/** What can be listened to, as templates of RFC 6570. */
+/** Addresses of resources with subscriptions, as templates of RFC 6570. */
 export const WATCH_TEMPLATES = [
   {
     uriTemplate: 'signal://calls{?exchange,coin,timeframe,call,min_confidence,min_strength,after}',

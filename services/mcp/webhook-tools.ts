@@ -26,8 +26,8 @@ import {
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
-  type WebhookRoutesOptions,
-} from '../http/routes/webhooks.ts'
+} from '../http/routes/webhook-requests.ts'
+import type { WebhookRoutesOptions } from '../http/routes/webhooks.ts'
 import {
   toAttempt,
   toCancelledAnswer,
@@ -39,10 +39,10 @@ import { callerAs } from '../tool-calls/index.ts'
 import type { SubscriptionView } from '../webhooks/index.ts'
 import { type FreeTool, type FreeTools, type ToolHints, toolArguments } from './free-tools.ts'
 
-/** What the tools for webhooks stand on: what their routes do. */
+/** Dependencies of the tools for webhooks: those of the routes. */
 export type WebhookService = WebhookRoutesOptions
 
-/** Whose webhooks these are, and who waits. */
+/** The account of the webhooks, and the waiting request. */
 interface Owner {
   readonly accountId: string
   readonly origin: { readonly correlationId: string; readonly actor: string }
@@ -62,7 +62,7 @@ const SETS = { readOnlyHint: false, destructiveHint: false, idempotentHint: true
 const ADDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false } as const
 const REMOVES = { readOnlyHint: false, destructiveHint: true, idempotentHint: true } as const
 
-/** What is listed of a subscription; the rest is described with its route, so that the list of tools stays short. */
+/** The fields of a subscription in the list of tools; its route describes the rest, so that the list stays short. */
 const subscription = subscriptionAnswerSchema
   .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
   .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
@@ -84,7 +84,7 @@ const define = <Request extends z.ZodType>(
 const shown = ({ subscriptions, now }: WebhookService, view: SubscriptionView): JsonObject =>
   toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
 
-/** What owners do with their webhooks, as the routes under /api/webhooks do it. */
+/** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
 const WEBHOOK_TOOLS = {
   create_webhook: define({
     title: 'New webhook',
@@ -220,7 +220,7 @@ const WEBHOOK_TOOLS = {
 
 export const WEBHOOK_TOOL_NAMES: readonly string[] = Object.keys(WEBHOOK_TOOLS)
 
-/** What a program that brings an access token must have been let do to call a tool, be it served or not. */
+/** The scope that an access token needs to call a tool, served or not. */
 export const scopeOfTool = (name: Json | undefined): Scope =>
   typeof name === 'string' && WEBHOOK_TOOL_NAMES.includes(name) ? 'webhooks' : 'calls'
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../contracts/errors.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -10,7 +10,8 @@ import { PLAN_DAYS, PLAN_LIMITS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { loadModel } from '../../services/engine/index.ts'
-import { OPERATIONS } from '../../services/http/openapi/operations.ts'
+import type { OpenApiDocument } from '../../services/http/openapi/openapi-document.ts'
+import { serverOfEveryRoute } from '../../services/http/testing/every-route.fixture.ts'
 import { readMarkdown } from '../../services/knowledge/testing/read-markdown.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
 
@@ -127,7 +128,17 @@ describe('what pages name', () => {
     .map(read)
   const words = new Set(sources.flatMap((text) => text.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
   const codes = new Set<string>([...Object.keys(ERRORS), ...OAUTH_CODES, ...BEARER_CODES])
-  const routes = Object.keys(OPERATIONS).map((name) => name.replace(/:\w+/g, ':').split('/'))
+  let routes: string[][]
+  beforeAll(async () => {
+    const app = await serverOfEveryRoute()
+    const { paths } = (await app.inject('/openapi.json')).json<OpenApiDocument>()
+    routes = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) =>
+        `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, ':')}`.split('/'),
+      ),
+    )
+    await app.close()
+  })
 
   test.each(pages)('in $file is a word of the source: codes, fields, metrics', ({ spans }) => {
     const named = spans.flatMap(

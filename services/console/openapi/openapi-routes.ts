@@ -1,8 +1,12 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { jsonSchemaTransform } from 'fastify-type-provider-zod'
-import { isHidden, type OpenApiDocument, openApiDocument } from '../../http/openapi/openapi-document.ts'
-import { OPERATIONS } from '../../http/openapi/operations.ts'
+import {
+  type DescribedRoute,
+  type OpenApiDocument,
+  openApiDocument,
+} from '../../http/openapi/openapi-document.ts'
+import { anyObject, bodyOfType, operationsOf } from '../../http/openapi/operation.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
 import { openApiPage } from './openapi-page.ts'
@@ -24,11 +28,18 @@ export async function useOpenApi(
   app: FastifyInstance,
   { version, publicUrl, frame }: OpenApiOptions,
 ): Promise<() => OpenApiDocument> {
+  const routes = new Map<string, DescribedRoute>()
   await app.register(swagger, {
     openapi: { openapi: '3.1.0', info: { title: '', version } },
     exposeHeadRoutes: false,
-    transform: (given) =>
-      isHidden(given.route) ? { schema: { hide: true }, url: given.url } : jsonSchemaTransform(given),
+    transform: (route) => {
+      const { schema, url } = route
+      const { operation, ...schemas } = schema ?? {}
+      if (operation === undefined) return { schema: { hide: true }, url }
+      const { method, config } = route.route
+      routes.set(`${String(method)} ${url}`, { operation, isUnlimited: config?.isUnlimited === true })
+      return jsonSchemaTransform({ ...route, schema: schemas })
+    },
   })
   let made: { readonly url: string; readonly document: OpenApiDocument } | undefined
   // The address is known once the server listens, and does not change after that.
@@ -36,7 +47,7 @@ export async function useOpenApi(
     const url = publicUrl()
     if (made?.url !== url) {
       const raw = app.swagger() as Parameters<typeof openApiDocument>[0]
-      made = { url, document: openApiDocument(raw, { version, publicUrl: url, operations: OPERATIONS }) }
+      made = { url, document: openApiDocument(raw, { version, publicUrl: url, routes }) }
     }
     return made.document
   }
@@ -46,10 +57,17 @@ export async function useOpenApi(
     if (shown?.of !== of) shown = { of, text: page(frame(), openApiPage(of)) }
     return shown.text
   }
-  app.get('/openapi.json', async (_request, reply) =>
+  const describe = operationsOf({ tag: 'service' })
+  const asJson = describe('openApi', 'This description, as OpenAPI 3.1', {
+    answers: { 200: { description: 'The document', content: { 'application/json': anyObject } } },
+  })
+  app.get('/openapi.json', { schema: { operation: asJson } }, async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=300').send(document()),
   )
-  app.get('/openapi', async (_request, reply) =>
+  const asPage = describe('openApiPage', 'This description, as a page', {
+    answers: bodyOfType('A page without scripts', 'text/html'),
+  })
+  app.get('/openapi', { schema: { operation: asPage } }, async (_request, reply) =>
     reply
       .header('cache-control', 'public, max-age=300')
       .headers(PAGE_HEADERS)

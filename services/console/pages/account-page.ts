@@ -25,7 +25,7 @@ ${returnField(state)}${input(state, 'email', { label: 'E-mail address', type: 'e
   }
 }
 
-/** Where a sign-in leads on to, carried from form to form. */
+/** The page that follows a sign-in, carried from form to form. */
 const returnField = ({ typed }: FormState): Html | false => {
   const { return_to: path } = typed
   return (
@@ -68,7 +68,7 @@ export interface AccountLook {
   readonly machine?: MachineAnswer | undefined
   readonly state: FormState
   readonly after: string | undefined
-  /** Where the page of payments begins. */
+  /** Cursor of the page of payments. */
   readonly paid: string | undefined
 }
 

@@ -28,7 +28,7 @@ import {
   whole,
 } from './parts.ts'
 
-/** What visitors ask the board for, as it stands in the address. */
+/** The filters of a visitor of the board, as in the address. */
 export interface BoardFilters {
   readonly exchange?: string | undefined
   readonly coin?: string | undefined

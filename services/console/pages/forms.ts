@@ -2,7 +2,7 @@ import { type Content, type Html, html } from './html.ts'
 import type { Refusal } from './own-client.ts'
 import { note } from './parts.ts'
 
-/** What was typed, by the name of the field: several where several were chosen. */
+/** The input by the name of the field; several values where several were chosen. */
 export type Typed = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** A form after it was refused: what was typed, and what is wrong with it. */
@@ -29,7 +29,7 @@ export interface FieldOptions {
 
 const textOf = (value: Typed[string]): string => (typeof value === 'string' ? value : (value?.[0] ?? ''))
 
-/** What is wrong with a field; its name may stand in front of a place within it, as in `assets.0`. */
+/** The fault of a field; its name may come before a path within it, as in `assets.0`. */
 export function faultOf({ refusal }: FormState, names: readonly string[]): string | undefined {
   const fields = refusal?.details?.fields ?? []
   return fields.find(({ field }) => names.some((name) => field === name || field.startsWith(`${name}.`)))
@@ -90,7 +90,7 @@ export function choices(
   return html`<fieldset><legend>${options.label}</legend><div>${boxes}</div>${below}</fieldset>`
 }
 
-/** What was refused, on top of the form. */
+/** The refusal, above the form. */
 export const refusalNote = (refusal: Refusal | undefined): Html | undefined =>
   refusal && note(html`<p><strong>${refusal.message}</strong></p><p>${refusal.next_step}</p>`, 'bad')
 

@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-/** What a page is put together from: text is escaped, HTML stays as it is, and what is absent shows as nothing. */
+/** A part of a page: text is escaped, HTML stays as it is, and an absent part shows nothing. */
 export type Content = Html | string | number | null | undefined | false | readonly Content[]
 
 const ESCAPES: Readonly<Record<string, string>> = {

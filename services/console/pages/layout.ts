@@ -6,7 +6,7 @@ import { type Content, type Html, html } from './html.ts'
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-/** Where a page stands, and for whom it is made. */
+/** The service that a page belongs to. */
 export interface PageFrame {
   readonly market: MarketKind
   readonly version: string
@@ -23,7 +23,7 @@ export interface Page {
   /** The path of the place in the navigation that it belongs to. */
   readonly at?: string
   readonly body: Content
-  /** Where newer parts of it come from. */
+  /** Address of the stream of its newer parts. */
   readonly live?: string
   /** Path of a script that it has beside that of all pages. */
   readonly script?: string

@@ -49,7 +49,7 @@ ${note(html`<p><strong>${description}</strong></p>`, 'bad')}
 <p>You did nothing wrong, and nothing was let in. Go back to the program and tell whoever made it.</p>`,
 })
 
-/** What is wrong is for the program; its person decides to go there, for anybody can name an address to be sent to. */
+/** The error is for the program; the person decides to go there, since anybody can name an address to be sent to. */
 export function backPage(location: string): Page {
   const { host, searchParams } = new URL(location)
   const said: Html = html`<p><strong>${searchParams.get('error_description')}</strong></p>`

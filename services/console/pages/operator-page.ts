@@ -24,7 +24,7 @@ ${
   }
 }
 
-/** What all payers together have claimed, in USDC. */
+/** The claims of all payers together, in USDC. */
 export interface MoneyLook {
   readonly claims: number
   /** How many of them are in each state. */

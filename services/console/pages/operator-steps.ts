@@ -3,7 +3,7 @@ import { type Html, html } from './html.ts'
 
 const link = (anchor: string, text: string): Html => html`<a href="/docs/${anchor}">${text}</a>`
 
-/** What to do about a part that is not well, by how its name begins. */
+/** The next step for a part that is not well, by the beginning of its name. */
 const STEPS: readonly (readonly [string, Html])[] = [
   [
     'store',
@@ -47,7 +47,7 @@ const STEPS: readonly (readonly [string, Html])[] = [
   ['demo chain', html`Restart the process; it is play money.`],
 ]
 
-/** What to do about a part. @example nextStepOf({ name: 'bus', state: 'failed', … }) */
+/** The next step for a part. @example nextStepOf({ name: 'bus', state: 'failed', … }) */
 export const nextStepOf = ({ name }: Pick<Component, 'name'>): Html =>
   STEPS.find(([beginning]) => name.startsWith(beginning))?.[1] ??
   html`Run <code>npm run signal doctor</code>. ${link('running#is-it-well', 'Is it well?')}`

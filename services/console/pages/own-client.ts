@@ -3,7 +3,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { sessionOf } from './session.ts'
 
-/** What the HTTP interface refused, as it said it. */
+/** A refusal of the HTTP interface, unchanged. */
 export interface Refusal {
   readonly status: number
   readonly code: string

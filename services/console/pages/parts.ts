@@ -86,7 +86,7 @@ export const seriesLink = (series: Series, text: Content): Html =>
 export const proofLink = (verdictId: string, about: string): Html =>
   html`<a href="/verify/${verdictId}" aria-label="Proof of ${about}">proof</a>`
 
-/** What stands in a cell; a number stands to the right. */
+/** A column of a table; numbers are aligned to the right. */
 export interface Column {
   readonly name: Content
   readonly isNumber?: boolean
@@ -120,7 +120,7 @@ export const facts = (rows: readonly (readonly [string, Content])[]): Html =>
 export const tiles = (all: readonly (readonly [string, Content, Content])[]): Html =>
   html`<dl class="tiles">${all.map(([name, value, about]) => html`<div><dt>${name}</dt><dd>${value}</dd><dd>${about}</dd></div>`)}</dl>`
 
-/** What can be copied as it stands. */
+/** Text to copy. */
 export const copyable = (text: string, label: string): Html =>
   html`<div class="copy"><pre tabindex="0" role="region" aria-label="${label}">${text}</pre></div>`
 

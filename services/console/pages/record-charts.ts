@@ -8,7 +8,7 @@ import type { ReliabilityBin } from './track-record-figures.ts'
 const SIZE = 380
 const BOX = { left: 46, right: SIZE - 12, top: 12, bottom: SIZE - 40 } as const
 
-/** What was said against what happened: on the dashed line both are the same. Whiskers are 95 % intervals. */
+/** The forecast against the outcome: on the dashed line both are the same. Whiskers are 95 % intervals. */
 export function reliabilityChart(bins: readonly ReliabilityBin[]): Html {
   const shown = bins.flatMap((bin) => {
     const interval = wilsonInterval(bin.wins, bin.races)
@@ -50,7 +50,7 @@ export const EQUITY_LINES = [
   ['random_bps', 'a coin'],
 ] as const satisfies readonly (readonly [keyof RecordMonth, string])[]
 
-/** What the calls came to after costs, month by month, beside three baselines on the same bars. */
+/** The net result of the calls, month by month, beside three baselines on the same bars. */
 export function equityChart(months: readonly EquityMonth[]): Html {
   const lines = EQUITY_LINES.map(([name, text]) => {
     let sum = 0

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { PAGE_POLICY, type Page, type PageFrame, page } from './layout.ts'
 
-/** Headers of every page. The origin of a form is told to this service, which asks for it, and to nobody else. */
+/** Headers of every page. A form sends its origin to this service, which checks it, and to nobody else. */
 export const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': PAGE_POLICY,

@@ -29,13 +29,13 @@ import { seriesChart } from './series-chart.ts'
 
 export interface SeriesLook {
   readonly history: SeriesHistory
-  /** Of the same stretch, oldest first; none where they are not at hand. */
+  /** Bars of the same time, oldest first; none where they are not available. */
   readonly bars: readonly Candle[]
   /** Whether the model speaks at this timeframe. */
   readonly speech?: readonly SpeechAnswerRow[] | undefined
-  /** Where the page begins, as it stands in the address. */
+  /** Cursor of the page, as in the address. */
   readonly after: string | undefined
-  /** What the call that was asked for answered. */
+  /** The answer of the call that the visitor made. */
   readonly asked?:
     | { readonly body?: JsonObject | undefined; readonly refusal?: Refusal | undefined }
     | undefined
@@ -108,7 +108,7 @@ function rangeWords({ expected_range: range, expected_volatility: volatility, pr
   return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record">How often that held</a></p>`
 }
 
-/** What is said of a timeframe at which calls are withdrawn. */
+/** The notice for a timeframe at which calls are withdrawn. */
 function withdrawnNote(speech: readonly SpeechAnswerRow[]): Html | undefined {
   const withdrawn = speech.filter(({ state }) => state === 'withdrawn')
   if (withdrawn.length === 0) return undefined

@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 /** The secret of a session lies in a cookie that scripts cannot read and only this host is sent. */
 const COOKIE = '__Host-session'
 
-/** What the console asks with on behalf of the session of a request; undefined without one. */
+/** The credential that the console sends for the session of a request; undefined without a session. */
 export function sessionOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const secret = cookieOf(headers.cookie, COOKIE)
   return secret && `Session ${secret}`

@@ -91,7 +91,7 @@ export function equityTable(rows: readonly RecordMonth[]): Flat[] {
   })
 }
 
-/** What is not among the figures, and why. */
+/** The verdicts that the figures leave out, and why. */
 export const undecidedTable = (rows: readonly TrackRecordRow[]): Flat[] =>
   rows.map((row) => ({
     model_version: row.model_version,

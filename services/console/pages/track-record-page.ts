@@ -23,10 +23,10 @@ export interface TrackRecordLook {
     readonly timeframe?: string | undefined
     readonly coin?: string | undefined
     readonly after?: string | undefined
-    /** Where the page of coins begins. */
+    /** Cursor of the page of coins. */
     readonly coins?: string | undefined
   }
-  /** What is wrong with what was asked for. */
+  /** The fault of the query. */
   readonly refused?: Refusal | undefined
 }
 

@@ -34,7 +34,7 @@ ${choices(state, 'only_changes', [['true', 'Only when a series turns BUY or SELL
 <details${[state.typed.events].flat().includes('scan_digest') && html` open`}><summary>Digest of a scan</summary>
 <div class="row">${select(state, 'timeframe', [['', '—'], ...same(TIMEFRAMES)], { label: 'Timeframe' })}${select(state, 'exchange', [['', '—'], ...same(EXCHANGES)], { label: 'Exchange' })}${input(state, 'top_n', { label: 'Rows', type: 'number', hint: '1–100' })}${select(state, 'cadence', [['', '—'], ...same(CADENCES)], { label: 'Every' })}</div></details>`
 
-/** What a filter form asks for, in the fields of the interface: what was left empty is left out. */
+/** The filter of a form in the fields of the interface, without the empty ones. */
 export function filterOf(typed: Typed): JsonObject {
   const list = (name: string) => [typed[name] ?? []].flat().filter((one) => one !== '')
   const text = (name: string) => list(name)[0]
@@ -60,7 +60,7 @@ export function filterOf(typed: Typed): JsonObject {
 
 export type DryRun = z.infer<typeof dryRunAnswerSchema>
 
-/** What would have been sent in the last day. */
+/** The signals that a filter would have sent in the last day. */
 export function dryRunPart(run: DryRun | undefined, refusal?: Refusal): Html {
   const rows = run?.rows.map(({ at, data }) => [
     time(at),
@@ -93,7 +93,7 @@ const FORM_WORDS = [
   ['telegram', 'Messages to Telegram'],
 ] as const
 
-/** Where a form asks to send to, in the fields of the interface. */
+/** The destination of a form, in the fields of the interface. */
 export function channelOf(typed: Typed): JsonObject {
   const fields = ['form', 'url', 'bot_token', 'chat_id'].map((name) => [
     name,

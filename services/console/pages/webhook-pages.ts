@@ -286,7 +286,7 @@ ${copyable(body, 'The body')}`,
   }
 }
 
-/** What was sent or is due, behind a number. */
+/** Deliveries after a number, sent or due. */
 export function missedPage(id: string, { events, next }: Missed, after: string): Page {
   return {
     title: 'Missed',

@@ -23,7 +23,7 @@ import type { PagesOptions } from './series-pages.ts'
 
 export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a form sent under a name; the first where it was sent several times. */
+/** The value of a form field; the first where there are several. */
 export const textOf = (form: Form, name: string): string => {
   const value = form[name]
   return typeof value === 'string' ? value : (value?.[0] ?? '')
@@ -55,7 +55,7 @@ export function sendSignIn(
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
 }
 
-/** Where a sign-in that was begun elsewhere leads back to: one page of this service, and nothing that is not here. */
+/** The page to return to after a sign-in: always a page of this service. */
 function returnPath(form: Form): string | undefined {
   const path = textOf(form, 'return_to')
   return /^\/oauth\/authorize\?[!-~]*$/.test(path) && path.length <= LIMITS.requestUrlCharacters

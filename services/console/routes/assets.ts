@@ -3,7 +3,7 @@ import { ASSETS, ICON } from '../pages/assets.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
-/** What pages load: their style, their script, and their pictures, each under a name that changes with it. */
+/** The files that pages load: style, script and pictures, each under a name that changes with its content. */
 export const assetRoutes: FastifyPluginAsyncZod = async (app) => {
   for (const { path, type, body, gzipped } of ASSETS) {
     app.get(path, async (request, reply) => {

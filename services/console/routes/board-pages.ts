@@ -7,6 +7,7 @@ import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
 import { addressSite } from '../../http/client-address.ts'
+import { operationsOf } from '../../http/openapi/operation.ts'
 import { type BoardRoutesOptions, boardFilters } from '../../http/routes/board.ts'
 import type { CallerOptions } from '../../http/routes/verdicts.ts'
 import { signalOfLeaving } from '../../http/waits.ts'
@@ -22,7 +23,7 @@ export interface BoardPagesOptions extends BoardRoutesOptions, CallerOptions {
   readonly speech: () => readonly SpeechAnswerRow[]
   readonly frame: () => PageFrame
   readonly hasSignIn: boolean
-  /** What is answered at `/` to who would rather have JSON. */
+  /** The JSON answer at `/` for programs. */
   readonly describe: () => object
 }
 
@@ -36,6 +37,27 @@ const querySchema = z.strictObject({
   skip: z.coerce.number().int().min(0).max(LIMITS.boardRows).default(0),
 })
 type BoardPageQuery = z.infer<typeof querySchema>
+
+const operation = operationsOf({ tag: 'service' })(
+  'describeService',
+  'What this is and what is served; the board, to browsers',
+  {
+    answers: {
+      200: {
+        description: 'A description in short',
+        content: {
+          'application/json': z.object({
+            service: z.string(),
+            version: z.string(),
+            market: z.string(),
+            notice: z.string(),
+            endpoints: z.record(z.string(), z.string()).describe('What is served, by method and path'),
+          }),
+        },
+      },
+    },
+  },
+)
 
 /** How often it is looked whether something is new for who watches. */
 const LOOK_MS = 1_000
@@ -68,7 +90,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     return { version, look: { answer, filters, skip, ...about } }
   }
 
-  app.get('/', async (request, reply) => {
+  app.get('/', { schema: { operation } }, async (request, reply) => {
     reply.header('vary', 'accept')
     if (!acceptsHtmlFirst(request.headers.accept)) return options.describe()
     const query = read(request.query)
@@ -99,7 +121,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   })
 }
 
-/** What changes, from now on, until the signal; now and then a line that says that it still listens. */
+/** The changes from now on, until the signal, with a heartbeat between them. */
 async function* changesOf(
   current: () => { readonly version: number; readonly parts: Readonly<Record<string, string>> },
   signal: AbortSignal,

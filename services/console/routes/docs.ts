@@ -5,6 +5,7 @@ import { atAddress } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
 import { etagOf, isNoneMatch } from '../../http/etag.ts'
+import { anyObject, bodyOfType, operationsOf, revalidated } from '../../http/openapi/operation.ts'
 import { sendPublic } from '../../http/send-public.ts'
 import { eventSchema, type Knowledge } from '../../knowledge/index.ts'
 import { docsIndexPage, docsPage } from '../pages/docs-page.ts'
@@ -21,8 +22,40 @@ export interface DocsRoutesOptions {
   readonly frame: () => PageFrame
 }
 
+const describe = operationsOf({ tag: 'knowledge' })
+const index = {
+  operation: describe(
+    'docs',
+    'The pages of the documentation',
+    revalidated('A page without scripts', 'text/html'),
+  ),
+}
+
 /** Only what was read into memory is looked up, so a name leads to no file. */
-const params = z.strictObject({ page: z.string().max(64) })
+const one = {
+  operation: describe('docsPage', 'One page of the documentation, with an anchor for every section', {
+    errors: ['not_found'],
+    ...revalidated('A page without scripts', 'text/html'),
+  }),
+  params: z.strictObject({ page: z.string().max(64).describe('Name of the page, as in `quotas`') }),
+}
+
+/** Names of files, so that one leads to no other. */
+const fileName = z.string().max(64)
+const example = {
+  operation: describe('docsExample', 'A program that the documentation shows', {
+    errors: ['not_found'],
+    answers: bodyOfType('The program', 'text/plain'),
+  }),
+  params: z.strictObject({ file: fileName.describe('Name of the file, as in `bot.py`') }),
+}
+const event = {
+  operation: describe('eventSchema', 'The JSON Schema of one event of the log', {
+    errors: ['not_found'],
+    ...revalidated('The schema of its `data`', 'application/schema+json', anyObject),
+  }),
+  params: z.strictObject({ file: fileName.describe('Type of the event, as in `VerdictRecorded.json`') }),
+}
 
 /**
  * `GET /docs` and `GET /docs/:page`: the documentation as pages, with an anchor for every section, and the files that
@@ -32,10 +65,10 @@ const params = z.strictObject({ page: z.string().max(64) })
  */
 export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, options) => {
   const { knowledge, examples = new Map(), publicUrl = () => '', frame } = options
-  app.get('/docs', async (request, reply) =>
+  app.get('/docs', { schema: index }, async (request, reply) =>
     sendPage(request, reply, wholePage(frame(), docsIndexPage(await knowledge.pages()))),
   )
-  app.get('/docs/:page', { schema: { params } }, async (request, reply) => {
+  app.get('/docs/:page', { schema: one }, async (request, reply) => {
     // As they lie in the folder, which is how they link to one another.
     const name = request.params.page.replace(/\.md$/, '')
     const page = await knowledge.page(name)
@@ -48,14 +81,14 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
     if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request.headers.accept)) {
       return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
     }
-    const names = (await knowledge.pages()).map((one) => one.name)
+    const names = (await knowledge.pages()).map(({ name: other }) => other)
     return sendPage(
       request,
       reply,
       atAddress(wholePage(frame(), docsPage(page, names)), escapeHtml(publicUrl())),
     )
   })
-  app.get('/docs/examples/:file', { schema: { params: exampleParams } }, async (request, reply) => {
+  app.get('/docs/examples/:file', { schema: example }, async (request, reply) => {
     const text = examples.get(request.params.file)
     if (text === undefined) {
       throw new ServiceError('not_found', {
@@ -67,7 +100,7 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       .type('text/plain; charset=utf-8')
       .send(atAddress(text, publicUrl()))
   })
-  app.get('/docs/events/:file', { schema: { params: exampleParams } }, async (request, reply) => {
+  app.get('/docs/events/:file', { schema: event }, async (request, reply) => {
     const schema = eventSchema(request.params.file.replace(/\.json$/, ''))
     if (schema === undefined) {
       throw new ServiceError('not_found', {
@@ -78,9 +111,6 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
     return sendPublic(request, reply, 'application/schema+json; charset=utf-8', text)
   })
 }
-
-/** Names of files, so that one leads to no other. */
-const exampleParams = z.strictObject({ file: z.string().max(64) })
 
 function sendPage(request: FastifyRequest, reply: FastifyReply, html: string): FastifyReply {
   const etag = etagOf(html)

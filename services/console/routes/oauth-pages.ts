@@ -25,7 +25,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
   const { client, frame, accounts } = options
   const { oauth } = accounts
 
-  /** What is asked for; undefined where a page has said what is wrong with it. */
+  /** The authorization request; undefined where a page has shown its fault. */
   async function read(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -44,7 +44,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     return undefined
   }
 
-  app.get('/oauth/authorize', { schema: { hide: true } }, async (request, reply) => {
+  app.get('/oauth/authorize', async (request, reply) => {
     const query = queryOf(request.url)
     const asked = await read(request, reply, query)
     if (asked === undefined) return reply
@@ -57,7 +57,7 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     return sendPage(reply, frame(), page, consentPolicy(asked.redirectUri))
   })
 
-  app.post('/oauth/authorize', { schema: { hide: true } }, async (request, reply) => {
+  app.post('/oauth/authorize', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
     const asked = await read(request, reply, textOf(form, 'request'))
     if (asked === undefined) return reply

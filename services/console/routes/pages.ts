@@ -10,7 +10,7 @@ import { type PagesOptions, seriesPages } from './series-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
 import { webhookPageRoutes } from './webhook-page-routes.ts'
 
-/** What people look at. A page asks what programs ask, on behalf of its visitor, and shows what they are answered. */
+/** Pages for people. A page makes the requests of a program on behalf of its visitor, and shows the answers. */
 export const pages: FastifyPluginAsyncZod<
   PagesOptions &
     OperatorPagesOptions & {

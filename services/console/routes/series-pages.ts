@@ -54,7 +54,7 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
     const history = await client.must<SeriesHistory>(request, {
       path: address(`/api${seriesPath(request.params)}`, { after, limit: ROWS }),
     })
-    // One after the other: whoever waits for bars of a venue holds no place among pages.
+    // One after the other: a request that waits for bars of a venue holds no page slot.
     const speech = await speechOf(request, history)
     const bars = await barsOf(request, history)
     reply.header('cache-control', 'no-cache')

@@ -9,6 +9,7 @@ import {
   verificationAnswerSchema,
 } from '../../../contracts/verification.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
+import { operationsOf } from '../../http/openapi/operation.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
 import { verificationPage } from '../pages/verification-page.ts'
@@ -20,15 +21,34 @@ export interface VerifyRoutesOptions {
 }
 
 const schema = {
-  params: z.strictObject({ verdict_id: z.uuid() }),
-  querystring: z.strictObject({ format: z.enum(['html', 'json']).optional() }),
+  operation: operationsOf({ tag: 'verdicts' })(
+    'verifyVerdict',
+    'A verdict as it was recorded, with its hash and its outcome',
+    {
+      description: 'JSON, or a page for those who prefer one. Open to every holder of the id.',
+      errors: ['verdict_unknown', 'store_unavailable'],
+      answers: {
+        200: {
+          description: 'What the log says of it',
+          content: { 'application/json': verificationAnswerSchema, 'text/html': undefined },
+        },
+      },
+    },
+  ),
+  params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
+  querystring: z.strictObject({
+    format: z
+      .enum(['html', 'json'])
+      .optional()
+      .describe('Form of the answer; without it the Accept header decides'),
+  }),
   // A page is text already; what is sent as JSON is checked.
   response: { 200: z.union([verificationAnswerSchema, z.string()]) },
 }
 
 /**
  * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a
- * page for those who prefer one. Open to whoever holds the id, which cannot be guessed.
+ * page for those who prefer one. Open to every holder of the id, which cannot be guessed.
  *
  * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
  */

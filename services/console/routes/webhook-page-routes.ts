@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
-import { subscriptionParams } from '../../http/routes/webhooks.ts'
+import { subscriptionParams } from '../../http/routes/webhook-requests.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
 import type { Page } from '../pages/layout.ts'
 import { type OwnAnswer, type OwnRequest, type Refusal, refusedAs } from '../pages/own-client.ts'
@@ -33,7 +33,7 @@ const params = { params: subscriptionParams }
 
 const look = z.strictObject({ after: text, result: text })
 
-/** What the pages of webhooks are made with. */
+/** Dependencies of the pages of webhooks. */
 type Edge = ReturnType<typeof createEdge>
 
 function createEdge(options: PagesOptions) {
@@ -211,7 +211,7 @@ function signaturePages(app: App, { client, formOf, send, showing, askToSignIn }
 }
 
 function buttons(app: App, { client, formOf, sendWebhook, askToSignIn }: Edge): void {
-  /** What a button does, and what is shown behind it. */
+  /** The action of a button, and the page that follows. */
   const doing = (
     name: string,
     askedOf: (form: FormState['typed']) => Omit<OwnRequest, 'path'> & { readonly to: string },

@@ -10,7 +10,7 @@ import type {
 } from './operation.ts'
 import { readableSchema } from './readable-schema.ts'
 
-/** What any operation can refuse with. */
+/** The refusals of every operation. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
   'request_timeout',
   'uri_too_long',
@@ -19,10 +19,13 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   'internal_error',
   'shutting_down',
 ]
-/** What one that may come with a body can refuse with beside that, whether or not it needs one. */
+/** The further refusals of a method that may have a body, whether or not the operation reads it. */
 const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'payload_too_large', 'unsupported_media_type']
 
-/** What a route calls a star: generators of clients need a name. */
+/** The further refusals of an operation that requires a key. */
+const KEY_ERRORS: readonly ErrorCode[] = ['unauthorized', 'key_unknown', 'key_unverifiable']
+
+/** The name of the parameter that routes write as a star: generators of clients need one. */
 export const REST_OF_PATH = 'path'
 
 interface RawParameter {
@@ -32,29 +35,28 @@ interface RawParameter {
   readonly schema?: JsonObject
 }
 
-/** What a route says of itself with what is said of it; without the latter it is described as it stands. */
+/**
+ * The operation of a route in the document: its schemas as the framework gives them, with its words.
+ *
+ * @param isUnlimited whether no rate limit applies to the route.
+ */
 export function describeOperation(
-  name: string,
+  isRead: boolean,
   raw: JsonObject,
-  operation: Operation | undefined,
+  described: Operation,
+  isUnlimited: boolean,
 ): OpenApiOperation {
-  const described: Operation = operation ?? {
-    id: name.replaceAll(/[^A-Za-z]+/g, '_'),
-    tag: 'service',
-    summary: name,
-    key: 'none',
-    errors: [],
-  }
   const takesBody = raw.requestBody !== undefined || described.body !== undefined
   const codes = new Set([
+    ...(described.key === 'required' ? KEY_ERRORS : []),
     ...described.errors,
-    ...(name.startsWith('GET ') ? [] : BODY_ERRORS),
+    ...(isRead ? [] : BODY_ERRORS),
     ...COMMON_ERRORS,
   ])
   if (parametersOf(raw, described).length > 0) codes.add('invalid_request')
-  // Whatever writes to the log may have to say that it does not know yet.
-  if (!name.startsWith('GET ') && codes.has('store_unavailable')) codes.add('outcome_unknown')
-  if (described.isUnlimited === true) codes.delete('rate_limited')
+  // A write whose append was not confirmed in time may have succeeded.
+  if (!isRead && codes.has('store_unavailable')) codes.add('outcome_unknown')
+  if (isUnlimited) codes.delete('rate_limited')
   return {
     operationId: described.id,
     tags: [described.tag],

@@ -1,18 +1,26 @@
 import { ERRORS } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { describeOperation, REST_OF_PATH } from './describe-operation.ts'
-import { type OpenApiOperation, type Operations, TAGS } from './operation.ts'
+import { type OpenApiOperation, type Operation, TAGS } from './operation.ts'
 
-/** The part of an OpenAPI document that routes give of themselves. */
+/** The document of the framework, of which only the paths are taken. */
 export interface RawDocument {
   readonly paths?: Readonly<Record<string, unknown>>
 }
 
+/** A route with words of its own. */
+export interface DescribedRoute {
+  readonly operation: Operation
+  /** Whether no rate limit applies to it. */
+  readonly isUnlimited: boolean
+}
+
 export interface DocumentOptions {
   readonly version: string
-  /** The address under which callers reach the service; empty where it is not known. */
+  /** The address under which callers reach the service; empty while it is not known. */
   readonly publicUrl: string
-  readonly operations: Operations
+  /** By method and path, as in `GET /verify/:verdict_id`. */
+  readonly routes: ReadonlyMap<string, DescribedRoute>
 }
 
 /** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0), as far as it is made here. */
@@ -29,50 +37,32 @@ export interface OpenApiDocument extends JsonObject {
   readonly components: JsonObject
 }
 
-/** Pages for people, which are clients of what is described. */
-const IS_PAGE =
-  /^\/(?:account|assets|board|favicon\.ico|oauth\/authorize|operator|series|track-record|webhooks)(?:\/|$)/
-
-/**
- * Pages, routes that are the operator's, and those that are there for other methods in the words of a protocol: to refuse
- * them, or to let a page ask.
- */
-export const isHidden = ({
-  method,
-  url,
-}: {
-  readonly method: string | string[]
-  readonly url: string
-}): boolean => IS_PAGE.test(url) || method === 'OPTIONS' || (method !== 'POST' && url === '/mcp')
-
 /** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`; the rest of an address is a star. */
 const routePath = (path: string): string =>
   path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => (name === '*' ? name : `:${name}`))
 
 /**
- * The description of the service: what its routes say of themselves, with what `operations` adds, and the errors of
- * the registry. Paths stand in the order of `operations`.
+ * The description of the service: the schemas and the words of its routes, and the errors of the registry. Operations
+ * are in the order of their tags.
  */
 export function openApiDocument(
   raw: RawDocument,
-  { version, publicUrl, operations }: DocumentOptions,
+  { version, publicUrl, routes }: DocumentOptions,
 ): OpenApiDocument {
-  const order = Object.keys(operations)
-  const rank = (name: string): number => (order.indexOf(name) + order.length) % order.length
   const found = Object.entries((raw.paths ?? {}) as Record<string, Record<string, JsonObject>>)
     .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => {
-        const name = `${method.toUpperCase()} ${routePath(path)}`
-        return { path, method, operation, name }
+      Object.entries(methods).flatMap(([method, own]) => {
+        const route = routes.get(`${method.toUpperCase()} ${routePath(path)}`)
+        return route === undefined ? [] : { path, method, own, route }
       }),
     )
-    .toSorted((a, b) => rank(a.name) - rank(b.name))
+    .toSorted((a, b) => TAG_ORDER.indexOf(a.route.operation.tag) - TAG_ORDER.indexOf(b.route.operation.tag))
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
-  for (const { path, method, operation, name } of found) {
+  for (const { path, method, own, route } of found) {
     const documented = path.replace('{*}', `{${REST_OF_PATH}}`)
     paths[documented] = {
       ...paths[documented],
-      [method]: describeOperation(name, operation, operations[name]),
+      [method]: describeOperation(method === 'get', own, route.operation, route.isUnlimited),
     }
   }
   return {
@@ -90,6 +80,8 @@ export function openApiDocument(
     components: COMPONENTS,
   }
 }
+
+const TAG_ORDER = Object.keys(TAGS)
 
 const headerOf = (description: string, example: string): JsonObject => ({
   description,

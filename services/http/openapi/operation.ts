@@ -1,7 +1,15 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 
+declare module 'fastify' {
+  interface FastifySchema {
+    /** The words of the description of the service for this route; a route without them is not described. */
+    readonly operation?: Operation
+  }
+}
+
+/** The groups of operations, in the order of the description. */
 export const TAGS = {
   tools: 'Verdicts, regimes and scans, through the Model Context Protocol',
   verdicts: 'What was recorded, what became of it, and proof of both',
@@ -21,7 +29,7 @@ export interface AnswerDescription {
   readonly content: Readonly<Record<string, z.ZodType | undefined>>
 }
 
-/** What the description of the service adds to what a route's schemas say. */
+/** The part of a route's description that its schemas do not give. */
 export interface Operation {
   /** A name for generated clients. */
   readonly id: string
@@ -34,10 +42,8 @@ export interface Operation {
   readonly key: 'none' | 'optional' | 'required'
   /** Whether it takes the token of the operator, and nothing else. */
   readonly isOperators?: boolean
-  /** The codes that can come, beside those of every operation. */
+  /** The codes of its refusals, without those that follow from the method, the parameters and `key`. */
   readonly errors: readonly ErrorCode[]
-  /** Whether it is answered however often it is asked. */
-  readonly isUnlimited?: boolean
   /** Parameters whose schema has no words of its own, by name. */
   readonly parameters?: Readonly<Record<string, string>>
   /** Request headers that mean something here, by name. */
@@ -49,12 +55,52 @@ export interface Operation {
   readonly answers?: Readonly<Record<number, AnswerDescription>>
   /** A body of the answer with status 200. */
   readonly example?: Json
-  /** Path and query of a request that can be tried. */
-  readonly tryPath?: string
 }
 
-/** Operations by method and path, as in `GET /verify/:verdict_id`. */
-export type Operations = Readonly<Record<string, Operation>>
+type SharedFields = Pick<Operation, 'tag'> & Partial<Pick<Operation, 'key' | 'errors' | 'parameters'>>
+
+/**
+ * A function that describes the routes of a group: with the fields that they share, and errors and parameters of their own.
+ *
+ * @example const own = operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })
+ */
+export const operationsOf =
+  (shared: SharedFields) =>
+  (id: string, summary: string, own: Partial<Omit<Operation, 'id' | 'summary'>> = {}): Operation => ({
+    key: 'none',
+    ...shared,
+    ...own,
+    id,
+    summary,
+    errors: [...(shared.errors ?? []), ...(own.errors ?? [])],
+    parameters: { ...shared.parameters, ...own.parameters },
+  })
+
+type Answers = NonNullable<Operation['answers']>
+
+/** A successful answer with a body of one of these media types, whose content has no schema. */
+export const bodyOfType = (description: string, ...mediaTypes: readonly string[]): Answers => ({
+  200: { description, content: Object.fromEntries(mediaTypes.map((type) => [type, undefined])) },
+})
+
+/** A successful answer without a body. */
+export const noBody = (description: string): Answers => ({ 204: { description, content: {} } })
+
+/** Any JSON object. */
+export const anyObject = z.record(z.string(), z.json())
+
+/** The fields of a route whose answer a client may keep and ask for again by its `ETag`. */
+export const revalidated = (
+  description: string,
+  mediaType: string,
+  schema?: z.ZodType,
+): Required<Pick<Operation, 'headers' | 'answers'>> => ({
+  headers: { 'If-None-Match': 'The `ETag` of an earlier answer' },
+  answers: {
+    200: { description, content: { [mediaType]: schema } },
+    304: { description: 'It is still as `If-None-Match` says', content: {} },
+  },
+})
 
 /** A parameter of an operation in an OpenAPI document. */
 export interface OpenApiParameter extends JsonObject {

@@ -17,6 +17,7 @@ import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
 import { callerAs } from '../../tool-calls/index.ts'
 import { toAccountAnswer, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
 import { addressSite } from '../client-address.ts'
+import { noBody, operationsOf } from '../openapi/operation.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -63,8 +64,12 @@ const confirmSchema = codeSchema.extend({
     .describe('Id of a key to revoke, where the account has as many as it may have'),
 })
 
-/** Of a key, or of a session. */
-const idParams = z.strictObject({ id: z.uuid().toLowerCase() })
+const sessionParams = z.strictObject({
+  id: z.uuid().toLowerCase().describe('The `session_id` of a row of `GET /api/sessions`'),
+})
+const keyParams = z.strictObject({
+  id: z.uuid().toLowerCase().describe('The id of the key, which is not the key'),
+})
 const keysQuery = z.strictObject({
   after: z.uuid().toLowerCase().optional().describe('Keys behind this one: the `next` of the answer before'),
   limit: z.coerce
@@ -75,6 +80,9 @@ const keysQuery = z.strictObject({
     .default(LIMITS.accountRows)
     .describe('Keys at most'),
 })
+
+const open = operationsOf({ tag: 'account' })
+const own = operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })
 
 /** The same whether or not there is an account, and whether or not there is a further mail. */
 const CODE_SENT = {
@@ -111,7 +119,16 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     }
   }
 
-  const signIn = { body: z.strictObject({ email }), response: { 202: codeSentAnswerSchema } }
+  const signIn = {
+    operation: open('signIn', 'Have a code sent to an e-mail address', {
+      description:
+        'The answer is the same whether or not there is an account. A code is good for half an hour, and several are beside one another.',
+      errors: ['store_unavailable'],
+      bodyExample: { email: 'you@example.com' },
+    }),
+    body: z.strictObject({ email }),
+    response: { 202: codeSentAnswerSchema },
+  }
   app.post('/api/sign-in', { schema: signIn }, async (request, reply) => {
     await takeAttempt(signInRequests, request, reply)
     const client = addressSite(options.addressOf(request))
@@ -120,7 +137,16 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     return reply.code(202).send({ ...CODE_SENT, sign_in_id: id })
   })
 
-  const confirm = { body: confirmSchema, response: { 200: signInAnswerSchema } }
+  const confirm = {
+    operation: open('confirmSignIn', 'Give the code, and receive an API key', {
+      description:
+        'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
+      errors: ['sign_in_refused', 'too_many_keys', 'store_unavailable'],
+      bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
+    }),
+    body: confirmSchema,
+    response: { 200: signInAnswerSchema },
+  }
   app.post('/api/sign-in/confirm', { schema: confirm }, async (request, reply) => {
     await takeAttempt(signInTries, request, reply)
     const origin = { correlationId: request.id, actor: 'sign-in of a program' }
@@ -128,7 +154,16 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     return toSignInAnswer(await accounts.confirmSignIn({ ...given, signInId }, origin))
   })
 
-  const begin = { body: codeSchema, response: { 200: begunSessionAnswerSchema } }
+  const begin = {
+    operation: open('beginSession', 'Give the code, and begin a session of the console', {
+      description:
+        'The account page asks this for a browser. The secret is for its cookie; as an API key it is refused. It is shown once, in this answer.',
+      errors: ['sign_in_refused', 'store_unavailable'],
+      bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
+    }),
+    body: codeSchema,
+    response: { 200: begunSessionAnswerSchema },
+  }
   app.post('/api/sign-in/session', { schema: begin }, async (request, reply) => {
     await takeAttempt(signInTries, request, reply)
     const origin = { correlationId: request.id, actor: 'sign-in' }
@@ -137,38 +172,70 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     return { session: secret, session_id: sessionId, account_id: accountId }
   })
 
-  const listSessions = { response: { 200: sessionsAnswerSchema } }
+  const listSessions = {
+    operation: own('sessions', 'Browsers that are signed in to the account', {
+      errors: ['session_elsewhere', 'account_unknown'],
+    }),
+    response: { 200: sessionsAnswerSchema },
+  }
   app.get('/api/sessions', { schema: listSessions }, async (request) => {
     const { accountId, keyId } = await callerOf(request)
     const sessions = await ofOwn(accounts.sessions(accountId))
     return { sessions: sessions.map((session) => toSessionRow(session, keyId)) }
   })
 
-  app.delete('/api/sessions', async (request, reply) => {
+  const endOthers = {
+    operation: own('endOtherSessions', 'End all sessions; where a session asks, all others', {
+      errors: ['session_elsewhere', 'account_unknown'],
+      answers: noBody('They apply no more'),
+    }),
+  }
+  app.delete('/api/sessions', { schema: endOthers }, async (request, reply) => {
     const { accountId, keyId, origin } = await callerOf(request)
     await accounts.endOtherSessions(accountId, keyId, origin)
     return reply.code(204).send()
   })
 
-  app.delete('/api/sessions/:id', { schema: { params: idParams } }, async (request, reply) => {
+  const endSession = {
+    operation: own('endSession', 'End a session', {
+      errors: ['session_elsewhere', 'not_found', 'account_unknown'],
+      answers: noBody('It applies no more'),
+    }),
+    params: sessionParams,
+  }
+  app.delete('/api/sessions/:id', { schema: endSession }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     await accounts.endSession(accountId, request.params.id, origin)
     return reply.code(204).send()
   })
 
-  app.get('/api/account', { schema: { response: { 200: accountAnswerSchema } } }, async (request) => {
+  const show = {
+    operation: own('account', 'The account of the key'),
+    response: { 200: accountAnswerSchema },
+  }
+  app.get('/api/account', { schema: show }, async (request) => {
     const { accountId } = await callerOf(request)
     const view = await ofOwn(accounts.show(accountId))
     return toAccountAnswer(view, await options.quotaOf(view.payer))
   })
 
-  app.delete('/api/account', async (request, reply) => {
+  const erase = {
+    operation: own('eraseAccount', 'Erase the account, its keys and the e-mail address', {
+      errors: ['account_unknown'],
+      answers: noBody('It is erased'),
+    }),
+  }
+  app.delete('/api/account', { schema: erase }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     await accounts.erase(accountId, origin)
     return reply.code(204).send()
   })
 
-  const listKeys = { querystring: keysQuery, response: { 200: keysAnswerSchema } }
+  const listKeys = {
+    operation: own('keys', 'The keys of the account, without their text'),
+    querystring: keysQuery,
+    response: { 200: keysAnswerSchema },
+  }
   app.get('/api/keys', { schema: listKeys }, async (request) => {
     const { accountId } = await callerOf(request)
     const { after, limit } = request.query
@@ -180,6 +247,10 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
   })
 
   const issueKey = {
+    operation: own('issueKey', 'Issue a further key; it is shown once', {
+      errors: ['too_many_keys', 'account_unknown'],
+      bodyExample: { label: 'my bot' },
+    }),
     body: z.strictObject({ label: labelSchema.default('').describe('What to call the key') }),
     response: { 201: issuedKeyAnswerSchema },
   }
@@ -189,7 +260,14 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     return reply.code(201).send({ key, key_id: keyId, hint, label, account_id: accountId })
   })
 
-  app.delete('/api/keys/:id', { schema: { params: idParams } }, async (request, reply) => {
+  const revokeKey = {
+    operation: own('revokeKey', 'Revoke a key', {
+      errors: ['not_found', 'account_unknown'],
+      answers: noBody('It applies no more'),
+    }),
+    params: keyParams,
+  }
+  app.delete('/api/keys/:id', { schema: revokeKey }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     await accounts.revokeKey(accountId, request.params.id, origin)
     return reply.code(204).send()

@@ -5,6 +5,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import { type AppRow, appsAnswerSchema, machineAnswerSchema, scopeSchema } from '../../../contracts/oauth.ts'
 import type { Accounts, AppView } from '../../accounts/index.ts'
 import { callerAs } from '../../tool-calls/index.ts'
+import { noBody, operationsOf } from '../openapi/operation.ts'
 import { labelSchema } from './accounts.ts'
 
 const createSchema = z.strictObject({
@@ -20,7 +21,15 @@ const createSchema = z.strictObject({
     .optional()
     .describe('Public keys as a JWK set; without them the client has a secret'),
 })
-const paramsSchema = z.strictObject({ id: z.uuid().toLowerCase() })
+const paramsSchema = z.strictObject({
+  id: z.uuid().toLowerCase().describe('The `id` of a row of `GET /api/apps`'),
+})
+
+const own = operationsOf({
+  tag: 'account',
+  key: 'required',
+  errors: ['store_unavailable', 'token_elsewhere'],
+})
 
 /**
  * `/api/apps`: the programs that may act for the account of a key, and clients for its machines. With a key only: what
@@ -36,19 +45,43 @@ export const appRoutes: FastifyPluginAsyncZod<{ readonly accounts: Accounts }> =
   const callerOf = async ({ headers, id }: FastifyRequest) =>
     callerAs(await accounts.identify(headers.authorization), id)
 
-  app.get('/api/apps', { schema: { response: { 200: appsAnswerSchema } } }, async (request) => {
+  const list = {
+    operation: own('apps', 'Programs that act for the account, and clients for machines', {
+      errors: ['account_unknown'],
+    }),
+    response: { 200: appsAnswerSchema },
+  }
+  app.get('/api/apps', { schema: list }, async (request) => {
     const { accountId } = await callerOf(request)
     return { apps: (await accounts.oauth.apps(accountId)).map(toAppRow) }
   })
 
-  const create = { body: createSchema, response: { 201: machineAnswerSchema } }
+  const create = {
+    operation: own(
+      'createClient',
+      'Make a client for a machine, with a secret that is shown once or with public keys',
+      {
+        errors: ['too_many_apps', 'account_unknown'],
+        bodyExample: { name: 'nightly run', scopes: ['calls'] },
+      },
+    ),
+    body: createSchema,
+    response: { 201: machineAnswerSchema },
+  }
   app.post('/api/apps', { schema: create }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     const made = await accounts.oauth.createMachine(accountId, request.body, origin)
     return reply.code(201).send({ ...toAppRow(made.app), client_secret: made.secret })
   })
 
-  app.delete('/api/apps/:id', { schema: { params: paramsSchema } }, async (request, reply) => {
+  const end = {
+    operation: own('endApp', 'Shut a program out, or remove a client', {
+      errors: ['not_found', 'account_unknown'],
+      answers: noBody('It acts no more'),
+    }),
+    params: paramsSchema,
+  }
+  app.delete('/api/apps/:id', { schema: end }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     await accounts.oauth.endApp(accountId, request.params.id, origin)
     return reply.code(204).send()

@@ -5,6 +5,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { addressSite } from '../client-address.ts'
+import { operationsOf } from '../openapi/operation.ts'
 import { signalOfLeaving } from '../waits.ts'
 import type { CallerOptions } from './verdicts.ts'
 
@@ -41,7 +42,20 @@ const querySchema = z.strictObject({
  * @example curl 'http://127.0.0.1:8402/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000'
  */
 export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions> = async (app, options) => {
-  const schema = { querystring: querySchema, response: { 200: barsAnswerSchema } }
+  const schema = {
+    operation: operationsOf({ tag: 'markets' })(
+      'bars',
+      'The bars that verdicts stand on, with the gaps in them and the funding settled meanwhile',
+      {
+        description:
+          'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
+        errors: ['market_data_missing', 'market_data_damaged', 'venue_unavailable'],
+        parameters: { exchange: 'One exchange', coin: 'One coin', timeframe: 'One timeframe' },
+      },
+    ),
+    querystring: querySchema,
+    response: { 200: barsAnswerSchema },
+  }
   app.get('/api/bars', { schema }, async (request, reply) => {
     const { from, to, ...series } = request.query
     if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import type { Board } from '../../analyst/index.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 export interface BoardRoutesOptions {
   /** @throws ServiceError `store_unavailable` where this process keeps no read models */
@@ -20,8 +21,14 @@ export const boardFilters = {
 
 const querySchema = z.strictObject({
   ...boardFilters,
-  skip: z.coerce.number().int().min(0).max(1_000_000).default(0),
-  limit: z.coerce.number().int().min(1).max(LIMITS.boardRows).default(100),
+  skip: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .describe('Rows to leave out at the beginning: the `next` of the answer before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.boardRows).default(100).describe('Rows at most'),
 })
 
 /**
@@ -31,7 +38,20 @@ const querySchema = z.strictObject({
  * @example curl 'http://127.0.0.1:8402/api/board?timeframe=1h&call=BUY'
  */
 export const boardRoutes: FastifyPluginAsyncZod<BoardRoutesOptions> = async (app, { board }) => {
-  const schema = { querystring: querySchema, response: { 200: boardAnswerSchema } }
+  const schema = {
+    operation: operationsOf({ tag: 'verdicts' })(
+      'board',
+      'What every series says now: its regime, its newest verdict, and the newest that was decided',
+      {
+        description:
+          'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+        errors: ['store_unavailable'],
+        parameters: { exchange: 'One exchange', coin: 'One coin' },
+      },
+    ),
+    querystring: querySchema,
+    response: { 200: boardAnswerSchema },
+  }
   app.get('/api/board', { schema }, async ({ query }, reply) => {
     reply.header('cache-control', 'public, max-age=1')
     return board.read(query).answer

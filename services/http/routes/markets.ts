@@ -13,9 +13,10 @@ import {
 import { coinParameter, exchangeParameter } from '../../../contracts/parameters.ts'
 import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 /**
- * What is known of markets. With the engine role it comes from the feed and the board, without it from the latest
+ * The markets and their freshness. With the engine role they come from the feed and the board, without it from the latest
  * recorded verdicts.
  */
 export interface MarketsSource {
@@ -40,8 +41,37 @@ const querySchema = z.strictObject({
   exchange: exchangeParameter.optional(),
   coin: coinParameter.optional(),
   after: marketCursorSchema.optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.marketRows).default(100),
+  limit: z.coerce.number().int().min(1).max(LIMITS.marketRows).default(100).describe('Markets at most'),
 })
+
+const operation = operationsOf({ tag: 'markets' })(
+  'markets',
+  'Exchanges, coins and timeframes, and how fresh each is',
+  {
+    errors: ['venue_unavailable', 'market_data_missing', 'market_data_damaged'],
+    parameters: { exchange: 'One exchange', coin: 'One coin' },
+    example: {
+      market: 'simulated',
+      market_time: '2026-11-21T04:30:29.087Z',
+      exchanges: ['SIM'],
+      rows: [
+        {
+          exchange: 'SIM',
+          coin: 'BTC',
+          timeframes: [
+            {
+              timeframe: '1h',
+              is_monitored: true,
+              bar_close: '2026-11-21T04:00:00.000Z',
+              data_age_ms: 1_829_087,
+            },
+          ],
+        },
+      ],
+      next: null,
+    },
+  },
+)
 
 /**
  * `GET /api/markets`: the exchanges, coins and timeframes that can be asked for, and how fresh each is. Open to all.
@@ -49,7 +79,7 @@ const querySchema = z.strictObject({
  * @example curl 'http://127.0.0.1:8402/api/markets?exchange=SIM&coin=BTC'
  */
 export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (app, { market, markets }) => {
-  const schema = { querystring: querySchema, response: { 200: marketsAnswerSchema } }
+  const schema = { operation, querystring: querySchema, response: { 200: marketsAnswerSchema } }
   app.get('/api/markets', { schema }, async ({ query }, reply) => {
     const { exchange, coin, after, limit } = query
     const all = await markets.markets()

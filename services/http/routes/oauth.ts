@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { ERRORS, isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
 import type { AttemptLimiter, ClientRequest, OAuth } from '../../accounts/index.ts'
 import { addressSite } from '../client-address.ts'
 import { formOf } from '../form-bodies.ts'
+import { anyObject, type Operation, operationsOf, revalidated } from '../openapi/operation.ts'
 import { sendPublic } from '../send-public.ts'
 
 export interface OAuthRoutesOptions {
@@ -16,7 +18,34 @@ export interface OAuthRoutesOptions {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Where a client reads which server lets it in (RFC 9728 §3.1): at the root, and with the path of what it is for. */
+const describe = operationsOf({ tag: 'account' })
+const tokens = describe(
+  'token',
+  'Change a code, a refresh token or the proof of a machine into an access token (RFC 6749)',
+  {
+    description:
+      'Parameters as a form. Refusals are `{error, error_description}` in the words of OAuth; see the page about OAuth.',
+    answers: {
+      200: {
+        description: 'Tokens',
+        content: {
+          'application/json': z.object({
+            access_token: z.string(),
+            token_type: z.literal('Bearer'),
+            expires_in: z.int(),
+            refresh_token: z.string().optional(),
+            scope: z.string(),
+          }),
+        },
+      },
+    },
+  },
+)
+const revocation = describe('revokeToken', 'Give a token back, which ends what it belongs to (RFC 7009)', {
+  answers: { 200: { description: 'It holds no more', content: { 'application/json': z.object({}) } } },
+})
+
+/** Path at which a client finds its authorization server (RFC 9728 §3.1): alone, or before the path of the resource. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /**
@@ -31,12 +60,12 @@ export const oauthRoutes: FastifyPluginAsync<OAuthRoutesOptions> = async (app, o
     (_request, body, done) => done(null, formOf(String(body))),
   )
   serveMetadata(app, oauth)
-  app.post('/oauth/token', (request, reply) =>
+  app.post('/oauth/token', { schema: { operation: tokens } }, (request, reply) =>
     answered(request, reply, (given) =>
       oauth.token(given, { correlationId: request.id, actor: 'OAuth client' }),
     ),
   )
-  app.post('/oauth/revoke', (request, reply) =>
+  app.post('/oauth/revoke', { schema: { operation: revocation } }, (request, reply) =>
     answered(request, reply, async (given) => {
       await oauth.revoke(given, { correlationId: request.id, actor: 'OAuth client' })
       return {}
@@ -93,7 +122,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): F
     }
     return reply.code(status).send({ error: error.code, error_description: error.message })
   }
-  // What is no refusal of OAuth is told in its words as far as it has any.
+  // Other refusals are translated into the codes of OAuth as far as there are any.
   if (!isServiceError(error) || ERRORS[error.code].status === 500) throw error
   const { status } = ERRORS[error.code]
   const { retry_after_s: seconds } = error.details ?? {}
@@ -103,11 +132,24 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): F
 }
 
 function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
-  const serve = (path: string, make: () => object): void => {
-    app.get(path, async (request, reply) => sendPublic(request, reply, JSON_TYPE, JSON.stringify(make())))
+  const metadata = operationsOf({ tag: 'service' })
+  const document = revalidated('The document', 'application/json', anyObject)
+  const serve = (path: string, operation: Operation, make: () => object): void => {
+    app.get(path, { schema: { operation } }, async (request, reply) =>
+      sendPublic(request, reply, JSON_TYPE, JSON.stringify(make())),
+    )
   }
-  for (const path of [RESOURCE_METADATA_PATH, `${RESOURCE_METADATA_PATH}/mcp`]) {
-    serve(path, () => ({
+  const ofRoot = metadata(
+    'resourceMetadata',
+    'Which server lets programs in to POST /mcp (RFC 9728)',
+    document,
+  )
+  const ofMcp = metadata('mcpResourceMetadata', 'The same, where clients of MCP look for it', document)
+  for (const [path, operation] of [
+    [RESOURCE_METADATA_PATH, ofRoot],
+    [`${RESOURCE_METADATA_PATH}/mcp`, ofMcp],
+  ] as const) {
+    serve(path, operation, () => ({
       resource: oauth.resource(),
       authorization_servers: [oauth.issuer()],
       scopes_supported: ['calls'],
@@ -117,7 +159,8 @@ function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
       resource_policy_uri: `${oauth.issuer()}/docs/privacy`,
     }))
   }
-  serve('/.well-known/oauth-authorization-server', () => serverMetadata(oauth.issuer()))
+  const ofServer = metadata('authorizationServerMetadata', 'How programs are let in (RFC 8414)', document)
+  serve('/.well-known/oauth-authorization-server', ofServer, () => serverMetadata(oauth.issuer()))
 }
 
 const serverMetadata = (issuer: string): object => ({

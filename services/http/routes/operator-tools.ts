@@ -6,7 +6,7 @@ import { isOperator } from '../operator.ts'
 
 export interface OperatorToolRoutesOptions {
   /**
-   * Answers a tool call, whoever it is for.
+   * Answers a tool call of any caller.
    *
    * @throws ServiceError for an unknown tool, a request that is not valid, and every refusal of the tool.
    */

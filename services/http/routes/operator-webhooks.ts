@@ -12,7 +12,7 @@ import {
 import type { BlockedHosts, Subscriptions } from '../../webhooks/index.ts'
 import { isOperator } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-answers.ts'
-import { subscriptionParams } from './webhooks.ts'
+import { subscriptionParams } from './webhook-requests.ts'
 
 export interface OperatorWebhookRoutesOptions {
   readonly subscriptions: Subscriptions

@@ -5,11 +5,12 @@ import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Identify } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import { requireKey } from '../../tool-calls/index.ts'
+import { operationsOf } from '../openapi/operation.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OwnPaymentRoutesOptions {
   readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'>
-  /** Whose a request is. */
+  /** Finds the account of a request by its credential. */
   readonly identify: Identify
 }
 
@@ -25,7 +26,19 @@ const querySchema = z.strictObject({
  * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/payments?limit=10'
  */
 export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = async (app, options) => {
-  const schema = { querystring: querySchema, response: { 200: ownPaymentsAnswerSchema } }
+  const schema = {
+    operation: operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })(
+      'ownPayments',
+      'What was paid for plans of the account, and how each payment stands on the chain',
+      {
+        description:
+          'Newest first. Calls that were paid for by themselves are of no account: they are shown at /x402/payments/{id}, to who holds the id.',
+        errors: ['payments_unavailable'],
+      },
+    ),
+    querystring: querySchema,
+    response: { 200: ownPaymentsAnswerSchema },
+  }
   app.get('/api/payments', { schema }, async ({ headers, query: { after, limit } }, reply) => {
     const { accountId } = requireKey(await options.identify(headers.authorization))
     // One more than is shown tells whether there is a next page.

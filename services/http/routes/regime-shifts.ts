@@ -6,6 +6,7 @@ import { regimeShiftsAnswerSchema } from '../../../contracts/regime-shift-row.ts
 
 import type { Series } from '../../../contracts/series.ts'
 import type { RegimeShiftPage, RegimeShiftQuery } from '../../analyst/index.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 /** The shifts of a series, from the read model of this process. */
 export type RegimeShiftReader = (query: Omit<RegimeShiftQuery, 'now'>) => RegimeShiftPage
@@ -36,8 +37,15 @@ const querySchema = z.strictObject({
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
-    .optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+    .optional()
+    .describe('Older rows, behind these: the `next` of the answer before'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(LIMITS.trackRecordRows)
+    .default(LIMITS.trackRecordRows)
+    .describe('Rows at most'),
 })
 
 /**
@@ -46,6 +54,19 @@ const querySchema = z.strictObject({
  * @example curl 'http://127.0.0.1:8402/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h'
  */
 export const regimeShiftRoutes: FastifyPluginAsyncZod<RegimeShiftRoutesOptions> = async (app, options) => {
-  const schema = { querystring: querySchema, response: { 200: regimeShiftsAnswerSchema } }
+  const schema = {
+    operation: operationsOf({ tag: 'verdicts' })(
+      'regimeShifts',
+      'When the regime of a series shifted, newest first',
+      {
+        description:
+          'A series has shifted where the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
+        errors: ['store_unavailable'],
+        parameters: { coin: 'Coin symbol', timeframe: 'Length of one bar' },
+      },
+    ),
+    querystring: querySchema,
+    response: { 200: regimeShiftsAnswerSchema },
+  }
   app.get('/api/regime-shifts', { schema }, async ({ query }) => regimeHistory(options.regimeShifts, query))
 }

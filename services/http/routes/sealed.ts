@@ -12,6 +12,7 @@ import {
   sealedDaysSchema,
 } from '../../../contracts/sealed-manifest.ts'
 import { isNoneMatch } from '../etag.ts'
+import { bodyOfType, operationsOf } from '../openapi/operation.ts'
 import { signalOfLeaving } from '../waits.ts'
 
 export interface SealedRoutesOptions {
@@ -40,8 +41,15 @@ const listSchema = z.strictObject({
   after: z
     .string()
     .regex(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'must be the `next` of an answer')
-    .optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.rowsPerPage).default(LIMITS.rowsPerPage),
+    .optional()
+    .describe('Days behind this one: `next` of an answer'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(LIMITS.rowsPerPage)
+    .default(LIMITS.rowsPerPage)
+    .describe('Days at most'),
 })
 
 const hive = (name: string) =>
@@ -60,18 +68,39 @@ const TYPES = {
   'verdicts.csv.gz': 'application/gzip',
 } as const
 
+const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
+const listing = describe(
+  'sealedDays',
+  'Days that never change any more, as files: verdicts with their outcomes',
+  {
+    description: 'A day without verdicts is listed without a file.',
+    parameters: { exchange: 'One exchange' },
+  },
+)
+const reading = describe('sealedFile', 'A sealed file, or its manifest; read by parts with Range', {
+  description: '`/sealed/exchange=HL/date=2026-01-31/verdicts.parquet`: the path that `GET /sealed` names.',
+  errors: ['day_not_sealed', 'range_invalid'],
+  parameters: { exchange: 'As `exchange=HL`', date: 'As `date=2026-01-31`', file: 'Which file' },
+  headers: { Range: 'One range of bytes' },
+  answers: {
+    ...bodyOfType('The file', ...Object.values(TYPES), 'application/json'),
+    206: {
+      description: 'A part of it',
+      content: { 'application/vnd.apache.parquet': undefined, 'application/gzip': undefined },
+    },
+  },
+})
+
 /** `GET /sealed/…`: days that never change any more, as files that are read by parts. */
 export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (app, { sealed }) => {
-  app.get(
-    '/sealed',
-    { schema: { querystring: listSchema, response: { 200: sealedDaysSchema } } },
-    async ({ query }, reply) => {
-      const { exchange, after, limit } = query
-      reply.header('cache-control', 'public, max-age=60')
-      return { notice: NOTICE, ...sealed.list({ exchange, after, limit }) }
-    },
-  )
-  app.get('/sealed/:exchange/:date/:file', { schema: { params: paramsSchema } }, async (request, reply) => {
+  const list = { operation: listing, querystring: listSchema, response: { 200: sealedDaysSchema } }
+  app.get('/sealed', { schema: list }, async ({ query }, reply) => {
+    const { exchange, after, limit } = query
+    reply.header('cache-control', 'public, max-age=60')
+    return { notice: NOTICE, ...sealed.list({ exchange, after, limit }) }
+  })
+  const read = { operation: reading, params: paramsSchema }
+  app.get('/sealed/:exchange/:date/:file', { schema: read }, async (request, reply) => {
     const { exchange, date, file: name } = request.params
     reply.headers({
       'cache-control': FOR_EVER,

@@ -1,13 +1,28 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
+import { searchKnowledgeRequest } from '../../../contracts/tools/search-knowledge.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
+import { operationsOf } from '../openapi/operation.ts'
 import { useSearchFailures } from './search-failures.ts'
 
 export interface SearchRoutesOptions {
   readonly service: Pick<KnowledgeService, 'search'>
 }
 
-const schema = { response: { 200: searchAnswerSchema } }
+const schema = {
+  operation: operationsOf({ tag: 'knowledge', key: 'required' })(
+    'search',
+    'Sections of the documentation that fit some words',
+    {
+      description:
+        'Costs no calls of the plan. The answer says nothing about the caller and may be kept for five minutes.',
+      errors: ['INTERNAL_ERROR', 'INVALID_QUERY', 'QUERY_TOO_SHORT', 'QUERY_TOO_LONG'],
+      body: searchKnowledgeRequest,
+      bodyExample: { query: 'webhook signature', limit: 5 },
+    },
+  ),
+  response: { 200: searchAnswerSchema },
+}
 
 /**
  * `POST /api/search`: the sections of the documentation that fit some words. Needs a key, and says nothing about whose:

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
 import type { SeriesHistoryQuery } from '../../analyst/index.ts'
+import { operationsOf } from '../openapi/operation.ts'
 import { signalOfLeaving } from '../waits.ts'
 
 export interface SeriesRoutesOptions {
@@ -27,8 +28,8 @@ const cursor = z
   .optional()
 
 const querySchema = z.strictObject({
-  after: cursor,
-  limit: z.coerce.number().int().min(1).max(LIMITS.historyRows).default(100),
+  after: cursor.describe('Older rows: the `next` of the answer before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.historyRows).default(100).describe('Rows at most'),
 })
 
 /**
@@ -38,7 +39,20 @@ const querySchema = z.strictObject({
  * @example curl http://127.0.0.1:8402/api/series/SIM/BTC/1h
  */
 export const seriesRoutes: FastifyPluginAsyncZod<SeriesRoutesOptions> = async (app, options) => {
-  const schema = { params: seriesParams, querystring: querySchema, response: { 200: seriesHistorySchema } }
+  const schema = {
+    operation: operationsOf({ tag: 'verdicts' })(
+      'seriesHistory',
+      'The verdicts of one series with what became of them, newest first',
+      {
+        description:
+          'On a live market a verdict is shown once its window has closed. Of all series together, in the order of the log: `GET /api/verdicts`.',
+        errors: ['store_unavailable'],
+      },
+    ),
+    params: seriesParams,
+    querystring: querySchema,
+    response: { 200: seriesHistorySchema },
+  }
   app.get('/api/series/:exchange/:coin/:timeframe', { schema }, async (request, reply) => {
     reply.header('cache-control', 'public, max-age=5')
     return options.seriesHistory({ series: request.params, ...request.query }, signalOfLeaving(reply))

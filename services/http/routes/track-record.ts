@@ -9,6 +9,7 @@ import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
@@ -32,16 +33,30 @@ const cursor = z
   .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
   .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
   .optional()
+  .describe('Rows behind these: the `next` of the answer before')
+
+const rowsAtMost = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(LIMITS.trackRecordRows)
+  .default(LIMITS.trackRecordRows)
+  .describe('Rows at most')
 
 const querySchema = z.strictObject({
   exchange: exchangeParameter.optional(),
   coin: coinParameter.optional(),
   timeframe: timeframeParameter.optional(),
-  model_version: z.string().min(1).max(64).optional(),
-  group_by: z.enum(['series', 'timeframe']).default('timeframe'),
+  model_version: z.string().min(1).max(64).optional().describe('Verdicts of this model only'),
+  group_by: z
+    .enum(['series', 'timeframe'])
+    .default('timeframe')
+    .describe('Pooled per timeframe, or one row per series'),
   after: cursor,
-  limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+  limit: rowsAtMost,
 })
+
+const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
 
 /**
  * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside
@@ -50,7 +65,15 @@ const querySchema = z.strictObject({
  * @example curl 'http://127.0.0.1:8402/api/track-record?group_by=series&coin=BTC'
  */
 export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> = async (app, options) => {
-  const schema = { querystring: querySchema, response: { 200: trackRecordAnswerSchema } }
+  const schema = {
+    operation: describe(
+      'trackRecord',
+      'What became of all recorded verdicts, per model version, beside baselines',
+      { parameters: { exchange: 'With `group_by=series` only', coin: 'With `group_by=series` only' } },
+    ),
+    querystring: querySchema,
+    response: { 200: trackRecordAnswerSchema },
+  }
   app.get('/api/track-record', { schema }, async ({ query }, reply) => {
     const { exchange, coin, timeframe, model_version: modelVersion, after, limit, group_by: groupBy } = query
     if (groupBy === 'timeframe' && (exchange !== undefined || coin !== undefined)) {
@@ -75,6 +98,9 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
   })
 
   const months = {
+    operation: describe('trackRecordMonths', 'What the calls of each month came to, beside baselines', {
+      parameters: { timeframe: 'One timeframe' },
+    }),
     querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
     response: { 200: recordMonthsSchema },
   }
@@ -84,10 +110,15 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
   })
 
   const coins = {
+    operation: describe(
+      'trackRecordCoins',
+      'What the calls of each coin came to, over all its series, beside baselines',
+      { parameters: { timeframe: 'One timeframe; all of them without it' } },
+    ),
     querystring: z.strictObject({
       timeframe: timeframeParameter.optional(),
       after: cursor,
-      limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+      limit: rowsAtMost,
     }),
     response: { 200: recordCoinsSchema },
   }
@@ -114,7 +145,7 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
 /** A row of the coins by its place, as in `barrier-3 BTC`. */
 const coinPlace = ({ model_version: version, coin }: RecordCoin): string => `${version} ${coin}`
 
-/** Whoever asks within so long has what was counted for the first. */
+/** Requests within this time share one count. */
 const COINS_KEPT_MS = 10_000
 
 const isAskedFor =

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Verification } from '../../../contracts/verification.ts'
+import { bodyOfType, operationsOf } from '../openapi/operation.ts'
 import { isOperator } from '../operator.ts'
 
 /** The transparency log as it is served. */
@@ -106,6 +107,9 @@ const anchorFiguresSchema = z.strictObject({
   next: count.nullable().describe('Give it as `after`'),
 })
 
+const describe = operationsOf({ tag: 'proof', errors: ['store_unavailable'] })
+const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'
+
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
 export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesOptions> = async (
   app,
@@ -114,17 +118,38 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
   const { transparencyLog: log } = options
   app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
 
-  app.get('/log/checkpoint', async (_request, reply) =>
+  const newest = describe('logCheckpoint', 'The newest signed checkpoint of the transparency log', {
+    errors: ['log_not_signed'],
+    answers: bodyOfType('A C2SP checkpoint: origin, size, root, and signatures', 'text/plain'),
+  })
+  app.get('/log/checkpoint', { schema: { operation: newest } }, async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.checkpoint()),
   )
-  app.get('/log/cosigned', async (_request, reply) =>
+  const cosigned = describe('logCosigned', 'The newest checkpoint that enough witnesses have cosigned', {
+    errors: ['log_not_there'],
+    answers: bodyOfType('A C2SP checkpoint with cosignatures', 'text/plain'),
+  })
+  app.get('/log/cosigned', { schema: { operation: cosigned } }, async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.cosigned()),
   )
-  const figures = { response: { 200: witnessFiguresSchema } }
+  const figures = {
+    operation: describe(
+      'logWitnesses',
+      'How many verdicts witnesses have cosigned before their window closed',
+    ),
+    response: { 200: witnessFiguresSchema },
+  }
   app.get('/log/witnesses', { schema: figures }, async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).send(log.witnesses()),
   )
   const anchors = {
+    operation: describe(
+      'logAnchors',
+      'Checkpoints that stand on the chain or in OpenTimestamps, and how many verdicts in time',
+      {
+        parameters: { after: 'Checkpoints of larger trees: `next` of an answer' },
+      },
+    ),
     querystring: z.strictObject({ after: z.coerce.number().pipe(count).default(0) }),
     response: { 200: anchorFiguresSchema },
   }
@@ -132,6 +157,19 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
     reply.header('cache-control', A_MOMENT).send(log.anchors(request.query.after)),
   )
   const anchored = {
+    operation: describe(
+      'logAnchor',
+      'The text of an anchored checkpoint (`<size>.checkpoint`), or its timestamp (`<size>.ots`)',
+      {
+        errors: ['log_not_there'],
+        parameters: { file: 'Size of the tree, and which of both' },
+        answers: bodyOfType(
+          'Text, or a file of OpenTimestamps',
+          'text/plain',
+          'application/vnd.opentimestamps.v1',
+        ),
+      },
+    ),
     params: z.strictObject({ file: z.string().regex(/^(?:0|[1-9]\d{0,14})\.(?:ots|checkpoint)$/) }),
   }
   app.get('/log/anchors/:file', { schema: anchored }, async (request, reply) => {
@@ -141,17 +179,35 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       .type(part === 'ots' ? 'application/vnd.opentimestamps.v1' : 'text/plain; charset=utf-8')
       .send(log.anchor(Number(size), part === 'ots' ? 'ots' : 'checkpoint'))
   })
-  app.get('/log/vkeys', async (_request, reply) =>
+  const keys = describe('logKeys', 'The verifier keys of the transparency log, one a line, oldest first', {
+    errors: ['log_not_signed'],
+    answers: bodyOfType('C2SP verifier keys', 'text/plain'),
+  })
+  app.get('/log/vkeys', { schema: { operation: keys } }, async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.vkeys()),
   )
-  const path = { params: z.object({ '*': z.string().max(100) }) }
-  app.get('/log/tile/*', { schema: path }, async (request, reply) =>
+  const params = z.object({ '*': z.string().max(100).describe(INDEX) })
+  const ofPath = operationsOf({
+    tag: 'proof',
+    errors: ['log_path_invalid', 'log_not_there', 'store_unavailable'],
+  })
+  const tile = ofPath('logTile', 'Hashes of the tree, or its entries, in the layout of C2SP tlog-tiles', {
+    description:
+      '`/log/tile/<level>/<index>` for hashes, `/log/tile/entries/<index>` for entries. They never change.',
+    answers: bodyOfType('Hashes or entries', 'application/octet-stream'),
+  })
+  app.get('/log/tile/*', { schema: { operation: tile, params } }, async (request, reply) =>
     reply
       .header('cache-control', FOR_EVER)
       .type('application/octet-stream')
       .send(log.tile(`tile/${request.params['*']}`)),
   )
-  app.get('/log/contents/*', { schema: path }, async (request, reply) => {
+  const contents = ofPath('logContents', 'What the entries of a tile commit to, once it may be shown', {
+    description:
+      'A line for each entry; `null` for a verdict whose window is open. Each line hashes to its entry.',
+    answers: bodyOfType('Events as JSON', 'application/x-ndjson'),
+  })
+  app.get('/log/contents/*', { schema: { operation: contents, params } }, async (request, reply) => {
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
     const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, left.signal)
@@ -161,8 +217,18 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
       .send(text)
   })
   const proof = {
-    params: z.strictObject({ verdict_id: z.uuid() }),
-    querystring: z.strictObject({ of: z.enum(['verdict', 'outcome']).default('verdict') }),
+    operation: describe(
+      'logProof',
+      'A proof file for a verdict or its outcome, checked offline with `signal verify --proof`',
+      {
+        errors: ['verdict_unknown', 'log_not_there', 'log_not_signed'],
+        answers: bodyOfType('A C2SP tlog-proof', 'text/plain'),
+      },
+    ),
+    params: z.strictObject({ verdict_id: z.uuid().describe('The `verdict_id` of an answer or a row') }),
+    querystring: z.strictObject({
+      of: z.enum(['verdict', 'outcome']).default('verdict').describe('The verdict itself, or its outcome'),
+    }),
   }
   app.get('/log/proof/:verdict_id', { schema: proof }, async (request, reply) => {
     const left = new AbortController()

@@ -2,10 +2,11 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type UsageAnswer, usageAnswerSchema } from '../../../contracts/usage.ts'
+import { operationsOf } from '../openapi/operation.ts'
 
 export interface UsageRoutesOptions {
   /**
-   * What the account of a key has used.
+   * The calls that the account of a key has used.
    *
    * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
    */
@@ -24,8 +25,8 @@ const cursor = z
   .optional()
 
 const querySchema = z.strictObject({
-  after: cursor,
-  limit: z.coerce.number().int().min(1).max(LIMITS.usageRows).default(50),
+  after: cursor.describe('Rows behind these: the `next` of the answer before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.usageRows).default(50).describe('Rows at most'),
 })
 
 /**
@@ -34,7 +35,15 @@ const querySchema = z.strictObject({
  * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/usage?limit=10'
  */
 export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app, options) => {
-  const schema = { querystring: querySchema, response: { 200: usageAnswerSchema } }
+  const schema = {
+    operation: operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })(
+      'usage',
+      'The calls left, and the ledger of those that were made',
+      {},
+    ),
+    querystring: querySchema,
+    response: { 200: usageAnswerSchema },
+  }
   app.get('/api/usage', { schema }, async ({ headers, query }, reply) => {
     const answer = await options.usage(headers.authorization, query)
     reply.header('cache-control', 'no-store')

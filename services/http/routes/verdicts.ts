@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import {
   acceptedFormat,
   FORMATS,
@@ -23,6 +24,7 @@ import { createStreamPlaces, type StreamPlace, type StreamPlaces } from '../../r
 import { addressBlock, addressSite } from '../client-address.ts'
 import type { ConnectionLimits } from '../connections.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
+import { operationsOf } from '../openapi/operation.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { signalOfLeaving } from '../waits.ts'
 import type { MarketsSource } from './markets.ts'
@@ -33,11 +35,11 @@ export interface VerdictRoutesOptions {
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
   readonly operatorToken: string | undefined
-  /** What names are known, so that one that was mistyped is refused. */
+  /** The names of markets, so that a mistyped one is refused. */
   readonly markets: MarketsSource
 }
 
-/** What the server adds to its options. */
+/** The part of the options that the server adds. */
 export interface CallerOptions {
   /** The address of the caller, in one spelling. */
   readonly addressOf: (request: FastifyRequest) => string
@@ -46,8 +48,60 @@ export interface CallerOptions {
 /** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
 const OWNER = 'owner'
 
-const replaySchema = z.strictObject({ ...replayParameters, format: z.enum(VERDICT_FORMATS).optional() })
+const replaySchema = z.strictObject({
+  ...replayParameters,
+  format: z
+    .enum(VERDICT_FORMATS)
+    .optional()
+    .describe('Form of the answer; without it the Accept header decides'),
+})
 const streamSchema = z.strictObject(replayFilterParameters)
+
+const describe = operationsOf({
+  tag: 'verdicts',
+  errors: ['unauthorized', 'unknown_exchange', 'unknown_coin', 'store_unavailable', 'too_many_streams'],
+  parameters: {
+    exchange: 'Exchange codes, separated by commas',
+    coin: 'Coin symbols, separated by commas',
+    timeframe: 'Timeframes, separated by commas',
+    call: 'BUY, SELL or HOLD, or several of them separated by commas',
+    from: 'Bars that close at this instant or later: a date or an instant, ISO 8601',
+    to: 'Bars that close before this instant',
+    after: 'Rows behind this one: the `cursor` of a row',
+  },
+})
+const replayRoute = {
+  operation: describe('replayVerdicts', 'Recorded verdicts, in the order of the log', {
+    description:
+      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
+    parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
+    answers: {
+      200: {
+        description:
+          'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
+        content: {
+          'application/x-ndjson': verdictRowSchema,
+          'text/csv': undefined,
+          'application/vnd.apache.parquet': undefined,
+          'application/vnd.apache.arrow.stream': undefined,
+        },
+      },
+    },
+  }),
+  querystring: replaySchema,
+}
+
+const streamRoute = {
+  operation: describe('followVerdicts', 'Recorded verdicts as server-sent events, as their windows close', {
+    description:
+      'Events of the type `verdict`, whose data is a row and whose id is its cursor. Resumable; a comment every 15 seconds says that the stream is there.',
+    headers: { 'Last-Event-ID': 'The id of the last event that was seen; newer than `after`' },
+    answers: {
+      200: { description: 'Server-sent events', content: { 'text/event-stream': verdictRowSchema } },
+    },
+  }),
+  querystring: streamSchema,
+}
 
 /**
  * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log,
@@ -84,7 +138,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   const timeFor = (request: FastifyRequest): (() => number) =>
     isOperator(request, options.operatorToken) ? () => Number.POSITIVE_INFINITY : options.marketNow
 
-  app.get('/api/verdicts', { schema: { querystring: replaySchema } }, async (request, reply) => {
+  app.get('/api/verdicts', { schema: replayRoute }, async (request, reply) => {
     const { query } = request
     await requireSound(query, options.markets)
     const name = query.format ?? acceptedFormat(request.headers.accept)
@@ -115,7 +169,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     return reply.send(encoded(Readable.from(asRead(chunks, place), { objectMode: false }), coding))
   })
 
-  app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {
+  app.get('/api/verdicts/stream', { schema: streamRoute }, async (request, reply) => {
     const query = withLastEventId(request.query, request.headers['last-event-id'])
     await requireSound(query, options.markets)
     const now = timeFor(request)

@@ -14,7 +14,13 @@ import {
 } from '../../../contracts/webhook-answers.ts'
 import { filterFields, filterWarnings, readFilter, type SignalCoverage } from '../../webhooks/index.ts'
 import { toAttempt, toRetry } from '../webhook-answers.ts'
-import { ownerOf, pointSchema, subscriptionParams, type WebhookRoutesOptions } from './webhooks.ts'
+import {
+  pointSchema,
+  subscriptionOperation,
+  subscriptionParams,
+  webhookOperation,
+} from './webhook-requests.ts'
+import { ownerOf, type WebhookRoutesOptions } from './webhooks.ts'
 
 export interface WebhookDeliveryRoutesOptions extends WebhookRoutesOptions {
   readonly coverage: () => SignalCoverage
@@ -38,9 +44,8 @@ const eventsQuery = z.strictObject({
   limit,
 })
 
-const deliveryParams = z.strictObject({
-  id: z.uuid().toLowerCase(),
-  delivery_id: z.uuid().toLowerCase(),
+const deliveryParams = subscriptionParams.extend({
+  delivery_id: z.uuid().toLowerCase().describe('The `delivery_id` of an attempt, or of a body'),
 })
 
 const dryRunSchema = z.strictObject({
@@ -57,7 +62,7 @@ const dryRunSchema = z.strictObject({
 })
 
 /**
- * What was sent, what was missed, and what would have been: `/api/webhooks/:id/deliveries`, `/retries`, `/events`,
+ * Deliveries that were sent, were missed, or would have been sent: `/api/webhooks/:id/deliveries`, `/retries`, `/events`,
  * and `POST /api/webhooks/dry-run`.
  *
  * @example curl -H "Authorization: Bearer $API_KEY" '…/api/webhooks/<id>/events?after=41'
@@ -73,6 +78,9 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
   })
 
   const attempts = {
+    operation: subscriptionOperation('webhookAttempts', 'What was sent and what came of it, newest first', {
+      errors: ['too_many_streams'],
+    }),
     params: subscriptionParams,
     querystring: attemptsQuery,
     response: { 200: attemptsAnswerSchema },
@@ -86,7 +94,13 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     })
   })
 
-  const delivery = { params: deliveryParams, response: { 200: deliveryAnswerSchema } }
+  const delivery = {
+    operation: subscriptionOperation('webhookDelivery', 'One delivery: its exact body, and all attempts', {
+      errors: ['too_many_streams', 'delivery_unknown', 'delivery_withheld'],
+    }),
+    params: deliveryParams,
+    response: { 200: deliveryAnswerSchema },
+  }
   app.get('/api/webhooks/:id/deliveries/:delivery_id', { schema: delivery }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
     const { shown, opened } = await looks.look(accountId, reply, async () => {
@@ -105,7 +119,13 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     }
   })
 
-  const retries = { params: subscriptionParams, response: { 200: retriesAnswerSchema } }
+  const retries = {
+    operation: subscriptionOperation('webhookRetries', 'Deliveries that wait for another try', {
+      errors: ['too_many_streams'],
+    }),
+    params: subscriptionParams,
+    response: { 200: retriesAnswerSchema },
+  }
   app.get('/api/webhooks/:id/retries', { schema: retries }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
     const open = await looks.look(accountId, reply, async () =>
@@ -115,6 +135,11 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
   })
 
   const events = {
+    operation: subscriptionOperation('webhookEvents', 'Pull what was sent or is due, behind a number', {
+      description:
+        'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint took a delivery before.',
+      errors: ['too_many_streams'],
+    }),
     params: subscriptionParams,
     querystring: eventsQuery,
     response: { 200: eventsAnswerSchema },
@@ -128,7 +153,15 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     return { events: bodies, next }
   })
 
-  const dryRun = { body: dryRunSchema, response: { 200: dryRunAnswerSchema } }
+  const dryRun = {
+    operation: webhookOperation('dryRunWebhook', 'What a filter would have sent in the past', {
+      description: 'Signals whose window is open are neither shown nor counted.',
+      errors: ['too_many_streams', 'url_refused'],
+      bodyExample: { events: ['trade_call'], timeframes: ['1h'], min_strength: 70 },
+    }),
+    body: dryRunSchema,
+    response: { 200: dryRunAnswerSchema },
+  }
   app.post('/api/webhooks/dry-run', { schema: dryRun }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
     const { from, to, limit: rows, url, ...fields } = request.body

@@ -3,7 +3,6 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import {
   createdSubscriptionAnswerSchema,
@@ -21,141 +20,38 @@ import { callerAs } from '../../tool-calls/index.ts'
 import {
   type DeliveryQueries,
   filterChangeSchema,
-  filterFields,
   type Subscriptions,
   type SubscriptionView,
 } from '../../webhooks/index.ts'
+import { noBody } from '../openapi/operation.ts'
 import { toCancelledAnswer, toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
 import type { WebhookLooks } from '../webhook-looks.ts'
+import {
+  checkSchema,
+  createSchema,
+  hasSinceWhereAsked,
+  listQuery,
+  replayParams,
+  replaySchema,
+  replayWindow,
+  resumeFields,
+  rotateFields,
+  SINCE_FAULT,
+  subscriptionOperation,
+  subscriptionParams,
+  webhookOperation,
+} from './webhook-requests.ts'
 
 export interface WebhookRoutesOptions extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
   readonly queries: DeliveryQueries
-  /** Whose a request is. */
+  /** Finds the account of a request by its credential. */
   readonly identify: Identify
   /** One for all routes of webhooks. */
   readonly looks: WebhookLooks
 }
 
-export const subscriptionParams = z.strictObject({ id: z.uuid().toLowerCase() })
-
-/** A position of the log, an instant, or a word. */
-export const pointSchema = z.string().min(1).max(64)
-
-export const createSchema = z
-  .strictObject({
-    form: z
-      .enum(DELIVERY_FORMS)
-      .optional()
-      .describe('`signed_json` without it; the others tell a chat in words'),
-    url: z
-      .string()
-      .min(1)
-      .max(LIMITS.webhookUrlCharacters)
-      .optional()
-      .describe(
-        'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
-      ),
-    bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
-    chat_id: z
-      .union([z.string().max(64), z.int()])
-      .optional()
-      .describe('Of `telegram`'),
-    ...filterFields,
-    start: pointSchema
-      .default('now')
-      .describe(
-        `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
-      ),
-  })
-  .refine(({ form, url }) => form === 'telegram' || url !== undefined, {
-    path: ['url'],
-    error: 'is required',
-    // Also where other fields are wrong: one answer names all that is missing.
-    when: ({ value }) => typeof value === 'object' && value !== null,
-  })
-
-export const listQuery = z.strictObject({
-  status: z
-    .enum(['active', 'disabled', 'all'])
-    .default('active')
-    .describe('`active`: those that are paused and degraded included; `disabled`; `all`'),
-  after: z
-    .string()
-    .max(64)
-    .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
-    .optional()
-    .describe('Those behind these: the `next` of the answer before'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most'),
-})
-
-export const resumeFields = {
-  from: z
-    .enum(['cursor', 'now', 'since'])
-    .default('cursor')
-    .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
-  since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
-}
-
-export const hasSinceWhereAsked = ({
-  from,
-  since,
-}: {
-  readonly from: string
-  readonly since?: string | undefined
-}): boolean => (from === 'since') === (since !== undefined)
-
-export const SINCE_FAULT = { path: ['since'], error: 'goes with `from: "since"`, and only with it' }
-
-export const rotateFields = {
-  overlap_hours: z
-    .number()
-    .min(0)
-    .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
-    .default(LIMITS.secretOverlapMs / HOUR_MS)
-    .describe('How long the secrets before it sign beside it'),
-}
-
-/** What a receiver got of one delivery. */
-const checkSchema = z.strictObject({
-  timestamp: z.string().max(12).describe('`X-Service-Timestamp`, as it came'),
-  signature: z.string().max(1_024).describe('`X-Service-Signature`, or the newer one of a rotation'),
-  body: z.string().max(LIMITS.requestBodyBytes).describe('The body, as it came'),
-})
-
-const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
-const only = z
-  .enum(REPLAY_SCOPES)
-  .default('all')
-  .describe('`failed`: no more than what was tried, was never taken, and is not tried again by itself')
-export const replaySchema = z.union(
-  [
-    z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
-    z.strictObject({
-      from: z.iso.datetime({ offset: true }),
-      to: z.iso.datetime({ offset: true }).optional().describe('Until now without it'),
-      only,
-    }),
-  ],
-  {
-    error:
-      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and maybe to, instants of ISO 8601; with only: all or failed',
-  },
-)
-
-/** Which deliveries are to be sent again: by their numbers, or from one instant to another. */
-export const replayWindow = (asked: z.output<typeof replaySchema>) =>
-  'from' in asked
-    ? {
-        from: Date.parse(asked.from),
-        to: asked.to === undefined ? undefined : Date.parse(asked.to),
-        only: asked.only,
-      }
-    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence, only: asked.only }
-
-export const replayParams = subscriptionParams.extend({ replay_id: z.uuid().toLowerCase() })
-
-/** Whose key came with a request, and on whose behalf what it does is done. */
+/** The account of a request's key, and the origin of the events that the request causes. */
 export async function ownerOf(
   { identify }: Pick<WebhookRoutesOptions, 'identify'>,
   { headers, id }: FastifyRequest,
@@ -179,7 +75,30 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
   const answerOf = (view: SubscriptionView) =>
     toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
 
-  const create = { body: createSchema, response: { 201: createdSubscriptionAnswerSchema } }
+  const create = {
+    operation: webhookOperation('createWebhook', 'Subscribe an address to signals', {
+      description:
+        'The answer holds the `secret` that signs deliveries. It is shown once: only a repeat with the same `Idempotency-Key` and the same request shows it again. What can never send anything is taken all the same, and named in `warnings`.',
+      errors: [
+        'url_refused',
+        'too_many_subscriptions',
+        'idempotency_mismatch',
+        'account_unknown',
+        'cache_unavailable',
+      ],
+      headers: {
+        'Idempotency-Key': 'Makes a repeat of this request safe: it answers what the first made',
+      },
+      bodyExample: {
+        url: 'https://bot.example.com/hook',
+        events: ['trade_call'],
+        timeframes: ['1h'],
+        assets: ['top:10'],
+      },
+    }),
+    body: createSchema,
+    response: { 201: createdSubscriptionAnswerSchema },
+  }
   app.post('/api/webhooks', { schema: create }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     // Node joins several of them with a comma and a space, which is no key.
@@ -189,7 +108,13 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     return reply.code(201).send({ ...answerOf(created), secret: created.secret })
   })
 
-  const list = { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } }
+  const list = {
+    operation: webhookOperation('webhooks', 'The subscriptions of the account, and how each of them stands', {
+      errors: ['too_many_streams'],
+    }),
+    querystring: listQuery,
+    response: { 200: subscriptionsAnswerSchema },
+  }
   app.get('/api/webhooks', { schema: list }, async (request, reply) => {
     const { accountId } = await callerOf(request)
     return looks.look(accountId, reply, async () => {
@@ -199,44 +124,71 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
   })
 
   const one = { params: subscriptionParams, response: { 200: subscriptionAnswerSchema } }
-  app.get('/api/webhooks/:id', { schema: one }, async (request, reply) => {
+  const show = subscriptionOperation('webhook', 'One subscription, and how many signals wait for it', {
+    errors: ['too_many_streams'],
+  })
+  app.get('/api/webhooks/:id', { schema: { ...one, operation: show } }, async (request, reply) => {
     const { accountId } = await callerOf(request)
-    const show = () => subscriptions.show(accountId, request.params.id)
-    return answerOf(await looks.look(accountId, reply, show))
+    const find = () => subscriptions.show(accountId, request.params.id)
+    return answerOf(await looks.look(accountId, reply, find))
   })
 
-  app.patch('/api/webhooks/:id', { schema: { ...one, body: filterChangeSchema } }, async (request) => {
+  const change = {
+    ...one,
+    operation: subscriptionOperation('changeWebhook', 'Change its filter, for signals from now on', {
+      description: 'What is left out stays as it is; null is as if it had been left out at first.',
+      errors: ['subscription_state'],
+      bodyExample: { timeframes: ['4h'], only_changes: true },
+    }),
+    body: filterChangeSchema,
+  }
+  app.patch('/api/webhooks/:id', { schema: change }, async (request) => {
     const { accountId, origin } = await callerOf(request)
     return answerOf(await subscriptions.change(accountId, request.params.id, request.body, origin))
   })
 
-  app.delete('/api/webhooks/:id', { schema: { params: subscriptionParams } }, async (request, reply) => {
+  const remove = {
+    operation: subscriptionOperation(
+      'deleteWebhook',
+      'Delete it; once this is answered, nothing is sent any more',
+      { answers: noBody('It is deleted') },
+    ),
+    params: subscriptionParams,
+  }
+  app.delete('/api/webhooks/:id', { schema: remove }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     await subscriptions.remove(accountId, request.params.id, origin)
     return reply.code(204).send()
   })
 
-  app.post('/api/webhooks/:id/pause', { schema: one }, async (request) => {
+  const pause = subscriptionOperation('pauseWebhook', 'Send nothing until it is resumed; nothing is lost', {
+    errors: ['subscription_state', 'subscription_stopped'],
+  })
+  app.post('/api/webhooks/:id/pause', { schema: { ...one, operation: pause } }, async (request) => {
     const { accountId, origin } = await callerOf(request)
     return answerOf(await subscriptions.pause(accountId, request.params.id, origin))
   })
 
-  app.post(
-    '/api/webhooks/:id/resume',
-    {
-      schema: {
-        ...one,
-        body: z.strictObject(resumeFields).refine(hasSinceWhereAsked, SINCE_FAULT).nullish(),
-      },
-    },
-    async (request) => {
-      const { accountId, origin } = await callerOf(request)
-      const { from = 'cursor', since } = request.body ?? {}
-      return answerOf(await subscriptions.resume(accountId, request.params.id, { from, since }, origin))
-    },
-  )
+  const resume = {
+    ...one,
+    operation: subscriptionOperation(
+      'resumeWebhook',
+      'Go on after a pause or when it was disabled: where it stopped, from now, or from the past',
+      { errors: ['subscription_stopped'], bodyExample: { from: 'cursor' } },
+    ),
+    body: z.strictObject(resumeFields).refine(hasSinceWhereAsked, SINCE_FAULT).nullish(),
+  }
+  app.post('/api/webhooks/:id/resume', { schema: resume }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    const { from = 'cursor', since } = request.body ?? {}
+    return answerOf(await subscriptions.resume(accountId, request.params.id, { from, since }, origin))
+  })
 
   const rotate = {
+    operation: subscriptionOperation('rotateWebhookSecret', 'A new signing secret; it is shown once', {
+      errors: ['subscription_state'],
+      bodyExample: { overlap_hours: 24 },
+    }),
     params: subscriptionParams,
     body: z.strictObject(rotateFields).nullish(),
     response: { 200: rotatedSecretAnswerSchema },
@@ -249,18 +201,44 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
   })
 
-  app.post('/api/webhooks/:id/end-overlap', { schema: one }, async (request) => {
-    const { accountId, origin } = await callerOf(request)
-    return answerOf(await subscriptions.endOverlap(accountId, request.params.id, origin))
-  })
+  const endOverlap = subscriptionOperation(
+    'endWebhookOverlap',
+    'End the overlap of a rotation: from now on only the newest secret signs',
+  )
+  app.post(
+    '/api/webhooks/:id/end-overlap',
+    { schema: { ...one, operation: endOverlap } },
+    async (request) => {
+      const { accountId, origin } = await callerOf(request)
+      return answerOf(await subscriptions.endOverlap(accountId, request.params.id, origin))
+    },
+  )
 
-  const test = { params: subscriptionParams, response: { 200: testAnswerSchema } }
+  const test = {
+    operation: subscriptionOperation(
+      'testWebhook',
+      'Send a signed sample now, and see what the endpoint answers',
+      { errors: ['cache_unavailable', 'subscription_stopped'] },
+    ),
+    params: subscriptionParams,
+    response: { 200: testAnswerSchema },
+  }
   app.post('/api/webhooks/:id/test', { schema: test }, async (request) => {
     const { accountId } = await callerOf(request)
     return toTestAnswer(await subscriptions.test(accountId, request.params.id))
   })
 
   const check = {
+    operation: subscriptionOperation(
+      'checkWebhookSignature',
+      'Whether what your receiver got fits the secrets of this subscription',
+      {
+        description:
+          'How long ago it was sent does not matter here; your receiver should refuse what is old.',
+        errors: ['too_many_streams'],
+        bodyExample: { timestamp: '1795392000', signature: '5d41…', body: '{"event":"trade_call"}' },
+      },
+    ),
     params: subscriptionParams,
     body: checkSchema,
     response: { 200: signatureCheckSchema },
@@ -272,7 +250,20 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     return { is_valid: reason === undefined, reason: reason ?? null }
   })
 
-  const replay = { params: subscriptionParams, body: replaySchema, response: { 202: replayAnswerSchema } }
+  const replay = {
+    operation: subscriptionOperation(
+      'replayWebhook',
+      'Send a window of the past again, or what of it failed, with the same ids and bodies',
+      {
+        description: 'Its progress stands in `replays` of the subscription.',
+        errors: ['too_many_streams', 'subscription_state', 'subscription_stopped'],
+        bodyExample: { from: '2026-01-01T00:00:00Z', only: 'failed' },
+      },
+    ),
+    params: subscriptionParams,
+    body: replaySchema,
+    response: { 202: replayAnswerSchema },
+  }
   app.post('/api/webhooks/:id/replay', { schema: replay }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
     const window = replayWindow(request.body)
@@ -280,7 +271,18 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     return reply.code(202).send(toReplayAnswer(await looks.look(accountId, reply, ask)))
   })
 
-  const cancel = { params: replayParams, response: { 200: replayRowSchema } }
+  const cancel = {
+    operation: subscriptionOperation(
+      'cancelWebhookReplay',
+      'End a replay before its end; once this is answered, nothing more of it is begun',
+      {
+        description: 'What was sent stays sent. One that is done stays done.',
+        errors: ['replay_unknown'],
+      },
+    ),
+    params: replayParams,
+    response: { 200: replayRowSchema },
+  }
   app.post('/api/webhooks/:id/replays/:replay_id/cancel', { schema: cancel }, async (request) => {
     const { accountId, origin } = await callerOf(request)
     const { id, replay_id: replayId } = request.params

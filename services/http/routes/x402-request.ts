@@ -4,7 +4,7 @@ import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
 import { readPaidBody } from './x402-body.ts'
 
-/** What the paid routes know of a request that is not in it. */
+/** Context of a request to a paid route that the request does not hold. */
 export interface PaidEdge {
   /** Network address of the caller, behind trusted proxies only. */
   readonly addressOf: (request: FastifyRequest) => string

@@ -5,6 +5,7 @@ import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
 import { createWaits } from '../waits.ts'
+import { type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
@@ -15,7 +16,7 @@ export interface PaidRoutesOptions {
 
 const TIERS: readonly PaidTier[] = ['starter', 'pro']
 
-/** Whoever pays needs no cookie and no permission, so pages of any origin may. */
+/** A payment needs no cookie and no permission, so pages of any origin may pay. */
 export const PAID_CORS_HEADERS = {
   'cache-control': 'no-store',
   'access-control-allow-origin': '*',
@@ -43,12 +44,14 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
 
   for (const tool of Object.keys(TOOLS) as ToolName[]) {
     serve(app, paidPath(tool), {
+      operations: toolOperations(tool),
       offer: () => paid.tools.offer(tool),
       answer: (request, reply) => paid.tools.call(new SentCall(tool, edge, request, reply)),
     })
   }
   for (const tier of TIERS) {
     serve(app, paidPath(`plans/${tier}`), {
+      operations: planOperations(tier),
       offer: () => paid.plans.offer(tier),
       answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
     })
@@ -60,7 +63,7 @@ const ANY_TYPE = 'application/octet-stream'
 
 /**
  * The type of a body is judged once its payment is: until then any is taken. A type that cannot be read would be
- * refused before anybody is asked, so the framework is told another; what was sent stays in the raw headers.
+ * refused before the handler runs, so the framework gets another one; the sent type stays in the raw headers.
  */
 function takeAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -77,24 +80,27 @@ function takeAnyBody(app: FastifyInstance): void {
 }
 
 interface PaidHandlers {
+  readonly operations: PaidOperations
   readonly offer: () => PaidOutcome
   readonly answer: (request: FastifyRequest, reply: FastifyReply) => Promise<PaidOutcome>
 }
 
-function serve(app: FastifyInstance, url: string, { offer, answer }: PaidHandlers): void {
-  app.post(url, async (request, reply) => send(await answer(request, reply), request, reply))
-  app.get(url, async (request, reply) => send(offer(), request, reply))
+function serve(app: FastifyInstance, url: string, { operations, offer, answer }: PaidHandlers): void {
+  app.post(url, { schema: { operation: operations.pay } }, async (request, reply) =>
+    send(await answer(request, reply), request, reply),
+  )
+  app.get(url, { schema: { operation: operations.offer } }, async (request, reply) =>
+    send(offer(), request, reply),
+  )
   answerPreflight(app, url)
 }
 
 /** Lets a page of any origin ask (Fetch standard §3.2.2), of a path whose hooks set the other headers. */
 export function answerPreflight(app: FastifyInstance, url: string): void {
-  app.options(url, { schema: { hide: true } }, async (_, reply) =>
-    reply.code(204).headers(PREFLIGHT_HEADERS).send(),
-  )
+  app.options(url, async (_, reply) => reply.code(204).headers(PREFLIGHT_HEADERS).send())
 }
 
-/** Most offers are told with one refusal, which is the same for all. */
+/** Most offers come with one refusal, which is the same for all. */
 const refusalMembers = new WeakMap<ServiceError, string>()
 
 /** The members of a refusal's body but for the id of the request. */

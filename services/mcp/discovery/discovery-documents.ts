@@ -65,7 +65,7 @@ export function x402Manifest(
   return { x402Version: 2, lastUpdated: Math.floor(since / 1_000), items: [...items, ...tools] as Json[] }
 }
 
-/** Of an address's host, in reverse: who holds the domain may use the name. @example reverseName('https://a.example') === 'example.a/signal-service' */
+/** The host of an address in reverse: the owner of the domain may use the name. @example reverseName('https://a.example') === 'example.a/signal-service' */
 export function reverseName(url: string): string {
   const { hostname } = new URL(url)
   const host = hostname.replaceAll(/[[\]:]/g, '')
@@ -121,7 +121,7 @@ export const aiCatalog = ({ url }: Described): JsonObject => ({
   ],
 })
 
-/** What stands at the top for who reads one file and no more. */
+/** The head of the file, for a reader of this file alone. */
 const BEGIN = (url: string): string => `# ${SERVER_TITLE}
 
 > ${DESCRIPTION} Information, not advice.

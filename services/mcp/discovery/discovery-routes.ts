@@ -4,6 +4,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { anyObject, type Operation, operationsOf, revalidated } from '../../http/openapi/operation.ts'
 import { sendPublic } from '../../http/send-public.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
 import type { PaidCalls, PaidOutcome } from '../../tool-calls/index.ts'
@@ -28,16 +29,19 @@ export interface DiscoveryOptions {
   readonly paid: PaidCalls | undefined
   readonly pages: Knowledge['pages'] | undefined
   readonly hasMcp: boolean
-  /** What the MCP registry reads to see that the domain is the publisher's; not served where it is left out. */
+  /** The proof for the MCP registry that the domain is the publisher's; not served where it is left out. */
   readonly registryProof: string | undefined
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
+const AI_CATALOG_TYPE = 'application/ai-catalog+json'
+
+const describe = operationsOf({ tag: 'service' })
 
 /**
- * What agents and indexers find the service by. All of it is made from the catalogue of tools, the offers of the paid
- * routes, the settings and the pages, and none of it says what a caller is not answered.
+ * The documents by which agents and indexers find the service. They are made from the catalogue of tools, the offers
+ * of the paid routes, the settings and the pages, and promise nothing that a caller does not get.
  *
  * @example curl http://127.0.0.1:8402/.well-known/x402.json
  */
@@ -48,31 +52,57 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
     url: (publicUrl() || DOCUMENTED_ADDRESS).replace(/\/+$/, ''),
   })
   const json = (body: JsonObject): string => JSON.stringify(body)
+  const jsonDocument = revalidated('The document', 'application/json', anyObject)
+  const card = revalidated('The document', SERVER_CARD_TYPE, anyObject)
+  const text = revalidated('The document', 'text/plain')
   if (paid !== undefined) {
-    serve(app, '/.well-known/x402.json', JSON_TYPE, () =>
+    const operation = describe('paidResources', 'What can be paid for here, for agents and indexers', {
+      ...jsonDocument,
+      errors: ['payments_unavailable'],
+    })
+    serve(app, '/.well-known/x402.json', JSON_TYPE, operation, () =>
       json(x402Manifest(offersOf(paid), { since: options.since, url: described().url })),
     )
   }
   if (hasMcp) {
-    serve(app, '/server.json', JSON_TYPE, () => json(serverJson(described())))
-    serve(app, '/.well-known/ai-catalog.json', 'application/ai-catalog+json', () =>
-      json(aiCatalog(described())),
+    const entry = describe('registryEntry', 'This server as the MCP registry lists it', jsonDocument)
+    serve(app, '/server.json', JSON_TYPE, entry, () => json(serverJson(described())))
+    const catalog = describe(
+      'aiCatalog',
+      'Where the card of the MCP server is',
+      revalidated('The document', AI_CATALOG_TYPE, anyObject),
     )
-    for (const path of ['/mcp/server-card', '/.well-known/mcp/server-card.json'])
-      serve(app, path, SERVER_CARD_TYPE, () => json(serverCard(described())))
+    serve(app, '/.well-known/ai-catalog.json', AI_CATALOG_TYPE, catalog, () => json(aiCatalog(described())))
+    const sendCard = () => json(serverCard(described()))
+    const own = describe('serverCard', 'The card of the MCP server', card)
+    serve(app, '/mcp/server-card', SERVER_CARD_TYPE, own, sendCard)
+    const wellKnown = describe('wellKnownServerCard', 'The same card, where some look for it', card)
+    serve(app, '/.well-known/mcp/server-card.json', SERVER_CARD_TYPE, wellKnown, sendCard)
   }
-  if (registryProof !== undefined)
-    serve(app, '/.well-known/mcp-registry-auth', TEXT_TYPE, () => `${registryProof}\n`)
+  if (registryProof !== undefined) {
+    const proof = describe('registryProof', 'Whose keys may list this domain in the MCP registry', text)
+    serve(app, '/.well-known/mcp-registry-auth', TEXT_TYPE, proof, () => `${registryProof}\n`)
+  }
   if (pages !== undefined) {
-    serve(app, '/llms.txt', TEXT_TYPE, async () => llmsText(await pages(), described()))
-    serve(app, '/llms-full.txt', TEXT_TYPE, async () =>
+    const short = describe('llms', 'The service in one page of Markdown, for language models', text)
+    serve(app, '/llms.txt', TEXT_TYPE, short, async () => llmsText(await pages(), described()))
+    const full = describe('llmsFull', 'The documentation in one file of Markdown', text)
+    serve(app, '/llms-full.txt', TEXT_TYPE, full, async () =>
       atAddress(llmsFullText(await pages(), described()), publicUrl()),
     )
   }
 }
 
-function serve(app: FastifyInstance, path: string, type: string, make: () => string | Promise<string>): void {
-  app.get(path, async (request, reply) => sendPublic(request, reply, type, await make()))
+function serve(
+  app: FastifyInstance,
+  path: string,
+  type: string,
+  operation: Operation,
+  make: () => string | Promise<string>,
+): void {
+  app.get(path, { schema: { operation } }, async (request, reply) =>
+    sendPublic(request, reply, type, await make()),
+  )
 }
 
 /** The offers as they are sent to who brings no payment, decoded. */

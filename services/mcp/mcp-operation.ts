@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { serviceBlockSchema } from '../../../contracts/service-block.ts'
-import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
-import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
-import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
-import type { Operations } from './operation.ts'
+import { serviceBlockSchema } from '../../contracts/service-block.ts'
+import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
+import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
+import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
+import { operationsOf } from '../http/openapi/operation.ts'
 
 const id = z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer')
 
@@ -75,18 +75,15 @@ const errors = z
   })
   .describe('-32003: the key is unknown. -32004: it could not be checked; try again. Others: JSON-RPC 2.0')
 
-/** What HTTP itself refuses; refusals of keys and tools come inside an answer with status 200. */
+/** A refusal by HTTP itself; refusals of keys and tools come inside an answer with status 200. */
 const refusedAs = (description: string) => ({ description, content: { 'application/json': errors } })
 
-export const mcpOperations: Operations = {
-  'POST /mcp': {
-    id: 'mcp',
-    tag: 'tools',
-    summary: 'Ask a tool, through the Model Context Protocol',
+export const mcpOperation = operationsOf({ tag: 'tools', key: 'optional' })(
+  'mcp',
+  'Ask a tool, through the Model Context Protocol',
+  {
     description:
       'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls; `get_regime_shifts` reads the record, needs none and is free; the tools that manage webhooks, such as `create_webhook`, need a key, cost no calls, and do what the routes under `/api/webhooks` do. A client looks at `error` first, then at `result.isError`.',
-    key: 'optional',
-    errors: [],
     headers: {
       'Idempotency-Key':
         'Up to 255 visible ASCII characters, new for every new request: the same request sent again with it gives the stored answer and is not charged again',
@@ -120,4 +117,4 @@ export const mcpOperations: Operations = {
       202: { description: 'A notification was taken; there is no answer', content: {} },
     },
   },
-}
+)

@@ -3,10 +3,10 @@ import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { PAID_PRODUCTS } from '../../tool-calls/index.ts'
-import type { Operation, Operations } from './operation.ts'
+import { PAID_PRODUCTS, type PaidTier } from '../../tool-calls/index.ts'
+import type { Operation } from '../openapi/operation.ts'
 
-/** What a request that pays can be refused with; the first two with an offer. */
+/** The refusals of a request that pays; the first two come with an offer. */
 const PAID_ERRORS = [
   'payment_required',
   'payment_refused',
@@ -16,13 +16,12 @@ const PAID_ERRORS = [
   'payment_pending',
   'payments_unavailable',
   'invalid_content_type',
-  'invalid_request',
   'key_unknown',
   'key_unverifiable',
   'store_unavailable',
 ] as const satisfies readonly ErrorCode[]
 
-/** What tools refuse with; nothing is charged then. */
+/** The refusals of tools, which charge nothing. */
 const TOOL_ERRORS = [
   'insufficient_history',
   'unknown_exchange',
@@ -41,17 +40,37 @@ const PAYMENT_HEADERS = {
   'SIGN-IN-WITH-X': 'A fresh signature of the payer, to have an answer again that was lost',
 }
 
-const OPERATION_IDS: Readonly<Record<ToolName, string>> = {
-  get_trade_call: 'payTradeCall',
-  get_market_regime: 'payMarketRegime',
-  scan_trade_calls: 'payTradeScan',
-  scan_funding_arb: 'payFundingScan',
+/** Names of a product in the ids and summaries of its operations. */
+const NAMES: Readonly<Record<ToolName | PaidTier, readonly [payId: string, offerId: string, words: string]>> =
+  {
+    get_trade_call: ['payTradeCall', 'offerTradeCall', 'a trade call'],
+    get_market_regime: ['payMarketRegime', 'offerMarketRegime', 'a market regime'],
+    scan_trade_calls: ['payTradeScan', 'offerTradeScan', 'a scan of trade calls'],
+    scan_funding_arb: ['payFundingScan', 'offerFundingScan', 'a scan of funding'],
+    starter: ['buyStarter', 'offerStarter', 'the starter plan'],
+    pro: ['buyPro', 'offerPro', 'the pro plan'],
+  }
+
+/** The operations at the path of a product: the paid `POST`, and `GET` for its offer. */
+export interface PaidOperations {
+  readonly pay: Operation
+  readonly offer: Operation
 }
+
+export const toolOperations = (name: ToolName): PaidOperations => ({
+  pay: paidTool(name),
+  offer: offerOf(name),
+})
+
+export const planOperations = (tier: PaidTier): PaidOperations => ({
+  pay: boughtPlan(tier),
+  offer: offerOf(tier),
+})
 
 const paidTool = (name: ToolName): Operation => ({
   tag: 'payments',
   key: 'optional',
-  id: OPERATION_IDS[name],
+  id: NAMES[name][0],
   summary: `${TOOLS[name].title}, paid for by itself`,
   description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again, for its payer.`,
   errors: [...PAID_ERRORS, ...TOOL_ERRORS],
@@ -68,12 +87,12 @@ const paidTool = (name: ToolName): Operation => ({
   },
 })
 
-/** What `GET` answers, and `HEAD` without the body: indexers look for offers that way. */
-const offerOf = (id: string, what: string): Operation => ({
+/** The operation of `GET`, and of `HEAD` without the body: indexers look for offers that way. */
+const offerOf = (product: keyof typeof NAMES): Operation => ({
   tag: 'payments',
   key: 'none',
-  id,
-  summary: `What ${what} costs: the offer that POST makes without a payment`,
+  id: NAMES[product][1],
+  summary: `What ${NAMES[product][2]} costs: the offer that POST makes without a payment`,
   description: 'The answer is always 402. HEAD has the same headers and no body.',
   errors: ['payment_required', 'payments_unavailable'],
   answers: {
@@ -103,10 +122,10 @@ const boughtPlanSchema = z.object({
   _service: serviceBlockSchema,
 })
 
-const boughtPlan = (tier: 'starter' | 'pro', id: string): Operation => ({
+const boughtPlan = (tier: PaidTier): Operation => ({
   tag: 'payments',
   key: 'required',
-  id,
+  id: NAMES[tier][0],
   summary: `The ${tier} plan for 30 days, for the account of the key`,
   description:
     'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.',
@@ -118,27 +137,3 @@ const boughtPlan = (tier: 'starter' | 'pro', id: string): Operation => ({
     200: { description: 'The plan that was bought', content: { 'application/json': boughtPlanSchema } },
   },
 })
-
-export const paymentOperations: Operations = {
-  'POST /x402/get_trade_call': paidTool('get_trade_call'),
-  'POST /x402/get_market_regime': paidTool('get_market_regime'),
-  'POST /x402/scan_trade_calls': paidTool('scan_trade_calls'),
-  'POST /x402/scan_funding_arb': paidTool('scan_funding_arb'),
-  'POST /x402/plans/starter': boughtPlan('starter', 'buyStarter'),
-  'POST /x402/plans/pro': boughtPlan('pro', 'buyPro'),
-  'GET /x402/get_trade_call': offerOf('offerTradeCall', 'a trade call'),
-  'GET /x402/get_market_regime': offerOf('offerMarketRegime', 'a market regime'),
-  'GET /x402/scan_trade_calls': offerOf('offerTradeScan', 'a scan of trade calls'),
-  'GET /x402/scan_funding_arb': offerOf('offerFundingScan', 'a scan of funding'),
-  'GET /x402/plans/starter': offerOf('offerStarter', 'the starter plan'),
-  'GET /x402/plans/pro': offerOf('offerPro', 'the pro plan'),
-  'GET /x402/payments/:id': {
-    tag: 'payments',
-    key: 'none',
-    id: 'payment',
-    summary: 'What became of a payment',
-    description: 'Open to whoever holds the id, which stands in the answer that was paid for.',
-    errors: ['invalid_request', 'payment_unknown', 'store_unavailable'],
-    parameters: { id: 'The id of the payment: `_service.payment.id`' },
-  },
-}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { filterFields } from '../../webhooks/index.ts'
+import { operationsOf } from '../openapi/operation.ts'
+
+const own = { tag: 'webhooks', key: 'required' } as const
+
+/** Operations that are about no one subscription. */
+export const webhookOperation = operationsOf({ ...own, errors: ['store_unavailable'] })
+
+/** Operations about one subscription. */
+export const subscriptionOperation = operationsOf({
+  ...own,
+  errors: ['store_unavailable', 'subscription_unknown'],
+})
+
+export const subscriptionParams = z.strictObject({
+  id: z.uuid().toLowerCase().describe('The `id` of the subscription'),
+})
+
+/** A position of the log, an instant, or a word. */
+export const pointSchema = z.string().min(1).max(64)
+
+export const createSchema = z
+  .strictObject({
+    form: z
+      .enum(DELIVERY_FORMS)
+      .optional()
+      .describe('`signed_json` without it; the others tell a chat in words'),
+    url: z
+      .string()
+      .min(1)
+      .max(LIMITS.webhookUrlCharacters)
+      .optional()
+      .describe(
+        'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
+      ),
+    bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
+    chat_id: z
+      .union([z.string().max(64), z.int()])
+      .optional()
+      .describe('Of `telegram`'),
+    ...filterFields,
+    start: pointSchema
+      .default('now')
+      .describe(
+        `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
+      ),
+  })
+  .refine(({ form, url }) => form === 'telegram' || url !== undefined, {
+    path: ['url'],
+    error: 'is required',
+    // Also where other fields are wrong: one answer names all that is missing.
+    when: ({ value }) => typeof value === 'object' && value !== null,
+  })
+
+export const listQuery = z.strictObject({
+  status: z
+    .enum(['active', 'disabled', 'all'])
+    .default('active')
+    .describe('`active`: those that are paused and degraded included; `disabled`; `all`'),
+  after: z
+    .string()
+    .max(64)
+    .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
+    .optional()
+    .describe('Those behind these: the `next` of the answer before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most'),
+})
+
+export const resumeFields = {
+  from: z
+    .enum(['cursor', 'now', 'since'])
+    .default('cursor')
+    .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
+  since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
+}
+
+export const hasSinceWhereAsked = ({
+  from,
+  since,
+}: {
+  readonly from: string
+  readonly since?: string | undefined
+}): boolean => (from === 'since') === (since !== undefined)
+
+export const SINCE_FAULT = { path: ['since'], error: 'goes with `from: "since"`, and only with it' }
+
+export const rotateFields = {
+  overlap_hours: z
+    .number()
+    .min(0)
+    .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
+    .default(LIMITS.secretOverlapMs / HOUR_MS)
+    .describe('How long the secrets before it sign beside it'),
+}
+
+/** One delivery as its receiver got it. */
+export const checkSchema = z.strictObject({
+  timestamp: z.string().max(12).describe('`X-Service-Timestamp`, as it came'),
+  signature: z.string().max(1_024).describe('`X-Service-Signature`, or the newer one of a rotation'),
+  body: z.string().max(LIMITS.requestBodyBytes).describe('The body, as it came'),
+})
+
+const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
+const only = z
+  .enum(REPLAY_SCOPES)
+  .default('all')
+  .describe('`failed`: no more than what was tried, was never taken, and is not tried again by itself')
+export const replaySchema = z.union(
+  [
+    z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
+    z.strictObject({
+      from: z.iso.datetime({ offset: true }),
+      to: z.iso.datetime({ offset: true }).optional().describe('Until now without it'),
+      only,
+    }),
+  ],
+  {
+    error:
+      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and maybe to, instants of ISO 8601; with only: all or failed',
+  },
+)
+
+/** Which deliveries are to be sent again: by their numbers, or from one instant to another. */
+export const replayWindow = (asked: z.output<typeof replaySchema>) =>
+  'from' in asked
+    ? {
+        from: Date.parse(asked.from),
+        to: asked.to === undefined ? undefined : Date.parse(asked.to),
+        only: asked.only,
+      }
+    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence, only: asked.only }
+
+export const replayParams = subscriptionParams.extend({
+  replay_id: z.uuid().toLowerCase().describe('The `replay_id` of the replay'),
+})
