@@ -16,7 +16,7 @@ import { type AnswerKeeper, createAnswerKeeper } from './claims/answer-keeper.ts
 import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
-import { createGivenUpPayments } from './claims/given-up-payments.ts'
+import { createGivenUpLook } from './claims/given-up-payments.ts'
 import { createPaymentChanges } from './claims/payment-changes.ts'
 import { bindIdentifier } from './claims/payment-identifier.ts'
 import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
@@ -106,7 +106,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   const parts = partsOf(options, signal)
   const { log, exposure, keeper } = parts
   const changes = createPaymentChanges({ store, sleep, signal, report })
-  const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, elapsed })
+  const lookAgain = createGivenUpLook({ log, chain: options.chain, newId: options.newId, elapsed })
   const ours = payTo?.toLowerCase()
 
   return {
@@ -131,7 +131,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     claim: (payment, claim) => claimPayment(parts, payment, claim),
     async servable({ payment }, waiting) {
       if (isServable(payment)) return payment
-      const found = await givenUp.lookAgain(payment)
+      const found = await lookAgain(payment)
       if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, elapsed })
     },

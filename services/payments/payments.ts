@@ -3,6 +3,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
 import type { Payment } from '../../projections/index.ts'
+import type { AnswerKeeper } from './claims/answer-keeper.ts'
 
 /** The product of an offer. */
 export interface Offered {
@@ -94,7 +95,7 @@ export interface FoundClaim extends ClaimedPayment {
  * Payments for single answers and plans: what is offered, what is taken, and what was claimed. Settling is the
  * settler's, who reads the claims from the log.
  */
-export interface Payments {
+export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'planNotBegun'> {
   /** Whether offers can be made at all (X402_PAY_TO), and paid (a settler is configured), by rail. */
   readonly isOffering: boolean
   isTaking(rail: Rail): boolean
@@ -149,22 +150,6 @@ export interface Payments {
    * @throws ServiceError `payment_pending` where that takes too long, `payment_refused` where its money never comes
    */
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
-  /**
-   * To be called before an answer leaves: it is recorded that it is given, where it was withheld before or may be
-   * recorded as withheld yet. Nothing is recorded of most.
-   *
-   * @throws ServiceError `payment_refunded` where what was paid is given back; of the store
-   */
-  give(payment: Payment, isReplay: boolean): Promise<Payment>
-  /**
-   * Records that the service failed to give an answer that nobody can have: the payment is given back unless the answer is
-   * requested again in time. A failure to record it is reported and does not change the caller's answer.
-   *
-   * @param code of the error that the caller had instead
-   */
-  withhold(payment: Payment, code: string): Promise<void>
-  /** The same of a plan that was paid and can never begin. @throws ServiceError of the store */
-  planNotBegun(payment: Payment): Promise<void>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
   /** The proof for others that a payment came and was answered; undefined until it was, and if nothing is signed. */

@@ -10,6 +10,6 @@ export {
 export type { PaidCall, PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
 export type { PaidCallPath } from './paid-call-path.ts'
 export { createPaidCalls, type PaidCalls } from './paid-calls.ts'
-export type { PlanSales } from './paid-plan-path.ts'
+export type { PlanSales } from './paid-options.ts'
 export { PAID_PRODUCTS, paidPath } from './paid-products.ts'
 export type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'

@@ -6,8 +6,8 @@ import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock } from './paid-block.ts'
 import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
-import type { PaidPathOptions } from './paid-calls.ts'
 import type { Paid } from './paid-handshake.ts'
+import type { PaidPathOptions } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 
 /** The path of a tool call that is paid for by itself, or by a key where one with calls left comes with it. */

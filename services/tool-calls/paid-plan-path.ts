@@ -8,34 +8,8 @@ import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock, statusUrl } from './paid-block.ts'
 import type { PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
-import type { PaidPathOptions } from './paid-calls.ts'
+import type { PaidPathOptions, PlanSales } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
-
-/** The plans of accounts, as far as they are bought. */
-export interface PlanSales {
-  /**
-   * Whether an account can take a further plan; asked before anything is offered or taken.
-   *
-   * @throws ServiceError `account_unknown`, `invalid_request` where it has as many as it may have, `plan_conflict`
-   *   where it has a dearer one
-   */
-  requireRoom(accountId: string, tier: PaidTier): Promise<void>
-  /**
-   * The plan that a payment bought: begun already, or begun by this. A payment begins one plan, however often it is
-   * asked for, also where room has run out since it was taken.
-   *
-   * @throws ServiceError `account_unknown` for an account that was erased before it began, `plan_ended` for one that
-   *   was erased since, and those of the store
-   */
-  started(bought: {
-    readonly accountId: string
-    readonly tier: PaidTier
-    readonly paymentId: string
-    /** When the payment was claimed, Unix milliseconds. */
-    readonly claimedAtMs: number
-    readonly requestId: string
-  }): Promise<PlanPeriod>
-}
 
 /** The path of a plan that is bought for the account of a key. */
 export interface PaidPlanPath {

@@ -2,24 +2,19 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
 
-/**
- * Counts the payments of an address that were refused. A payment that is signed and worth nothing costs its sender
- * nothing, and here a recovery and questions to a node: an address has few of them.
- */
-export interface RefusedPayments {
-  /** @throws ServiceError `rate_limited` for an address that has used up its refusals */
-  require(address: string): void
-  note(address: string): void
-}
-
 interface Refused {
   count: number
   /** When counting begins anew, in milliseconds of the clock. */
   readonly until: number
 }
 
-/** @param clock milliseconds that only grow */
-export function createRefusedPayments(clock: () => number): RefusedPayments {
+/**
+ * Counts the payments of an address that were refused. A payment that is signed and worth nothing costs its sender
+ * nothing, and here a recovery and questions to a node: an address has few of them.
+ *
+ * @param clock milliseconds that only grow
+ */
+export function createRefusedPayments(clock: () => number) {
   /** By address, those that began longest ago first. */
   const refused = new RecentMap<string, Refused>(LIMITS.paymentsRefusedAddresses, {
     ttlMs: LIMITS.paymentsRefusedMs,
@@ -27,7 +22,8 @@ export function createRefusedPayments(clock: () => number): RefusedPayments {
   })
 
   return {
-    require(address) {
+    /** @throws ServiceError `rate_limited` for an address that has used up its refusals */
+    require(address: string): void {
       const found = refused.get(address)
       if (found === undefined || found.count < LIMITS.paymentsRefusedPerAddress) return
       const seconds = Math.max(1, Math.ceil((found.until - clock()) / 1_000))
@@ -36,7 +32,7 @@ export function createRefusedPayments(clock: () => number): RefusedPayments {
         details: { limit: LIMITS.paymentsRefusedPerAddress, retry_after_s: seconds },
       })
     },
-    note(address) {
+    note(address: string): void {
       const found = refused.get(address)
       if (found !== undefined) {
         found.count += 1

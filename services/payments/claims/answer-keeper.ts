@@ -25,15 +25,18 @@ export interface AnswerKeeperOptions extends Pick<Clock, 'now' | 'sleep'> {
  */
 export interface AnswerKeeper {
   /**
-   * To be called before an answer leaves.
+   * Call it before an answer leaves. It records that the answer is given, if the answer was withheld before or may still
+   * be recorded as withheld. Nothing is recorded of most answers.
    *
    * @param isReplay whether the claim was in the log before this request
    * @throws ServiceError `payment_refunded` where what was paid is given back; of the store
    */
   readonly give: (payment: Payment, isReplay: boolean) => Promise<Payment>
   /**
-   * Records that the service failed to give an answer that nobody can have. A failure to record it is reported and does
-   * not change the caller's answer.
+   * Records that the service failed to give an answer that nobody can have: the payment is given back unless the answer is
+   * requested again in time. A failure to record it is reported and does not change the caller's answer.
+   *
+   * @param code of the error that the caller had instead
    */
   readonly withhold: (payment: Pick<Payment, 'stream' | 'paymentId'>, code: string) => Promise<void>
   /** The same of a plan that can never begin. @throws ServiceError of the store */

@@ -1,47 +1,42 @@
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 
-/** Payments by the time of their next look, on the caller's clock. */
-export interface PaymentSchedule {
-  /**
-   * Puts a payment at a time, also one that stands at another.
-   *
-   * @param order `later` for one that is looked at again although nothing is likely to have changed
-   */
-  put(stream: string, at: number, order?: Order): void
-  /**
-   * Takes those off whose time has come, the earliest first; of those that come later a fifth at most while others
-   * are due, so that neither keeps the other waiting for good.
-   */
-  take(now: number, most: number): string[]
-  delete(stream: string): void
-  /** Milliseconds until the next one; undefined where there is none. */
-  nextIn(now: number): number | undefined
-}
+export type PaymentSchedule = ReturnType<typeof createPaymentSchedule>
 
 export type Order = 'first' | 'later'
 
 /** Of each batch, one in so many places is kept for those that come later. */
 const SHARE_OF_LATER = 5
 
-export function createPaymentSchedule(): PaymentSchedule {
+/** Payments by the time of their next look, on the caller's clock. */
+export function createPaymentSchedule() {
   const queues = { first: createQueue(), later: createQueue() } as const
   return {
-    put(stream, at, order = 'first') {
+    /**
+     * Puts a payment at a time, or moves it there.
+     *
+     * @param order `later` for one that is looked at again although nothing is likely to have changed
+     */
+    put(stream: string, at: number, order: Order = 'first'): void {
       queues[order === 'first' ? 'later' : 'first'].delete(stream)
       queues[order].put(stream, at)
     },
-    take(now, most) {
+    /**
+     * Takes due payments, the earliest first. While others are due, at most a fifth of them come later by their order, so
+     * that neither order starves.
+     */
+    take(now: number, most: number): string[] {
       const kept = Math.floor(most / SHARE_OF_LATER)
       const later = queues.later.take(now, kept)
       const first = queues.first.take(now, most - later.length)
       const rest = queues.later.take(now, most - later.length - first.length)
       return [...first, ...later, ...rest]
     },
-    delete(stream) {
+    delete(stream: string): void {
       queues.first.delete(stream)
       queues.later.delete(stream)
     },
-    nextIn(now) {
+    /** Milliseconds until the next one; undefined if there is none. */
+    nextIn(now: number): number | undefined {
       const next = Math.min(queues.first.earliest(), queues.later.earliest())
       return next === Number.POSITIVE_INFINITY ? undefined : Math.max(0, next - now)
     },
