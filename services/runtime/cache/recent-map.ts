@@ -97,8 +97,12 @@ export class RecentMap<Key, Value> {
     const mostBytes = this.#options.bytes?.most ?? Number.POSITIVE_INFINITY
     while (this.#entries.size > this.#most || this.#bytes > mostBytes) {
       const next = this.#oldest.next()
-      if (next.done === true) this.#oldest = this.#entries.keys()
-      else this.delete(next.value)
+      if (next.done === true) {
+        // Only sizes that changed since they were counted lead here: it ends instead of searching for ever.
+        this.#oldest = this.#entries.keys()
+        return
+      }
+      this.delete(next.value)
     }
   }
 }
