@@ -37,7 +37,7 @@ interface ResumeRequest {
 
 /** Changes by an owner. */
 export function changing(deps: SubscriptionDeps) {
-  const { log, owners, looking, sync, now } = deps
+  const { owners, looking, sync, now } = deps
   return {
     /** @throws ServiceError `invalid_request`, `subscription_state` */
     async change(
@@ -73,29 +73,7 @@ export function changing(deps: SubscriptionDeps) {
       const command = { kind: 'Resume', from, after } as const
       return viewOf(deps, await executeFor(deps, accountId, id, origin, () => command))
     },
-    /**
-     * When it resolves, no POST begins any more.
-     *
-     * @throws ServiceError `store_unavailable` where it is removed, and the sending process has not confirmed it yet
-     */
-    async remove(accountId: string, id: string, origin: Origin): Promise<void> {
-      const before = await log.load(id)
-      if (before === undefined || before.accountId !== accountId) throw unknownSubscriptionError(id)
-      const isRepeat = before.state === 'removed'
-      if (!isRepeat) {
-        const command = { kind: 'Remove', reason: `removed by ${origin.actor}` } as const
-        await executeFor(deps, accountId, id, origin, () => command)
-      }
-      // Also for a repeat: the first may have come no further than the removal.
-      await owners.freeSlot(accountId, id, origin)
-      if (!(await sync(id))) {
-        throw new ServiceError('store_unavailable', {
-          message: `Subscription ${id} is removed; the process that sends for it has not confirmed that it stopped. It stops within seconds. Repeat the request to be sure.`,
-          isForCallers: true,
-        })
-      }
-      if (isRepeat) throw unknownSubscriptionError(id)
-    },
+    remove: (accountId: string, id: string, origin: Origin) => remove(deps, accountId, id, origin),
     /**
      * Answers the new secret, this one time, and until when the former ones sign beside it (Unix milliseconds).
      *
@@ -127,4 +105,29 @@ export function changing(deps: SubscriptionDeps) {
       return viewOf(deps, subscription)
     },
   }
+}
+
+/**
+ * When it resolves, no POST begins any more.
+ *
+ * @throws ServiceError `store_unavailable` where it is removed, and the sending process has not confirmed it yet
+ */
+async function remove(deps: SubscriptionDeps, accountId: string, id: string, origin: Origin): Promise<void> {
+  const { log, owners, sync } = deps
+  const before = await log.load(id)
+  if (before === undefined || before.accountId !== accountId) throw unknownSubscriptionError(id)
+  const isRepeat = before.state === 'removed'
+  if (!isRepeat) {
+    const command = { kind: 'Remove', reason: `removed by ${origin.actor}` } as const
+    await executeFor(deps, accountId, id, origin, () => command)
+  }
+  // Also for a repeat: the first may have come no further than the removal.
+  await owners.freeSlot(accountId, id, origin)
+  if (!(await sync(id))) {
+    throw new ServiceError('store_unavailable', {
+      message: `Subscription ${id} is removed; the process that sends for it has not confirmed that it stopped. It stops within seconds. Repeat the request to be sure.`,
+      isForCallers: true,
+    })
+  }
+  if (isRepeat) throw unknownSubscriptionError(id)
 }

@@ -5,7 +5,6 @@ import { noticeStream } from '../../../contracts/streams.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { shownAddress } from '../sending/chat-channel.ts'
-import { lookThrough } from '../signals/look-through.ts'
 import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
@@ -91,21 +90,4 @@ async function noticesOf({ store }: SubscriptionDeps, subscriptionId: string): P
     notices.push({ kind: event.data.kind, at: Date.parse(event.at), since: event.data.since })
   }
   return notices
-}
-
-/** Events after a cursor that are read: enough to see whether a subscription keeps up. */
-const LAG_LOOKED = 100
-
-/** Signals that wait after the cursor, counted over the next events of the log. */
-export async function lagOf(
-  { looking }: SubscriptionDeps,
-  subscription: Subscription,
-  { cursor }: Deliveries,
-): Promise<Lag> {
-  let [signals, looked] = [0, 0]
-  for await (const { matched } of lookThrough(looking, subscription, cursor, await looking.head())) {
-    if (matched !== undefined) signals += 1
-    if (++looked === LAG_LOOKED) return { signals, isMore: true }
-  }
-  return { signals, isMore: false }
 }

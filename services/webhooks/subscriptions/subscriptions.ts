@@ -4,9 +4,10 @@ import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
-import { sentThrough } from '../deliveries/delivery-state.ts'
+import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
 import { verifyWebhook } from '../receiving/verify-webhook.ts'
+import { lookThrough } from '../signals/look-through.ts'
 import { changing, executeFor } from './change-subscription.ts'
 import { type CreateRequest, createSubscription } from './create-subscription.ts'
 import {
@@ -21,7 +22,7 @@ import { resolveStart } from './find-position.ts'
 import { type AskedReplay, findWindow } from './find-window.ts'
 import { createKnownDeliveries } from './known-deliveries.ts'
 import { createNotifyOwner } from './notify-owner.ts'
-import { findOwn, lagOf, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
+import { findOwn, type Lag, operatorViewOf, type SubscriptionView, viewOf } from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
 import type { SubscriptionDeps, SubscriptionsOptions } from './subscription-deps.ts'
 import { createSubscriptionLog } from './subscription-log.ts'
@@ -260,4 +261,21 @@ function operating(deps: SubscriptionDeps) {
     /** Lifts a stop: it is paused from then on, and its owner may resume it. Does nothing to one that is not stopped. */
     allow: (id: string, reason: string, origin: Origin) => execute(id, { kind: 'Allow', reason }, origin),
   }
+}
+
+/** Events after a cursor that are read: enough to see whether a subscription keeps up. */
+const LAG_LOOKED = 100
+
+/** Signals that wait after the cursor, counted over the next events of the log. */
+async function lagOf(
+  { looking }: SubscriptionDeps,
+  subscription: Subscription,
+  { cursor }: Deliveries,
+): Promise<Lag> {
+  let [signals, looked] = [0, 0]
+  for await (const { matched } of lookThrough(looking, subscription, cursor, await looking.head())) {
+    if (matched !== undefined) signals += 1
+    if (++looked === LAG_LOOKED) return { signals, isMore: true }
+  }
+  return { signals, isMore: false }
 }
