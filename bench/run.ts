@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { answerHelp } from '../tools/help.ts'
+import { answerHelp } from '../testing/answer-help.ts'
 import { print } from './support/measure.ts'
 
 answerHelp(`Runs the benchmarks one after the other, each in a process of its own.

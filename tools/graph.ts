@@ -1,5 +1,5 @@
+import { answerHelp } from '../testing/answer-help.ts'
 import { journeySizes, LAYERS, readGraph, roomGraph } from '../testing/whole/rooms.fixture.ts'
-import { answerHelp } from './help.ts'
 
 answerHelp(`Prints the rooms from the top down, each with the rooms it imports and how often, and the size of each journey.
 

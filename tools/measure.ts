@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { answerHelp } from './help.ts'
+import { answerHelp } from '../testing/answer-help.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/

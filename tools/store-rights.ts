@@ -1,6 +1,6 @@
 import { jsonEvent } from '@eventstore/db-client'
 import { createEventStoreDbClient } from '../services/log/eventstoredb/eventstoredb-client.ts'
-import { answerHelp } from './help.ts'
+import { answerHelp } from '../testing/answer-help.ts'
 
 const HELP = `Gives users of EventStoreDB the rights that the service needs, and takes them from all others but administrators.
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { commandsPage } from '../services/cli/commands-page.ts'
 import { loadModel, modelPage, readRanges, spokenTimeframesModule } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
-import { answerHelp } from './help.ts'
+import { answerHelp } from '../testing/answer-help.ts'
 import { wrapMarkdown } from './wrap-markdown.ts'
 
 answerHelp(`Writes the pages of docs/ that are made from code, and contracts/spoken-timeframes.ts.

@@ -1,6 +1,6 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { openEventStoreDbStore } from '../../services/log/eventstoredb/eventstoredb-store.ts'
-import { answerHelp } from '../help.ts'
+import { answerHelp } from '../../testing/answer-help.ts'
 import { readLog } from './audit.ts'
 import { missingServers, OPERATOR_TOKEN, startCluster } from './cluster.ts'
 import { failoverTable, type Group, recovered, type Strike } from './failover-times.ts'

@@ -1,4 +1,4 @@
-import { answerHelp } from '../help.ts'
+import { answerHelp } from '../../testing/answer-help.ts'
 import { EIGHT, FOUR, missingServers, runCluster } from './cluster.ts'
 import { allFaults } from './faults.ts'
 import { realStore, startDouble } from './store-under-test.ts'

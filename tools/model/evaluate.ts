@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { answerHelp } from '../help.ts'
+import { answerHelp } from '../../testing/answer-help.ts'
 import { EVALUATE_HELP, evaluateCommand } from './evaluate-command.ts'
 import { readHistories } from './read-histories.ts'
 

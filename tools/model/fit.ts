@@ -1,5 +1,5 @@
 import { writeFileWhole } from '../../services/cli/kit/write-output.ts'
-import { answerHelp } from '../help.ts'
+import { answerHelp } from '../../testing/answer-help.ts'
 import { FIT_HELP, fitCommand } from './fit-command.ts'
 import { readHistories } from './read-histories.ts'
 

@@ -1,4 +1,4 @@
-import { answerHelp } from '../help.ts'
+import { answerHelp } from '../../testing/answer-help.ts'
 import { type Asked, HELP, readArguments } from './command.ts'
 import { coverageOf } from './coverage.ts'
 import { PLANTS } from './plants.ts'

@@ -2,6 +2,7 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { CheckpointAnchored } from '../../../contracts/proof-events.ts'
+import { LOG_ANCHORS_STREAM } from '../../../contracts/streams.ts'
 import {
   ANCHORED_CHECKPOINT,
   type AnchoredRow,
@@ -10,10 +11,10 @@ import {
   type CosignedRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
+import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
 import { checkpointText } from '../notes/checkpoint.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { countVerdicts } from '../witnesses/cosigner.ts'
-import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
 
 /** The transaction that holds a text. */
 export interface OnChain {
@@ -23,7 +24,7 @@ export interface OnChain {
   readonly blockHash: string
 }
 
-export interface AnchorerOptions extends AnchorLogOptions {
+export interface AnchorerOptions extends LogWriterOptions {
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
@@ -104,7 +105,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
       },
       meta: { correlationId: `checkpoint ${head.size}`, actor: 'log' },
     })
-    await appendAnchor(options, event, signal)
+    await appendLogEvent(options, LOG_ANCHORS_STREAM, event, signal)
   }
 
   return {

@@ -4,10 +4,11 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CheckpointTimestamped, type NamedTreeHead } from '../../../contracts/proof-events.ts'
+import { LOG_ANCHORS_STREAM } from '../../../contracts/streams.ts'
 import { type AnchorRow, type CheckpointRow, NEWEST_CHECKPOINT } from '../../../projections/index.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
+import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
 import { checkpointText } from '../notes/checkpoint.ts'
-import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
 import {
   bitcoinBlockOf,
   formatTimestampFile,
@@ -19,7 +20,7 @@ import {
   type Timestamp,
 } from './timestamp-file.ts'
 
-export interface TimestamperOptions extends AnchorLogOptions {
+export interface TimestamperOptions extends LogWriterOptions {
   /** Addresses of calendars of OpenTimestamps. */
   readonly calendars: readonly string[]
   /** A row of the read model of keys and checkpoints. */
@@ -83,7 +84,8 @@ export function createTimestamper(options: TimestamperOptions): Timestamper {
     const { origin, size, root } = head
     const data = { origin, size, root, file, bitcoinBlock: bitcoinBlockOf(timestamp), writtenAt: now() }
     const meta = { correlationId: `checkpoint ${size}`, actor: 'log' }
-    await appendAnchor(options, newEvent(CheckpointTimestamped, { id: options.newId(), data, meta }), signal)
+    const event = newEvent(CheckpointTimestamped, { id: options.newId(), data, meta })
+    await appendLogEvent(options, LOG_ANCHORS_STREAM, event, signal)
   }
 
   async function stamp(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,4 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Revision } from '../../../contracts/event.ts'
 import { type EventOf, newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { CheckpointSigned, LogKeysPublished } from '../../../contracts/proof-events.ts'
@@ -10,17 +9,14 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
+import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
 import { type Checkpoint, signCheckpoint } from '../notes/checkpoint.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { decideSigning, type SigningStep } from './decide-signing.ts'
 import { type LogKey, signersOf } from './log-keys.ts'
 import type { NewestCheckpoint } from './newest-checkpoint.ts'
 
-export interface SignerOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
+export interface SignerOptions extends LogWriterOptions {
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
@@ -28,7 +24,6 @@ export interface SignerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly kept: NewestCheckpoint
   readonly firstOrigin: string
   readonly isShared: boolean
-  readonly newId: () => string
   /** Called when signing begins to fail, with the reason. */
   readonly onProblem: (why: string) => void
 }
@@ -58,18 +53,13 @@ export interface CheckpointSigner {
 const LOOK_EVERY_MS = 2_000
 
 export function createSigner(options: SignerOptions): CheckpointSigner {
-  const { store, tree, row, keys, kept, now, sleep } = options
-  const patient = new AbortController()
-  const path = { store, policy: LOOKS_AGAIN, now, sleep, signal: patient.signal }
+  const { tree, row, keys, kept, now, sleep } = options
+  /** Never aborted: an append that has begun is not broken off. */
+  const patient = new AbortController().signal
   let problem: string | undefined
 
   const keysRow = (): LogKeysRow | undefined => row(LOG_KEYS) as LogKeysRow | undefined
   const newest = (): CheckpointRow | undefined => row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
-
-  async function endOf(stream: string): Promise<Revision | 'no-stream'> {
-    for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 })) return revision
-    return 'no-stream'
-  }
 
   async function publish(data: EventOf<typeof LogKeysPublished>['data']): Promise<void> {
     const event = newEvent(LogKeysPublished, {
@@ -77,10 +67,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
       data,
       meta: { correlationId: 'log keys', actor: 'log' },
     })
-    const stream = LOG_KEYS_STREAM
-    const outcome = await appendUntilKnown(path, { stream, events: [event], expected: await endOf(stream) })
-    // After a conflict, the next look reads what the other process has published.
-    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+    await appendLogEvent(options, LOG_KEYS_STREAM, event, patient)
   }
 
   async function sign(checkpoint: Checkpoint): Promise<void> {
@@ -92,12 +79,9 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
       data: { origin, size, root: checkpoint.root.toString('base64'), note, signedAt: at },
       meta: { correlationId: `checkpoint ${size}`, actor: 'log' },
     })
-    const stream = LOG_CHECKPOINTS_STREAM
-    const expected = await endOf(stream)
     // Kept before anyone can see it: a signed checkpoint binds the log for ever.
     kept.write(checkpoint)
-    const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
-    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+    await appendLogEvent(options, LOG_CHECKPOINTS_STREAM, event, patient)
   }
 
   const decide = (): SigningStep =>

@@ -9,10 +9,8 @@ import {
   type CosignedRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
+import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { ENTRY_KINDS, entryAt } from '../tree/entry.ts'
@@ -21,14 +19,12 @@ import type { TreeReader } from '../tree/tree-reader.ts'
 import { formatAddCheckpoint, parseSize } from './add-checkpoint.ts'
 import type { Policy, PolicyWitness } from './policy.ts'
 
-export interface CosignerOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface CosignerOptions extends LogWriterOptions {
   readonly policy: Policy
-  readonly store: EventStore
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
   readonly fetch: typeof globalThis.fetch
-  readonly newId: () => string
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
   /** Called when a witness begins to fail, with the reason. */
@@ -51,7 +47,7 @@ const REST_MS = 30_000
 const MOST_BYTES = 100_000
 
 export function createCosigner(options: CosignerOptions): Cosigner {
-  const { policy, store, tree, row, now } = options
+  const { policy, tree, row, now } = options
   /** The size that each witness is believed to know; it says so itself where that is wrong. */
   const sizes = new Map<string, number>()
   const resting = new Map<string, { readonly until: number; readonly why: string }>()
@@ -136,14 +132,7 @@ export function createCosigner(options: CosignerOptions): Cosigner {
       data: { ...said, countedFrom, verdicts, inTime: open },
       meta: { correlationId: `checkpoint ${size}`, actor: 'log' },
     })
-    const path = { store, policy: LOOKS_AGAIN, now, sleep: options.sleep, signal }
-    const stream = LOG_COSIGNATURES_STREAM
-    let expected: number | 'no-stream' = 'no-stream'
-    for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
-      expected = revision
-    const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
-    // A conflict is another process that has recorded the same: the next look reads it.
-    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+    await appendLogEvent(options, LOG_COSIGNATURES_STREAM, event, signal)
   }
 
   return {

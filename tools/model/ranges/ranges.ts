@@ -1,5 +1,5 @@
 import { writeFileWhole } from '../../../services/cli/kit/write-output.ts'
-import { answerHelp } from '../../help.ts'
+import { answerHelp } from '../../../testing/answer-help.ts'
 import { readHistories } from '../read-histories.ts'
 import { RANGES_HELP, rangesCommand } from './ranges-command.ts'
 

@@ -3,7 +3,7 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { loadModel } from '../../../services/engine/model.ts'
 import { readCandles } from '../../../services/engine/testing/read-candles.ts'
-import { answerHelp } from '../../help.ts'
+import { answerHelp } from '../../../testing/answer-help.ts'
 import { measureRegime } from './measure-regime.ts'
 import { regimeTable } from './regime-table.ts'
 
