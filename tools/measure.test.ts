@@ -3,12 +3,12 @@ import { measure } from './measure.ts'
 
 /** Raising one of these takes a decision record that says what the growth buys. */
 const MOST = {
-  productLines: 96_800,
-  longFunctionFiles: 84,
-  commentsOpeningWithAClause: 1_110,
-  privateWords: 490,
+  productLines: 94_100,
+  longFunctionFiles: 65,
+  commentsOpeningWithAClause: 275,
+  privateWords: 107,
   longSentences: 0,
-  longLines: 8,
+  longLines: 0,
 }
 
 test.each(Object.entries(MOST))('%s stays at or below its limit', (name, most) => {

@@ -58,6 +58,28 @@ const querySchema = z.strictObject({
 
 const describe = operationsOf({ tag: 'verdicts', errors: ['store_unavailable'] })
 
+const months = {
+  operation: describe('trackRecordMonths', 'What the calls of each month came to, beside baselines', {
+    parameters: { timeframe: 'One timeframe' },
+  }),
+  querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
+  response: { 200: recordMonthsSchema },
+}
+
+const coins = {
+  operation: describe(
+    'trackRecordCoins',
+    'What the calls of each coin came to, over all its series, beside baselines',
+    { parameters: { timeframe: 'One timeframe; all of them without it' } },
+  ),
+  querystring: z.strictObject({
+    timeframe: timeframeParameter.optional(),
+    after: cursor,
+    limit: rowsAtMost,
+  }),
+  response: { 200: recordCoinsSchema },
+}
+
 /**
  * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside
  * what the constants and a coin would have done. Open to all.
@@ -97,31 +119,11 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next }
   })
 
-  const months = {
-    operation: describe('trackRecordMonths', 'What the calls of each month came to, beside baselines', {
-      parameters: { timeframe: 'One timeframe' },
-    }),
-    querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
-    response: { 200: recordMonthsSchema },
-  }
   app.get('/api/track-record/months', { schema: months }, async ({ query }, reply) => {
     reply.header('cache-control', 'public, max-age=60')
     return { rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }
   })
 
-  const coins = {
-    operation: describe(
-      'trackRecordCoins',
-      'What the calls of each coin came to, over all its series, beside baselines',
-      { parameters: { timeframe: 'One timeframe; all of them without it' } },
-    ),
-    querystring: z.strictObject({
-      timeframe: timeframeParameter.optional(),
-      after: cursor,
-      limit: rowsAtMost,
-    }),
-    response: { 200: recordCoinsSchema },
-  }
   const counted = new RecentMap<string, readonly RecordCoin[]>(64, {
     ttlMs: COINS_KEPT_MS,
     now: () => performance.now(),

@@ -28,19 +28,11 @@ export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
  */
 export function createChain({ elapsed, ...options }: ChainOptions): SettlementChain {
   const node = createNodeClient(options)
-  const balances = new RecentMap<string, bigint>(LIMITS.payersRemembered, {
-    ttlMs: LIMITS.payerBalanceMs,
-    now: elapsed,
-  })
-  const codes = new RecentMap<string, boolean>(LIMITS.payersRemembered, {
-    ttlMs: LIMITS.payerCodeMs,
-    now: elapsed,
-  })
-
-  const usedNonces = new RecentMap<string, true>(LIMITS.payersRemembered, {
-    ttlMs: LIMITS.payerCodeMs,
-    now: elapsed,
-  })
+  const remembered = <Value>(ttlMs: number) =>
+    new RecentMap<string, Value>(LIMITS.payersRemembered, { ttlMs, now: elapsed })
+  const balances = remembered<bigint>(LIMITS.payerBalanceMs)
+  const codes = remembered<boolean>(LIMITS.payerCodeMs)
+  const usedNonces = remembered<true>(LIMITS.payerCodeMs)
   /** Questions about payers, whom anybody can make: they must not keep settling from its own. */
   const limited = createConcurrencyLimit(LIMITS.payersAskedAtOnce)
   const flights = createSingleFlight<bigint>()
