@@ -4,7 +4,6 @@ import { type Market, marketName, type Series, seriesName } from '../../../contr
 import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createBarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-slab.ts'
-import { isSameBar } from '../normalise-bars.ts'
 import { keptBar } from './kept/kept-bar.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
 import type { PositionBook } from './kept/position-book.ts'
@@ -239,6 +238,9 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     },
   }
 }
+
+const isSameBar = (a: Candle, b: Candle): boolean =>
+  a.open === b.open && a.high === b.high && a.low === b.low && a.close === b.close && a.volume === b.volume
 
 /** Whether a leg was asked for the bar that closes last at an instant. */
 export const isAskedFor = (leg: BarLeg, instant: number): boolean =>

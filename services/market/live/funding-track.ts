@@ -66,7 +66,7 @@ export function createFundingTrack(
       // Of a single settlement nobody can tell the interval: it is taken when the second one is there.
       const canTell =
         rows.length > 1 || present !== undefined || rows.some(({ intervalHours }) => intervalHours)
-      const { funding } = canTell ? normaliseFunding(rows, market, present) : { funding: [] }
+      const funding = canTell ? normaliseFunding(rows, market, present) : []
       const after = newest?.time ?? from - 1
       const corrected = (one: FundingRate): boolean =>
         one.time === newest?.time && one.intervalHours !== newest.intervalHours

@@ -1,16 +1,16 @@
+import type { Candle } from '../../../contracts/candle.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { type NormalisedBars, normaliseBars } from '../normalise-bars.ts'
 import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
+import { closedBars } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
-import { soundBars } from './sound-bars.ts'
 import { createStatedIntervals } from './stated-intervals.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
@@ -30,7 +30,9 @@ export interface VenueTurnover {
 }
 
 /** A page of bars, with what the venue said of the trading within each, by open time. */
-export interface VenueBars extends NormalisedBars {
+export interface VenueBars {
+  /** Closed bars, oldest first, one per open time. */
+  readonly bars: readonly Candle[]
   readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
 }
 
@@ -196,9 +198,12 @@ export function createVenue(options: VenueOptions): Venue {
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
     const asked = raw.filter(({ openTime }) => !(openTime < since))
-    const sound = soundBars(asked, series, (fault, times) => faults.note('row', series, fault, times))
-    const closed = normaliseBars(sound, { series, now: now() - behindMs })
-    const newest = closed.bars.at(-1)
+    const closed = closedBars(asked, {
+      series,
+      now: now() - behindMs,
+      onFault: (fault, times) => faults.note('row', series, fault, times),
+    })
+    const newest = closed.at(-1)
     if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
     const flow = new Map(
       rows.map(([openTime = Number.NaN, , , , , , trades = Number.NaN, bought = Number.NaN]) => [
@@ -206,7 +211,7 @@ export function createVenue(options: VenueOptions): Venue {
         { trades, takerBuyVolume: toCoins(bought, inCoins) },
       ]),
     )
-    return { ...closed, flow }
+    return { bars: closed, flow }
   }
 
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {

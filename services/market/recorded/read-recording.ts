@@ -71,7 +71,7 @@ export async function readFunding(recording: Recording): Promise<readonly Fundin
       settlements.push({ time: rows[row * 2] as number, rate: rows[row * 2 + 1] as number })
     }
   }
-  return normaliseFunding(settlements, recording.market).funding
+  return normaliseFunding(settlements, recording.market)
 }
 
 /**
