@@ -37,22 +37,8 @@ export interface LabellerOptions {
   readonly pageSize: number
 }
 
-/** What an outcome says of its verdict. */
-type Labelled = Pick<
-  Outcome,
-  | 'exchange'
-  | 'coin'
-  | 'timeframe'
-  | 'verdictId'
-  | 'barClose'
-  | 'validUntil'
-  | 'modelVersion'
-  | 'call'
-  | 'probability'
-  | 'barrier'
-  | 'forecast'
-  | 'recordedLate'
->
+/** The part of an outcome that repeats its verdict. */
+type Labelled = Omit<Outcome, keyof RaceResult>
 
 interface OpenRace {
   readonly verdict: Labelled

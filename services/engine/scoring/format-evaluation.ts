@@ -1,4 +1,4 @@
-import type { Evaluation, TimeframeEvaluation } from './evaluation.ts'
+import type { Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
 import type { Measure } from './intervals.ts'
 import type { ByExit, EveryCall, Scores } from './scores-schema.ts'
 
