@@ -21,7 +21,7 @@ import { isTooShort } from './board-reading.ts'
 import { createSeriesFinder, type Listing, type Monitored } from './find-series.ts'
 import { createSeriesReader } from './read-series.ts'
 import { scanCalls } from './scan-calls.ts'
-import { createSeriesPool, type Follow } from './series-pool.ts'
+import { createOnDemandSeries, type Follow } from './on-demand-series.ts'
 import type { UniverseManager } from './universe-manager.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
@@ -134,7 +134,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     newestUniverse: (exchange) => universes.newest(exchange),
     now,
   })
-  const pool = createSeriesPool({
+  const onDemand = createOnDemandSeries({
     board,
     follow: follow ?? (() => Promise.resolve()),
     isSettled: (entry) => entry.recorded !== undefined || isTooShort(entry, freshness),
@@ -144,7 +144,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     onFailure: options.onFailure,
   })
   const canFollow = follow !== undefined
-  const reader = createSeriesReader({ board, finder, pool, freshness, monitored, canFollow })
+  const reader = createSeriesReader({ board, finder, onDemand, freshness, monitored, canFollow })
   const deadline = (): number => now() + LIMITS.onDemandWaitMs
 
   const answers: Answers = {
@@ -164,8 +164,8 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
 
   return {
     answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
-    release: (series) => pool.release(series),
-    seriesOnDemand: () => pool.count(),
-    ended: () => pool.ended(),
+    release: (series) => onDemand.release(series),
+    seriesOnDemand: () => onDemand.count(),
+    ended: () => onDemand.ended(),
   }
 }

@@ -11,7 +11,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-export interface UniverseKeeperOptions {
+export interface UniverseManagerOptions {
   /** Ranks the coins of an exchange as they are now. */
   readonly rank: (exchange: Exchange) => Promise<Universe>
   readonly store: EventStore
@@ -73,7 +73,7 @@ const UNKNOWN = {
  * const universes = createUniverseManager({ rank: feed.universe, store, newId, clock: feed.clock, sleep, onProblem })
  * await universes.run(['SIM'], signal)
  */
-export function createUniverseManager(options: UniverseKeeperOptions): UniverseManager {
+export function createUniverseManager(options: UniverseManagerOptions): UniverseManager {
   const { rank, store, newId, clock, sleep, onProblem } = options
   // Its own retrier ends it, after seconds: whoever asks for a ranking has no signal.
   const patient = new AbortController()

@@ -10,7 +10,7 @@ import type { Board, BoardEntry } from '../board.ts'
  */
 export type Follow = (series: Series, signal: AbortSignal) => Promise<void>
 
-export interface SeriesKeeperOptions extends Pick<Clock, 'now'> {
+export interface OnDemandSeriesOptions extends Pick<Clock, 'now'> {
   readonly board: Board
   readonly follow: Follow
   /** Whether an entry says all that it will say for now: a verdict, or that there are too few bars. */
@@ -26,7 +26,7 @@ export interface SeriesKeeperOptions extends Pick<Clock, 'now'> {
 }
 
 /** Follows series because somebody asks for them, and for a while after. */
-export interface SeriesPool {
+export interface OnDemandSeries {
   /** Says that a series was asked for, so that it is kept if it is followed on demand. */
   touch(series: Series): void
   /**
@@ -72,10 +72,10 @@ interface Kept {
 
 /**
  * @example
- * pool.keep(series)
- * const entry = await pool.settled(series, now() + LIMITS.onDemandWaitMs)
+ * onDemand.keep(series)
+ * const entry = await onDemand.settled(series, now() + LIMITS.onDemandWaitMs)
  */
-export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
+export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSeries {
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
   const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()
