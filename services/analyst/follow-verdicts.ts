@@ -102,17 +102,7 @@ async function* clockReached(
 async function* catchUp(
   store: EventStore,
   { filter, now, signal }: FollowOptions,
-  {
-    after,
-    head,
-    windows,
-    itemOf,
-  }: {
-    readonly after: ReplayCursor
-    readonly head: Position
-    readonly windows: OpenWindows
-    readonly itemOf: ItemOf
-  },
+  { after, head, windows, itemOf }: Looking & { readonly after: ReplayCursor; readonly head: Position },
 ): AsyncGenerator<FollowItem, ReplayCursor, void> {
   const asOf = after.second?.asOf ?? now()
   const look = createLook(after, asOf)
@@ -133,17 +123,7 @@ async function* catchUp(
 async function* closedSince(
   store: EventStore,
   { filter, signal }: FollowOptions,
-  {
-    from,
-    asOf,
-    windows,
-    itemOf,
-  }: {
-    readonly from: ReplayCursor
-    readonly asOf: number
-    readonly windows: OpenWindows
-    readonly itemOf: ItemOf
-  },
+  { from, asOf, windows, itemOf }: Looking & { readonly from: ReplayCursor; readonly asOf: number },
 ): AsyncGenerator<FollowItem, void, void> {
   for (const { after, upTo } of windows.takeDue(asOf)) {
     for await (const recorded of store.readAll({ after, upTo, filter: storeFilter(filter), signal })) {
@@ -154,6 +134,11 @@ async function* closedSince(
       yield await itemOf(event, { ...from, second: { at: event.position, asOf } })
     }
   }
+}
+
+interface Looking {
+  readonly windows: OpenWindows
+  readonly itemOf: ItemOf
 }
 
 type ItemOf = (event: VerdictEvent, cursor: ReplayCursor) => Promise<FollowItem>

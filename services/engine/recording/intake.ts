@@ -52,7 +52,7 @@ export function createIntake(
   followed: ReadonlyMap<string, Followed>,
   counts: { bars: number },
 ): (batch: BarBatch) => void {
-  const { engine, clock, onFunding } = options
+  const { engine, onFunding } = options
   const byMarket = Map.groupBy(followed.values(), ({ series }) => marketName(series))
   let isLive = false
 
@@ -62,24 +62,6 @@ export function createIntake(
     one.drafts.push(reading.verdict)
     one.metrics = reading.metrics
     one.others.push(...(engine.others?.(one.slot) ?? []))
-  }
-
-  /** @throws BarRefused; whatever the engine fails with */
-  function push(one: Followed, candle: Candle, at: number): void {
-    const barClose = candle.openTime + one.barMs
-    if (barClose !== at)
-      throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
-    const now = clock?.() ?? Number.POSITIVE_INFINITY
-    if (barClose > now + LIMITS.staleAfterMs) {
-      keepEarly(one, candle)
-      throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
-    }
-    engine.push(one.slot, candle)
-    counts.bars += 1
-    one.bars += 1
-    one.barClose = barClose
-    one.refusedInARow = 0
-    one.waiting.push(candle)
   }
 
   function refuse(one: Followed, refused: BarRefused): void {
@@ -102,7 +84,8 @@ export function createIntake(
 
   function takeOne(one: Followed, candle: Candle, at: number, phase: BarBatch['phase']): void {
     try {
-      push(one, candle, at)
+      push(options, one, candle, at)
+      counts.bars += 1
     } catch (error) {
       if (!(error instanceof BarRefused)) throw error
       return refuse(one, error)
@@ -140,6 +123,22 @@ export function createIntake(
       if (one !== undefined && one.fault === undefined) keepApart(one, () => take(one, candle, batch))
     }
   }
+}
+
+/** @throws BarRefused; the failure of the engine */
+function push({ engine, clock }: IntakeOptions, one: Followed, candle: Candle, at: number): void {
+  const barClose = candle.openTime + one.barMs
+  if (barClose !== at) throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
+  const now = clock?.() ?? Number.POSITIVE_INFINITY
+  if (barClose > now + LIMITS.staleAfterMs) {
+    keepEarly(one, candle)
+    throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
+  }
+  engine.push(one.slot, candle)
+  one.bars += 1
+  one.barClose = barClose
+  one.refusedInARow = 0
+  one.waiting.push(candle)
 }
 
 /** Only what goes on where the series stands: a bar of any other time to come is somebody's mistake. */

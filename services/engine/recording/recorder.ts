@@ -31,20 +31,6 @@ interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** Lets the process that records an exchange go first, and stands in for it where it does not. */
-interface RecordingTurns {
-  /**
-   * Waits until the bars of a series are recorded, or this process is to record what is missing of them.
-   *
-   * @param bars oldest first
-   * @returns whether it may: not once the signal is aborted, when another goes on.
-   */
-  await(series: Series, bars: readonly BarFact[]): Promise<boolean>
-  /** Says that this process recorded a bar of a series. */
-  recorded(series: Series, barClose: number): void
-  release(series: Series): void
-}
-
 /** How often it is looked whether the other has recorded; the last from then on. */
 const LOOK_AFTER_MS = [250, 500, 1_000, 2_000] as const
 
@@ -53,7 +39,7 @@ const LOOK_AFTER_MS = [250, 500, 1_000, 2_000] as const
  * records an exchange, and the others adopt. None waits for long for one that is gone, or does not follow the series:
  * a verdict that two processes record has one place, whichever comes first.
  */
-function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
+function createRecordingTurns(options: RecordingTurnsOptions) {
   const { holds, look, isMonitored, sleep, signal } = options
   /** The newest bar that this process recorded, of each series. */
   const own = new Map<string, number>()
@@ -70,7 +56,13 @@ function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
   }
 
   return {
-    async await(series, bars) {
+    /**
+     * Waits until the bars of a series are recorded, or this process has to record the missing ones.
+     *
+     * @param bars oldest first
+     * @returns whether this process may record: not once the signal is aborted, when another goes on
+     */
+    async await(series: Series, bars: readonly BarFact[]): Promise<boolean> {
       const [first, last] = [bars[0]?.barClose, bars.at(-1)?.barClose]
       if (first === undefined || last === undefined || holds(series.exchange)) return true
       let waited = 0
@@ -85,8 +77,9 @@ function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
       }
       return false
     },
-    recorded: (series, barClose) => void own.set(seriesName(series), barClose),
-    release: (series) => void own.delete(seriesName(series)),
+    /** Notes that this process recorded a bar of a series. */
+    recorded: (series: Series, barClose: number) => void own.set(seriesName(series), barClose),
+    release: (series: Series) => void own.delete(seriesName(series)),
   }
 }
 
@@ -138,7 +131,7 @@ const VERDICTS_PER_APPEND = Math.min(100, Math.floor(LIMITS.appendEvents / 3))
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, idOf, clock, isHurried = false, isMonitored = () => false } = options
+  const { store, idOf, clock, isMonitored = () => false } = options
   const retrier = createRetrier(options)
   const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
   const following = new Set<string>()
@@ -176,12 +169,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     store,
     retrier,
     streamOf: verdictStream,
-    factOf: (series, draft, before) => ({
-      ...draft,
-      verdictId: idOf.at(draft.barClose, 'verdict', seriesName(series), String(draft.barClose)),
-      previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
-      recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
-    }),
+    factOf: (series, draft, before) => verdictOf(draft, before, ['verdict', seriesName(series)], options),
     eventsOf,
     readFact: (event) => (event.type === 'VerdictRecorded' ? event.data : undefined),
     factsPerAppend: VERDICTS_PER_APPEND,
@@ -216,6 +204,19 @@ export function createRecorder(options: RecorderOptions): Recorder {
     problem: () => retrier.problem(),
   }
 }
+
+/** A draft as it is recorded. @param about names the series, and the model where several record the same bar */
+export const verdictOf = (
+  draft: VerdictDraft,
+  before: Verdict | undefined,
+  about: readonly [kind: string, ...names: string[]],
+  { idOf, clock, isHurried = false }: Pick<RecorderOptions, 'idOf' | 'clock' | 'isHurried'>,
+): Verdict => ({
+  ...draft,
+  verdictId: idOf.at(draft.barClose, ...about, String(draft.barClose)),
+  previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
+  recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
+})
 
 /** Bars without a verdict; closes of the first and of the last, Unix milliseconds. */
 interface MissingStretch {

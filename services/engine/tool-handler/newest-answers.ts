@@ -11,6 +11,7 @@ import type { Universe } from '../../../contracts/universe.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { VerdictModel } from '../model.ts'
+import type { RankedCall } from './rank-calls.ts'
 import { type CallScannerOptions, scanCalls } from './scan-calls.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
@@ -100,36 +101,6 @@ export function createNewestAnswers(options: {
     return true
   }
 
-  async function scanWithoutEngine(
-    request: ToolRequest<'scan_trade_calls'>,
-  ): Promise<ScanTradeCallsResponse | undefined> {
-    const { exchange = defaultExchange, timeframe } = request
-    if (newest === undefined || exchange === undefined) return undefined
-    if (!isExchange(exchange) || !isTimeframe(timeframe)) return undefined
-    // Where the log cannot be read either, there is nothing to say.
-    const universe = await newest.universe(exchange).catch(() => undefined)
-    if (universe === undefined) return undefined
-    const parts: CallScannerOptions = {
-      finder: { exchange: async () => exchange, timeframe: async () => timeframe },
-      reader: {
-        async read(series) {
-          const reading = readingOf(series)
-          if (reading !== undefined) return reading
-          throw new ServiceError('engine_unavailable', {
-            message: 'Its newest bar may have closed since, and nobody is there who computes its verdict.',
-          })
-        },
-      },
-      universes: { of: async () => universe },
-      clock: () => newest.clock(),
-      publicUrl: url,
-      model: newest.model(),
-      withdrawn: (asked) => newest.withdrawn(asked),
-    }
-    const answer = await scanCalls(parts, request, 0)
-    return answer.scanned === 0 ? undefined : answer
-  }
-
   return {
     answer(tool, request) {
       if (tool !== 'get_trade_call') return undefined
@@ -142,7 +113,11 @@ export function createNewestAnswers(options: {
       }
     },
     async withoutEngine(tool, request) {
-      if (tool === 'scan_trade_calls') return scanWithoutEngine(request as ToolRequest<'scan_trade_calls'>)
+      if (tool === 'scan_trade_calls') {
+        const asked = request as ToolRequest<'scan_trade_calls'>
+        const exchange = asked.exchange ?? defaultExchange
+        return newest && scanNewest(newest, { ...asked, exchange }, readingOf, url)
+      }
       if (tool !== 'get_market_regime') return undefined
       const reading = readingOf(request as ToolRequest<'get_market_regime'>)
       return reading && marketRegimeAnswer(reading, url())
@@ -153,4 +128,37 @@ export function createNewestAnswers(options: {
       if (typeof exchange === 'string' && isExchange(exchange)) defaultExchange = exchange
     },
   }
+}
+
+/** A scan of the newest verdicts alone; undefined where they say nothing. */
+async function scanNewest(
+  newest: NewestVerdicts,
+  request: ToolRequest<'scan_trade_calls'>,
+  readingOf: (asked: AskedSeries) => Pick<RankedCall, 'verdict'> | undefined,
+  publicUrl: () => string,
+): Promise<ScanTradeCallsResponse | undefined> {
+  const { exchange, timeframe } = request
+  if (exchange === undefined || !isExchange(exchange) || !isTimeframe(timeframe)) return undefined
+  // Without the log there is nothing to answer from.
+  const universe = await newest.universe(exchange).catch(() => undefined)
+  if (universe === undefined) return undefined
+  const parts: CallScannerOptions = {
+    finder: { exchange: async () => exchange, timeframe: async () => timeframe },
+    reader: {
+      async read(series) {
+        const reading = readingOf(series)
+        if (reading !== undefined) return reading
+        throw new ServiceError('engine_unavailable', {
+          message: 'Its newest bar may have closed since, and no process that computes verdicts is running.',
+        })
+      },
+    },
+    universes: { of: async () => universe },
+    clock: () => newest.clock(),
+    publicUrl,
+    model: newest.model(),
+    withdrawn: (asked) => newest.withdrawn(asked),
+  }
+  const answer = await scanCalls(parts, request, 0)
+  return answer.scanned === 0 ? undefined : answer
 }

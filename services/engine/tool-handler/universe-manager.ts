@@ -6,7 +6,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -87,32 +87,10 @@ export function createUniverseManager(options: UniverseManagerOptions): Universe
     return state
   }
 
-  /** Appends a ranking unless another engine did meanwhile, and answers the one that holds. */
-  async function record(state: State, ranked: Universe): Promise<Universe> {
-    let known = state.head
-    const stream = universeStream(ranked.exchange)
-    const { before, appended } = await executeCommand<Head, undefined>(path, {
-      stream,
-      async load() {
-        const head = known ?? (await readHead(store, ranked.exchange))
-        known = undefined
-        return { state: head, revision: head.revision }
-      },
-      decide: ({ universe: last }) => ({
-        events: last === undefined || isNews(ranked, last) ? [rankedEvent(ranked, newId())] : [],
-        result: undefined,
-      }),
-      unknown: UNKNOWN,
-    })
-    const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
-    state.head = head
-    return head.universe ?? ranked
-  }
-
   async function renew(exchange: Exchange, state: State): Promise<Universe> {
     try {
       state.head ??= await readHead(store, exchange)
-      const universe = await record(state, await rank(exchange))
+      const universe = await record(path, newId, state, await rank(exchange))
       state.problem = undefined
       return universe
     } catch (error) {
@@ -170,6 +148,33 @@ export function createUniverseManager(options: UniverseManagerOptions): Universe
     newest: (exchange) => states.get(exchange)?.head?.universe,
     problem: (exchange) => states.get(exchange)?.problem,
   }
+}
+
+/** Appends a ranking unless another engine did meanwhile, and answers the one that holds. */
+async function record(
+  path: AppendPath,
+  newId: () => string,
+  state: State,
+  ranked: Universe,
+): Promise<Universe> {
+  let known = state.head
+  const stream = universeStream(ranked.exchange)
+  const { before, appended } = await executeCommand<Head, undefined>(path, {
+    stream,
+    async load() {
+      const head = known ?? (await readHead(path.store, ranked.exchange))
+      known = undefined
+      return { state: head, revision: head.revision }
+    },
+    decide: ({ universe: last }) => ({
+      events: last === undefined || isNews(ranked, last) ? [rankedEvent(ranked, newId())] : [],
+      result: undefined,
+    }),
+    unknown: UNKNOWN,
+  })
+  const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
+  state.head = head
+  return head.universe ?? ranked
 }
 
 const hourOf = (instant: number): number => Math.floor(instant / HOUR_MS)
