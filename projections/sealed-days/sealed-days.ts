@@ -18,7 +18,7 @@ export interface SealedDay extends JsonObject {
   readonly sealed: { readonly sha256: string; readonly rows: number; readonly bytes: number } | null
 }
 
-/** What is said of a sealed day. Key: {@link sealedManifestKey}. */
+/** The manifest of a sealed day. Key: {@link sealedManifestKey}. */
 export interface SealedManifestRow extends JsonObject {
   readonly manifest: string
   readonly sha256: string

@@ -52,7 +52,7 @@ export interface TrackRecord extends JsonObject {
   readonly reliability: readonly ReliabilitySum[]
   /** Every BUY and SELL; windows overlap. */
   readonly spoken: CallTally
-  /** Of each series the BUY and SELL calls whose windows do not overlap: the first, then the next behind it. */
+  /** BUY and SELL calls of each series whose windows do not overlap: the first, then the first one after its window. */
   readonly apart: CallTally
   /** Net returns of `apart` by blocks of time. */
   readonly blocks: BlockSums

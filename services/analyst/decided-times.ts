@@ -12,8 +12,8 @@ import { RecentMap } from '../runtime/cache/recent-map.ts'
 /** When races of verdicts were decided, as the log has it. */
 export interface DecidedTimes {
   /**
-   * Of one verdict, Unix milliseconds; null where no bar decided its race, or it has no outcome. It is quickest where the
-   * verdicts of a series come oldest first.
+   * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
+   * outcome. It is quickest where the verdicts of a series come oldest first.
    */
   of(
     verdict: Pick<Verdict, 'exchange' | 'coin' | 'timeframe' | 'barClose'>,

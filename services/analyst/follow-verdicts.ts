@@ -27,7 +27,7 @@ export type FollowItem =
   | {
       readonly kind: 'verdict'
       readonly row: VerdictRow
-      /** Of its event, in the order of the log. */
+      /** Position of its event in the log. */
       readonly position: Position
     }
   | { readonly kind: 'quiet' }

@@ -6,7 +6,7 @@ export interface Stretch {
   readonly upTo: Position
 }
 
-/** Where the verdicts stand that are withheld until their window closes. */
+/** The places of verdicts that are withheld until their window closes. */
 export interface OpenWindows {
   /** Notes a withheld verdict; verdicts are to be noted in the order of the log. */
   add(previous: Position, position: Position, validUntil: number): void

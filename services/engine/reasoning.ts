@@ -6,7 +6,7 @@ import type { TimeframeSkill, VerdictModel } from './model.ts'
 import { STILL_BARS, type Stillness, stillnessOf } from './stillness.ts'
 
 /**
- * What a feature adds to the log-odds; nothing where it cannot be measured.
+ * Contribution of a feature to the log-odds; 0 when it cannot be measured.
  *
  * @param value NaN where it cannot be measured
  * @param inverseScale one over the unit of the feature

@@ -38,7 +38,7 @@ export interface Announcer {
 export function createAnnouncer(options: AnnouncerOptions): Announcer {
   const { store, newId, clock } = options
   const retrier = createRetrier(options)
-  /** What this process has found said: models are asked for by every series that is followed. */
+  /** Announcements that this process has seen in the log: every followed series asks for its model's. */
   const said = new Map<string, string>()
 
   /** Appends unless the newest event of a stream says the same. */

@@ -56,7 +56,7 @@ type RecordedNow = Extract<AppendOutcome, { kind: 'appended' }>
 const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
 /** How soon one of those that wait asks again; the others hear of it. */
 const PROBE_MS = 1_000
-/** Of whoever asks: a reminder every ten minutes. */
+/** Tries of the probing caller between two reminders: ten minutes. */
 const TRIES_PER_REMINDER = 600
 
 /** Series are many, and each that waits would ask: the longer the store is away, the less often. */
@@ -160,7 +160,7 @@ export interface Appended<Fact> {
   readonly isOurs: boolean
 }
 
-/** Where the stream of a series ends. */
+/** The end of the stream of a series. */
 export interface StreamEnd<Fact> {
   readonly revision: Revision | 'no-stream'
   readonly newest: Fact | undefined
@@ -182,9 +182,9 @@ export interface AppendOnceOptions<Draft extends BarFact, Fact extends BarFact> 
 /** Facts of many series, each in a stream of its own, in the order of their bars. */
 export interface AppendOnce<Draft extends BarFact, Fact extends BarFact> {
   /**
-   * Appends facts of one series, oldest first, each once: those at or before the newest one in the log add
-   * nothing, whoever appended them. Resolves when all are durable; waits out a store that is away. Calls for
-   * one series are made one after the other.
+   * Appends facts of one series, oldest first, each once: those at or before the newest one in the log add nothing, no
+   * matter which process appended them. Resolves when all are durable; waits out a store that is away. Calls for one
+   * series are made one after the other.
    */
   append(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]>
   /** The end of a series' stream as last seen; undefined before anything was appended. */

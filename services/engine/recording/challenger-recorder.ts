@@ -53,7 +53,8 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
 
   return {
     async record(series, drafts) {
-      // Whoever records the exchange records these, too; a bar that nobody does is not scored.
+      // The process that records the exchange records challengers, too; a bar without a challenger's verdict is not
+      // scored.
       if (holds?.(series.exchange) === false) return
       for (const [modelVersion, own] of Map.groupBy(drafts, (draft) => draft.modelVersion)) {
         try {

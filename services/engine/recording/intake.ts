@@ -18,15 +18,15 @@ export interface Followed {
   barClose: number | undefined
   waiting: Candle[]
   drafts: VerdictDraft[]
-  /** Those of the models that do not speak. */
+  /** Drafts of the silent models. */
   others: VerdictDraft[]
-  /** What was measured at the newest draft's bar. */
+  /** Measurements at the bar of the newest draft. */
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
   refusedInARow: number
   /** Bars right behind the last one that were refused because they close in time to come, oldest first. */
   early: Candle[]
-  /** What it cannot go on because of. Nothing more is taken for it, and it is closed when nothing of it is under way. */
+  /** The error that ended it. It takes no more bars, and is closed once its work under way has ended. */
   fault: unknown
 }
 
@@ -125,7 +125,7 @@ export function createIntake(
   }
 }
 
-/** @throws BarRefused; the failure of the engine */
+/** @throws BarRefused; the error of the engine */
 function push({ engine, clock }: IntakeOptions, one: Followed, candle: Candle, at: number): void {
   const barClose = candle.openTime + one.barMs
   if (barClose !== at) throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
@@ -150,7 +150,7 @@ function keepEarly(one: Followed, candle: Candle): void {
 
 const soundOnes = (all: Iterable<Followed>): Followed[] => [...all].filter(({ fault }) => fault === undefined)
 
-/** What work on one series fails with is kept with it. */
+/** An error of the work on one series is stored with that series. */
 function keepApart(one: Followed, work: () => void): void {
   try {
     work()

@@ -24,7 +24,7 @@ import {
 interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
   /** Whether this process is the one that records an exchange, of those that share the log. */
   readonly holds: (exchange: Exchange) => boolean
-  /** What the stream of a series ends with now. */
+  /** Reads the end of the stream of a series. */
   readonly look: (series: Series) => Promise<StreamEnd<BarFact>>
   /** Whether every process follows a series all the time. */
   readonly isMonitored: (series: Series) => boolean
@@ -98,7 +98,7 @@ export interface RecorderOptions extends RetrierOptions {
   readonly holds?: ((exchange: Exchange) => boolean) | undefined
 }
 
-/** What became of the verdicts that were to be recorded. */
+/** Result of recording verdicts. */
 export interface Recorded {
   /** The verdicts that this call added. */
   readonly added: readonly Verdict[]
@@ -110,8 +110,8 @@ export interface Recorded {
 
 export interface Recorder {
   /**
-   * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar
-   * are known already and add nothing, whoever recorded them. Where another process records the exchange, its
+   * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar are known
+   * already and add nothing, no matter which process recorded them. When another process records the exchange, its
    * verdicts are waited for and adopted. Resolves when all are durable; waits out a store that is away. Calls for one
    * series are made one after the other.
    */
@@ -122,7 +122,7 @@ export interface Recorder {
    * @param isFaulty whether it was closed because of a fault of its own
    */
   release(series: Series, isFaulty?: boolean): void
-  /** What keeps verdicts from being recorded at the moment. */
+  /** The reason for which verdicts cannot be recorded now. */
   problem(): string | undefined
 }
 
@@ -139,8 +139,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const faulty = new Set<string>()
 
   /**
-   * What is missing between two verdicts, oldest first. What closed before this process began, nobody followed; what
-   * closed since then its venue has not sent, where the series is monitored.
+   * The bars without verdict between two verdicts, oldest first. Bars that closed before this process began had no
+   * engine; bars of a monitored series that closed since then were not sent by the venue.
    */
   function stretchesOf(verdict: Verdict, before: number, isFollowed: boolean): MissingStretch[] {
     const name = seriesName(verdict)
@@ -243,6 +243,6 @@ function verdictsMissing(verdict: Verdict, stretch: MissingStretch, idOf: FactId
   return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })
 }
 
-/** What everything shares that one bar of a series caused. */
+/** Correlation id of all events that one bar of a series caused. */
 export const barCorrelation = (fact: Series & { readonly barClose: number }): string =>
   `bar ${seriesName(fact)} ${fact.barClose}`

@@ -37,9 +37,9 @@ export interface NewestAnswers {
     request: ToolRequest<Name>,
   ): { readonly answer: GetTradeCallResponse; readonly isToBeAskedFor: boolean } | undefined
   /**
-   * What can be said where nobody computes: less than an engine would, as the answer says. A scan has the coins whose
-   * newest verdict is here, and names the others. Undefined where a newer bar may have closed, nothing is known of what is
-   * asked for, or the tool needs more than verdicts.
+   * Answers while no process computes, with less than an engine would, as the answer says. A scan has the coins whose
+   * newest verdict is here, and names the others. Undefined when a newer bar may have closed, nothing is known of the
+   * series, or the tool needs more than verdicts.
    *
    * @throws ServiceError `invalid_request`, `open_interest_unavailable` for what no engine would answer either
    */
@@ -59,18 +59,18 @@ const ASK_EVERY_MS = LIMITS.onDemandKeepMs / 4
 const SERIES_KEPT = 5_000
 
 /**
- * Between the close of a bar and that of the next there is one verdict of a series: whoever has it from the log has what
- * a process that computes would answer.
+ * Between the close of a bar and the next close a series has one verdict: a process that read it from the log gives the
+ * same answer as a process that computes.
  */
 export function createNewestAnswers(options: {
   readonly newest: NewestVerdicts | undefined
-  /** Where none is named; learned from answers where that is not known. */
+  /** Exchange of a call that names none; learned from answers when it is not known. */
   readonly defaultExchange?: Exchange | undefined
   readonly publicUrl: () => string
   readonly elapsed: () => number
 }): NewestAnswers {
   const { newest, publicUrl, elapsed } = options
-  /** Where no exchange is named, as those who compute take it. */
+  /** Exchange of a call that names none, as the processes that compute choose it. */
   let { defaultExchange } = options
   const askedAt = new RecentMap<string, number>(SERIES_KEPT)
 

@@ -30,10 +30,10 @@ export interface OnDemandSeries {
   /** Says that a series was asked for, so that it is kept if it is followed on demand. */
   touch(series: Series): void
   /**
-   * Begins to follow a series, unless it is followed already. Where as many are followed as may be, the one that was
-   * not asked for longest gives way of whoever has most of them followed, so that nobody is kept out by a few.
+   * Begins to follow a series, unless it is followed already. When the limit is reached, the least recently requested
+   * series of the caller that holds the most is evicted, so that a few callers cannot keep the others out.
    *
-   * @param asker because of whom; one that is not named has no share of its own and takes no others'
+   * @param asker the caller it is followed for; a caller without a name has no share of its own and evicts nobody
    * @throws ServiceError `too_many_series`, `shutting_down`
    */
   keep(series: Series, asker?: string): void
@@ -79,7 +79,7 @@ export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSe
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
   const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()
-  /** Those that were stopped and have not ended: a series must not be followed twice at a time. */
+  /** Series that were stopped and have not ended: a series must not be followed twice at a time. */
   const leaving = new Map<string, Kept>()
   const work = new Set<Promise<unknown>>()
 

@@ -65,7 +65,7 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   }
 
   async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
-    // Whoever follows it now would be in the way of the run that is about to.
+    // Following it here would block the run that is about to follow it.
     if (monitored.mayHave(series)) throw notChosenYetError(series)
     if (!monitored.has(series)) onDemand.keep(series, asker)
     const entry = await onDemand.settled(series, deadline)

@@ -10,7 +10,7 @@ import { createEngineList, type EngineList, HERE_SUBJECT } from './engine-list.t
 import { createNewestAnswers, type NewestVerdicts } from './newest-answers.ts'
 import { parseToolRequest, type ToolHandler } from './tool-handler.ts'
 
-/** Where tool calls are asked for: of any process that computes, or of one by its name. */
+/** Subject of tool calls: for any process that computes, or with a name appended for one of them. */
 const SUBJECT = 'engine.tool'
 
 /** Longer than a tool waits for a series, so that its own refusal arrives. */
@@ -49,7 +49,7 @@ export interface RemoteToolHandlerOptions extends Pick<Clock, 'sleep'> {
   readonly bus: Pick<Bus, 'request'>
   /** The newest verdicts that this process has from the log; undefined where it has none. */
   readonly newest: NewestVerdicts | undefined
-  /** Where a caller names none; learned from answers where that is not known. */
+  /** Exchange of a call that names none; learned from answers when it is not known. */
   readonly defaultExchange?: Exchange | undefined
   readonly publicUrl: () => string
   /** A clock that is never set, milliseconds. */

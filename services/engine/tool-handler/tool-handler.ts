@@ -51,16 +51,16 @@ const invalidInputError = (tool: ToolName, fields: readonly InputFault[]): Servi
     details: { fields },
   })
 
-/** Where every tool call is answered, whichever channel it came by. */
+/** Answers every tool call of every channel. */
 export interface ToolHandler {
   /**
    * The answer of a tool, without the metadata that the channel adds.
    *
    * @param request what the caller sent, unchecked
-   * @param asker because of whom series are followed that are not monitored: whoever pays. They share them out
+   * @param asker the payer, for whom series that are not monitored are followed; payers share the limit
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
-   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
-   *   `open_interest_unavailable`, `venue_unavailable`, `engine_unavailable`, `shutting_down`
+   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`, `open_interest_unavailable`,
+   *   `venue_unavailable`, `engine_unavailable`, `shutting_down`
    * @example await toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
    */
   answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
@@ -77,14 +77,14 @@ export interface LocalToolHandler extends ToolHandler {
 }
 
 export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
-  /** What every followed series says now. */
+  /** The current state of every followed series. */
   readonly board: Board
   readonly monitored: Monitored
   /** Tells at which timeframes calls are made. */
   readonly model: Pick<VerdictModel, 'timeframes'>
   /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
   readonly withdrawn?: (timeframe: Timeframe) => string | undefined
-  /** What the market has, monitored or not. */
+  /** All markets, monitored or not. */
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
   readonly exchanges?: readonly Exchange[]

@@ -27,8 +27,8 @@ export interface UniverseManagerOptions {
 /** The rankings of exchanges by size, each recorded before it is used. */
 export interface UniverseManager {
   /**
-   * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; what
-   * goes wrong is told to `onProblem`, and tried again.
+   * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; errors are
+   * reported to `onProblem`, and the work is repeated.
    */
   run(exchanges: readonly Exchange[], signal: AbortSignal): Promise<void>
   /**
@@ -38,7 +38,7 @@ export interface UniverseManager {
    */
   of(exchange: Exchange): Promise<Universe>
   newest(exchange: Exchange): Universe | undefined
-  /** What keeps the ranking of an exchange from being renewed at the moment. */
+  /** The reason for which the ranking of an exchange cannot be renewed now. */
   problem(exchange: Exchange): string | undefined
 }
 
@@ -49,7 +49,7 @@ const RETRY_AFTER_MS = 30_000
 /** Age from which a ranking is renewed when it is asked for; market time. */
 const OLD_AFTER_MS = 2 * HOUR_MS
 
-/** Where the stream of an exchange ends. */
+/** The end of the stream of an exchange. */
 interface Head {
   readonly revision: Revision | 'no-stream'
   readonly universe: Universe | undefined
@@ -67,7 +67,7 @@ const UNKNOWN = {
 }
 
 /**
- * Several engines may keep the same exchanges over one log: whoever is first in an hour ranks for all.
+ * Several engines may rank the same exchanges over one log: the first one in an hour ranks for all.
  *
  * @example
  * const universes = createUniverseManager({ rank: feed.universe, store, newId, clock: feed.clock, sleep, onProblem })
@@ -75,7 +75,7 @@ const UNKNOWN = {
  */
 export function createUniverseManager(options: UniverseManagerOptions): UniverseManager {
   const { rank, store, newId, clock, sleep, onProblem } = options
-  // Its own retrier ends it, after seconds: whoever asks for a ranking has no signal.
+  // The append policy ends it after seconds: a caller that asks for a ranking has no signal.
   const patient = new AbortController()
   const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal: patient.signal }
   const states = new Map<Exchange, State>()

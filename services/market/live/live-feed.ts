@@ -30,7 +30,7 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   readonly exchanges: readonly Exchange[]
   /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
   readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
-  /** Bars of each series that come as history, whatever is wanted. */
+  /** Bars of each series that come as history, instead of the number in the request. */
   readonly historyBars?: number
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
   readonly sleep: Clock['sleep']

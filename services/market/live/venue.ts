@@ -19,7 +19,7 @@ import { createVenueListings, type VenueListings, type VenueMarket } from './ven
 import { createVenueTransport } from './venue-transport.ts'
 import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from './venues.ts'
 
-/** What a coin is ranked by. Quote currency; NaN where the venue does not say. */
+/** Figures that a coin is ranked by. Quote currency; NaN when the venue does not state them. */
 export interface VenueTurnover {
   readonly coin: Coin
   readonly quoteVolume24h: number
@@ -47,9 +47,9 @@ export interface Venue {
   access(): VenueAccess | undefined
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   clockBehindMs(): number
-  /** What it sent that could not be used. */
+  /** Counts of unusable data that it sent. */
   readonly faults: VenueFaults
-  /** What it listed so far. */
+  /** Its present and former listings. */
   readonly listings: Pick<VenueListings, 'traded' | 'find' | 'isGone'>
   /** The markets that are traded, from a list not older than `maxAgeMs`. */
   markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
@@ -60,7 +60,7 @@ export interface Venue {
   /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
   turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
-  /** Whether open interest or mark is told for all contracts at once. */
+  /** Whether one request returns open interest or mark of all contracts. */
   readonly publishesPositions: boolean
 }
 
