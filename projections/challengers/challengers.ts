@@ -62,7 +62,7 @@ function takeVerdict(rows: Rows<JsonObject>, verdict: Verdict): void {
 
 function takeOutcome(rows: Rows<JsonObject>, outcome: Outcome): void {
   const { open } = (rows.get(openKey(outcome)) as OpenRow | undefined) ?? { open: [] }
-  // The outcomes of a series come in the order of its bars: what is behind has none.
+  // The outcomes of a series come in the order of its bars: older open verdicts get none.
   const over = open.filter(({ barClose }) => barClose <= outcome.barClose)
   if (over.length === 0) return
   rows.put(openKey(outcome), { open: open.slice(over.length) })

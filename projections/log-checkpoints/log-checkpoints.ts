@@ -28,7 +28,7 @@ export interface CosignedRow extends NamedTreeHead, JsonObject {
   readonly witnesses: readonly string[]
   /** Market time, Unix milliseconds. */
   readonly cosignedAt: number
-  /** Size of the first one: verdicts are counted behind it. */
+  /** Size of the first one: verdicts are counted after it. */
   readonly since: number
   readonly verdicts: number
   /** The verdicts whose window was still open when they were cosigned. */

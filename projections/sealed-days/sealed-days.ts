@@ -7,7 +7,7 @@ import type { Projection, Rows } from '../projection.ts'
 export interface SealedDay extends JsonObject {
   readonly exchange: Exchange
   readonly date: string
-  /** Its events stand behind this position, up to the other one. */
+  /** Its events are after this position, up to the other one. */
   readonly after: Position
   readonly upTo: Position
   readonly verdicts: number

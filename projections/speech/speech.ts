@@ -146,7 +146,7 @@ function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
 
 const atBin = (bins: readonly number[], probability: number): number => bins[binOf(probability)] ?? 0
 
-/** Drops the days that lie behind the window of a new one. */
+/** Drops the days before the window of a new one. */
 function forgetBefore(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   const isPast = (one: number): boolean => one <= day - SPEECH_WINDOW_DAYS
   for (const one of row.days.filter(isPast)) rows.delete(dayKey(row, one))

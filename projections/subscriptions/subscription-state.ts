@@ -8,7 +8,7 @@ import type {
   SubscriptionState,
 } from '../../contracts/subscription.ts'
 
-/** A filter, and the position of the log behind which it applies. */
+/** A filter, and the position of the log after which it applies. */
 export interface FilterPeriod extends JsonObject {
   readonly after: Position
   readonly filter: SubscriptionFilter

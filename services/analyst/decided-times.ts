@@ -28,7 +28,7 @@ interface Known {
 /** Outcomes of a series that were read ahead. */
 interface Ahead {
   outcomes: readonly Known[]
-  /** How many of them are behind. */
+  /** Index of the next one. */
   at: number
   next: Revision
   page: number
@@ -126,8 +126,9 @@ function lookIn(ahead: Ahead, barClose: number): number | null | undefined {
 }
 
 /**
- * The outcome of a bar, or the first one behind it. Outcomes are dense and in the order of their bars, at most one per bar, so the bar is
- * no further back than bars lie between it and the newest one: looked for there first, then by halves.
+ * The outcome of a bar, or the first one after it. Outcomes are dense and in the order of their bars, at most one per
+ * bar, so the bar is no further back than bars lie between it and the newest one: looked for there first, then by
+ * halves.
  *
  * @returns undefined where all outcomes are of bars before it
  */

@@ -32,14 +32,14 @@ export type FollowItem =
     }
   | { readonly kind: 'quiet' }
 
-/** How often windows are looked at that may have closed. */
+/** Interval between checks for windows that have closed. */
 const LOOK_MS = 250
 const LOOKS_PER_QUIET = LIMITS.heartbeatMs / LOOK_MS
 
 /**
- * Recorded verdicts as they become visible: each once, what came before `after` left out, and none before its
- * window has closed. Those that become visible together come in the order of the log. The cursor in each row
- * goes on behind it, here and in `replayVerdicts`. It is pulled: a slow reader holds a page of the log.
+ * Recorded verdicts as they become visible: each once, what came before `after` left out, and none before its window
+ * has closed. Those that become visible together come in the order of the log. The cursor in each row continues after
+ * it, here and in `replayVerdicts`. It is pulled: a slow reader holds a page of the log.
  *
  * @throws ServiceError `store_unavailable`
  * @example for await (const item of followVerdicts(store, options)) if (item.kind === 'verdict') show(item.row)
@@ -83,7 +83,7 @@ export async function* followVerdicts(
   }
 }
 
-/** Waits until no clock behind a cursor was ahead of the one here, so that what is shown follows on it. */
+/** Waits until the clock here has reached the times in a cursor, so that the following rows continue it. */
 async function* clockReached(
   after: ReplayCursor | undefined,
   { now, sleep, signal }: FollowOptions,
@@ -96,8 +96,8 @@ async function* clockReached(
 }
 
 /**
- * Shows what is visible behind a cursor in the log so far, and notes what is not yet. A look that was cut short
- * goes on as of its own time; what has closed since then is noted too, and due at once.
+ * Yields the visible verdicts after a cursor in the log so far, and notes the others. A look that was cut short goes on
+ * as of its own time; what has closed since then is noted too, and due at once.
  */
 async function* catchUp(
   store: EventStore,

@@ -33,7 +33,7 @@ export interface LogArrivalsOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
-/** Subscribes to the verdicts behind a position. */
+/** Subscribes to the verdicts after a position. */
 export function createLogArrivals(
   store: EventStore,
   { after, filter, signal, sleep }: LogArrivalsOptions,

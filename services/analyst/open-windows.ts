@@ -1,6 +1,6 @@
 import { comparePositions, type Position } from '../../contracts/position.ts'
 
-/** A stretch of the log: from behind `after` up to `upTo`, inclusive. */
+/** A stretch of the log: after `after`, up to `upTo` inclusive. */
 export interface Stretch {
   readonly after: Position
   readonly upTo: Position

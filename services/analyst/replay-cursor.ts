@@ -40,16 +40,16 @@ export function parseCursor(text: string): ReplayCursor | undefined {
 export interface ReplayLook {
   /** Reading begins after this position. */
   readonly readAfter: Position
-  /** Offered every matching verdict in log order: the cursor behind it where it is to be shown, else undefined. */
+  /** Takes every matching verdict in log order. @returns the cursor after it if it is shown now, else undefined */
   offer(position: Position, validUntil: number): ReplayCursor | undefined
   /**
    * Whether the pass has to end before the verdict offered last: the process that wrote the cursor had a clock ahead of
    * this one, and a later cursor could not say whether that verdict was shown.
    */
   isHeldUp(): boolean
-  /** The cursor behind a place up to which all was offered and nothing shown. */
+  /** The cursor after a position up to which all verdicts were offered and none shown. */
   passed(position: Position): ReplayCursor
-  /** The cursor behind everything offered. */
+  /** The cursor after all offered verdicts. */
   end(): ReplayCursor
 }
 

@@ -35,11 +35,11 @@ export interface TrackRecordSource {
 
 export interface TrackRecordPage extends Pick<TrackRecordAnswer, 'rows'> {
   readonly asOf: Position
-  /** Key to go on behind; undefined at the end. */
+  /** Key to continue after; undefined at the end. */
   readonly next: string | undefined
 }
 
-/** Records looked at for one page, so that a filter that matches little does not hold the others up. */
+/** Most records read for one page, so that a filter that matches little does not delay other callers. */
 const RECORDS_PER_PAGE = 5 * LIMITS.rowsPerPage
 
 /**

@@ -29,8 +29,8 @@ export interface BatchesRequest {
   /** Further markets whose funding alone is wanted. */
   readonly funding?: readonly Market[]
   /**
-   * Bars that close after this instant are `live`, the ones before it `history`. It is how a restart goes on
-   * behind its last recorded bar, and how a series is loaded on demand. Without it the feed decides.
+   * Bars that close after this instant are `live`, the ones before it `history`. A restart continues with it after its
+   * last recorded bar, and a series is loaded on demand with it. Without it the feed decides.
    */
   readonly liveFrom?: number
   /** History is to reach back to this instant at least, as far as the market has it. */

@@ -19,19 +19,19 @@ const SCHEDULES_HOURS: readonly number[] = [1, 2, 4, 8, 12, 24]
 const NEIGHBOURS = 3
 
 /**
- * Brings the funding history of a market into order: times rounded to the minute, repeated ones dropped, and
- * every rate with the interval it was paid for.
+ * Brings the funding history of a market into order: times rounded to the minute, repeated ones dropped, and every rate
+ * with the interval it was paid for.
  *
- * An interval that no row says is the time since the settlement before, where that is a usual step. It is not where
- * it is longer than the steps around it and they agree: then a settlement between is missing, of an outage. At the
- * end of a history there are none behind it, and a longer step is taken for what it says: contracts change between
- * 8, 4 and 1 hours, and a rate that is taken for one of fewer hours would look several times as high. Where the venue
- * says what the interval is at present, that decides. Otherwise (the first row, a late settlement) it is the most
- * frequent step around it.
+ * An interval that no row says is the time since the settlement before, where that is a usual step. It is not where it
+ * is longer than the steps around it and they agree: then a settlement between is missing, of an outage. At the end of
+ * a history there are none after it, and a longer step counts as a new interval: contracts change between 8, 4 and 1
+ * hours, and a rate that is taken for one of fewer hours would look several times as high. Where the venue says what
+ * the interval is at present, that decides. Otherwise (the first row, a late settlement) it is the most frequent step
+ * around it.
  *
  * @param present hours between settlements at present, where the venue says them
- * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose
- *   intervals cannot be told.
+ * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose intervals
+ *   cannot be told.
  * @example normaliseFunding([{ time: 28_800_003, rate: 0.0001 }, { time: 57_600_000, rate: 0.0002 }], market)
  */
 export function normaliseFunding(
@@ -78,7 +78,7 @@ function intervalAt(
   const usual = mostFrequent([...before, ...(own === undefined ? [] : [own]), ...behind], own) ?? usualOverall
   if (own === undefined || !SCHEDULES_HOURS.includes(own)) return usual
   if (usual === undefined || own <= usual) return own
-  // Longer than usual: of a new schedule, unless what comes behind it, or the venue, says otherwise.
+  // Longer than usual: a new schedule, unless the settlements after it, or the venue, say otherwise.
   const isNew = behind.length === 0 ? present === undefined || present === own : behind[0] === own
   return isNew ? own : usual
 }

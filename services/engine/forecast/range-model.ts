@@ -79,7 +79,7 @@ export function barVariance({ open, high, low, close }: Candle, closeBefore: num
 }
 
 /**
- * Advances what is known of how far a series moves: averages of the variance of bars, had from their whole range and
+ * Advances what is known of how far a series moves: averages of the variance of bars, taken from their whole range and
  * from the gap before them, and of the absolute return over as many bars as a window has. Both are taken relative to
  * how lively the time of day usually is.
  *

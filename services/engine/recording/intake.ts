@@ -24,7 +24,7 @@ export interface Followed {
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
   refusedInARow: number
-  /** Bars right behind the last one that were refused because they close in time to come, oldest first. */
+  /** Bars directly after the last one that were refused because they close in the future, oldest first. */
   early: Candle[]
   /** The error that ended it. It takes no more bars, and is closed once its work under way has ended. */
   fault: unknown
@@ -71,8 +71,8 @@ export function createIntake(
   }
 
   /**
-   * Takes a bar, and before it what was refused as of time to come, where it did not come again: the clock was set back behind
-   * the feed, which gives no bar twice.
+   * Takes a bar, and before it the bars that were refused as future ones and did not come again: the clock was set
+   * back, and the feed gives no bar twice.
    */
   function take(one: Followed, candle: Candle, { at, phase }: BarBatch): void {
     const early = one.early
@@ -90,7 +90,7 @@ export function createIntake(
       if (!(error instanceof BarRefused)) throw error
       return refuse(one, error)
     }
-    // Late history of a venue that was away at the start comes behind the seam.
+    // Late history of a venue that was away at the start comes after the seam.
     if (phase === 'live') draft(one)
   }
 

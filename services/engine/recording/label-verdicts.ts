@@ -129,7 +129,7 @@ export function createLabeller({ store, retrier, series, pageSize }: LabellerOpt
       for (const bar of bars) {
         for (let page = missing(bar.openTime); page !== undefined; page = missing(bar.openTime)) {
           await loadPage(page)
-          // A race whose window lies behind this bar is over with it, and makes room for the next page.
+          // A race whose window closes by this bar is over, and makes room for the next page.
           due.push(...advance(bar))
           if (due.length < pageSize) continue
           yield due

@@ -18,9 +18,8 @@ export interface OpenVerdicts {
 }
 
 /**
- * Finds the verdicts without an outcome from the log alone. Outcomes are appended in the order of their
- * bars, so these are the ones behind the newest outcome. Nothing but the place of the oldest is kept,
- * however many there are.
+ * Finds the verdicts without an outcome from the log alone. Outcomes are appended in the order of their bars, so these
+ * are the ones after the newest outcome. Only the place of the oldest is kept, however many there are.
  *
  * @throws ServiceError `store_unavailable`, `event_unreadable`
  */

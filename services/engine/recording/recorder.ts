@@ -44,7 +44,7 @@ function createRecordingTurns(options: RecordingTurnsOptions) {
   /** The newest bar that this process recorded, of each series. */
   const own = new Map<string, number>()
 
-  /** How long the other is waited for, behind what is in the log. */
+  /** How long to wait for the other process, after the end of the log. */
   function waitMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
     if (newest === undefined) return 0
     // Nobody follows a series of which an earlier bar is missing already, unless everybody does: then the other has

@@ -145,7 +145,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
     const short = [...followed].filter(([, { slot }]) => engine.read(slot).status !== 'verdict')
     return { ...counts, withoutVerdict: short.map(([name]) => name), closed }
   } finally {
-    // Nothing of this run goes on behind its end.
+    // No work of this run goes on after its end.
     await labelling
     for (const one of followed.values()) closeSeries(options, one)
   }

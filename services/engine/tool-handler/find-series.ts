@@ -21,7 +21,7 @@ const SYMBOL = new RegExp(`^(.+?)(?:${APPENDIX}|(?:[-_/:]${APPENDIX})+)$`)
  */
 export const bareCoin = (symbol: string): string | undefined => SYMBOL.exec(symbol)?.[1]
 
-/** A market and the timeframes that can be had of it. */
+/** A market and its timeframes. */
 export interface Listing extends Market {
   readonly timeframes: readonly Timeframe[]
 }

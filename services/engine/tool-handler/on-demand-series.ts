@@ -52,7 +52,7 @@ export interface OnDemandSeries {
   ended(): Promise<void>
 }
 
-/** How often the board is looked at for a series that is loading. */
+/** Interval between checks of the board for a series that is loading. */
 const LOOK_EVERY_MS = 25
 
 /** A series that is followed, or is being ended. */

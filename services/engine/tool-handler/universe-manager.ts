@@ -42,7 +42,7 @@ export interface UniverseManager {
   problem(exchange: Exchange): string | undefined
 }
 
-/** How often market time is looked at, and how long an exchange that failed is left alone; wall clock. */
+/** Interval between checks of market time, and pause after a failure of an exchange; wall clock. */
 const LOOK_EVERY_MS = 1_000
 const RETRY_AFTER_MS = 30_000
 

@@ -51,7 +51,7 @@ export interface BarKeeper {
   readonly book?: PositionBook
 }
 
-/** Bars behind, from which on it is worth looking for kept ones before the venue is asked. */
+/** Number of missing bars from which on kept ones are read before the venue is asked. */
 const WORTH_LOOKING = 3
 
 /** Timeframes that are kept; the others are made of them. */
@@ -228,7 +228,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
       fetchedTo = nextOpen
       changed()
     },
-    // Longer bars in the making that close behind the end are not its own to tell.
+    // Longer bars in the making that close after the end belong to another leg.
     isDone: () => fetchedTo === FOREVER && nextAt() > ends,
     nextAt,
     takeClosed,

@@ -69,7 +69,7 @@ export interface VenueDefinition {
   readonly openInterestRequest?: true
 }
 
-/** Exchanges that can be had live: all but the simulated one. */
+/** Exchanges with a live feed: all but the simulated one. */
 export type LiveExchange = Exclude<Exchange, 'SIM'>
 
 const read = (ticker: CcxtTicker, field: string): number => Number(ticker.info[field] ?? Number.NaN)

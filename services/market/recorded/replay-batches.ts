@@ -57,8 +57,8 @@ const NEVER = Number.POSITIVE_INFINITY
 const GROUP_BATCHES = 256
 
 /**
- * Merges the files behind some series by the close time of their bars. A file is held a block at a time, so
- * memory grows with the number of files and not with their length; funding, of a few rows a day, is held whole.
+ * Merges the files of some series by the close time of their bars. A file is held a block at a time, so memory grows
+ * with the number of files and not with their length; funding, of a few rows a day, is held whole.
  *
  * @throws ServiceError `market_data_missing` for a series the catalogue does not have.
  */

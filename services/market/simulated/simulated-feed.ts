@@ -23,7 +23,7 @@ import { rankSimulatedUniverse } from './simulated-universe.ts'
 export interface SimulatedFeedOptions {
   /** Another seed is another market. */
   readonly seed: string
-  /** The coins that are listed. Bars can be had of any coin. */
+  /** The listed coins. Any other coin has bars, too. */
   readonly coins?: readonly Coin[]
   /** Market time, Unix milliseconds. */
   readonly now: () => number

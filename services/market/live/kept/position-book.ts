@@ -14,7 +14,7 @@ export interface PositionBook {
 /** How often: a request or two for all coins. */
 const EVERY_MS = 5 * MINUTE_MS
 
-/** Instants that are remembered: a bar comes a few seconds behind its close. */
+/** Number of remembered samples: a bar comes a few seconds after its close. */
 const REMEMBERED = 3
 
 type Positions = Partial<Pick<OrderFlow, 'openInterest' | 'mark'>>
