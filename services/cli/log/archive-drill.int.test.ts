@@ -113,6 +113,10 @@ const archiveState = async () =>
 const firstRows = async (): Promise<readonly string[]> =>
   (await textOf('/api/verdicts?format=ndjson&timeframe=1m')).split('\n').slice(0, 16)
 
+/** A line an entry; `null` until its contents are visible to everybody, which time brings. */
+const firstContents = async (): Promise<readonly string[]> =>
+  (await textOf('/log/contents/000.p/40')).split('\n')
+
 async function untilVerdicts(count: number): Promise<void> {
   const signal = new AbortController().signal
   while ((await textOf('/api/verdicts?format=ndjson')).split('\n').length <= count) await sleep(200, signal)
@@ -128,7 +132,7 @@ test('a drill: archived beside the service as the guide says, and everything tha
 
   service = await start()
   const replayed = await firstRows()
-  const contents = await textOf('/log/contents/000.p/40')
+  const contents = await firstContents()
   // What an engine goes on from is younger than what anybody archives.
   const cut = before.rows[Math.floor(before.rows.length / 2)]?.[6] ?? ''
   await run(archive.replace('--older-than 90d', `--before ${cut}`))
@@ -138,7 +142,10 @@ test('a drill: archived beside the service as the guide says, and everything tha
 
   // Beside the service, which goes on and reads on its own thread and on that of replays.
   expect(await firstRows()).toEqual(replayed)
-  expect(await textOf('/log/contents/000.p/40')).toBe(contents)
+  const again = await firstContents()
+  expect(again.filter((_content, index) => contents[index] !== 'null')).toEqual(
+    contents.filter((content) => content !== 'null'),
+  )
   await untilVerdicts(66)
   const [vkey = ''] = (await textOf('/log/vkeys')).split('\n')
   await run(`audit ${service.url} --vkey ${vkey} --state ./audit.json`)
