@@ -9,6 +9,8 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    // A past is computed where a test asks for one.
+    env: { FRESH: 'true' },
     setupFiles: ['tools/draw-seeds.ts'],
     // By itself the runner leaves one core alone; half of a run waits for servers, so that two of two are not too many.
     maxWorkers: '100%',

@@ -22,6 +22,7 @@ import {
   LOG_KEYS_STREAM,
   leaseStream,
   MARKET_CLOCK_STREAM,
+  MARKET_RUNS_STREAM,
   MODEL_CHOICE_STREAM,
   modelStream,
   monitoredStream,
@@ -71,6 +72,7 @@ const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as con
 const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [STORE_IDENTITY_STREAM, 'LogFormatRaised StoreInitialised'],
   [STORE_LOSSES_STREAM, 'LogEndLost'],
+  [MARKET_RUNS_STREAM, 'MarketClockRun'],
   [modelStream('barrier-3'), 'ModelAnnounced'],
   [monitoredStream('HL'), 'MonitoringChanged'],
   [LOG_KEYS_STREAM, 'LogKeysPublished'],

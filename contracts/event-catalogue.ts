@@ -58,6 +58,14 @@ export const MarketClockAnchored = defineEvent({
   data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
 })
 
+export const MarketClockRun = defineEvent({
+  type: 'MarketClockRun',
+  stream: 'store-market-runs',
+  summary:
+    'The clock of a simulated market began to be run through a stretch of market time, as fast as its verdicts could be computed. They are recorded bar by bar in the order of that time, within seconds, and later than their bars say.',
+  data: z.object({ from: timeMs, to: timeMs }),
+})
+
 /**
  * The newest format of a log that this release writes: raised with every release that adds a schema version, or a type to
  * a stream that older releases read. It reads all up to it.
@@ -177,6 +185,7 @@ export const EVENT_CATALOGUE = {
   LogFormatRaised,
   LogEndLost,
   MarketClockAnchored,
+  MarketClockRun,
   VerdictRecorded,
   VerdictsMissing,
   RegimeShifted,

@@ -26,10 +26,11 @@ export interface BarBatch {
   readonly at: number
   /**
    * `history` warms up the state of the series; its verdicts are not recorded, except that of the newest
-   * history bar of each series. `live` bars are recorded as they close. The first live batch comes as soon as
+   * history bar of each series. `run` bars closed before now in a market whose clock is run through them: their
+   * verdicts are recorded bar by bar. `live` bars are recorded as they close. The first live batch comes as soon as
    * history has ended, without bars where none has closed since.
    */
-  readonly phase: 'history' | 'live'
+  readonly phase: 'history' | 'run' | 'live'
   readonly bars: readonly ClosedBar[]
   readonly funding: readonly FundingUpdate[]
   /**

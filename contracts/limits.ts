@@ -13,6 +13,8 @@ export const LIMITS = {
   volatilityBars: 1_500,
   /** Bars after which a series is as if it had no beginning: those, and what the ATR needs to forget its own. */
   historyBars: 1_620,
+  /** Bars of each series that the clock of a simulated market is run through at most, when the service starts. */
+  runBars: 305,
 
   /** Coins of a venue that are ranked. */
   universeCoins: 500,

@@ -310,7 +310,9 @@ function createEngine(
     onRecorded(verdicts) {
       counts.recorded += verdicts.length
       metrics.verdictsRecorded(verdicts)
-      terminal.verdicts(verdicts)
+      // What a clock was run through is counted by the line of progress.
+      const ranTo = feed.ranTo?.() ?? 0
+      terminal.verdicts(verdicts.filter(({ barClose }) => barClose > ranTo))
     },
   })
   return running.engine
@@ -324,9 +326,12 @@ async function followMarket(
   signal: AbortSignal,
 ): Promise<EngineRun> {
   const started = performance.now()
+  let isRead = false
   const ticking = setInterval(() => {
     const progress = feed.progress()
-    if (progress !== undefined) terminal.progress(progress, counts.recorded)
+    if (progress === undefined || isRead) return
+    isRead = progress.barsDone >= progress.barsTotal
+    terminal.progress(progress, counts.recorded)
   }, PROGRESS_EVERY_MS)
   try {
     const run = await engine.start()

@@ -33,6 +33,11 @@ export interface BatchesRequest {
    * last recorded bar, and a series is loaded on demand with it. Without it the feed decides.
    */
   readonly liveFrom?: number
+  /**
+   * Bars of a series that close after this instant are `run` where the market can run its clock; others take no
+   * notice. Absent, or no earlier than now, where there is nothing to run.
+   */
+  readonly runFrom?: ((series: Series, now: number) => number) | undefined
   /** History is to reach back to this instant at least, as far as the market has it. */
   readonly historyFrom?: number
   /** Bars of each series that are wanted as history, where the feed has no number of its own; `LIMITS.historyBars` unless said. */
@@ -72,6 +77,8 @@ export interface MarketFeed {
    * newest bar: a recorded market is not old because its year is.
    */
   clock(): number
+  /** Close of the newest bar that the clock was run through; infinite while it is run. */
+  ranTo?(): number
   /**
    * All markets, ordered by exchange and coin.
    *

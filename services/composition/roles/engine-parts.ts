@@ -79,7 +79,7 @@ export function openEngineParts(options: EngineRoleOptions) {
   const recording = {
     ...path,
     clock: hasPresent ? clock : undefined,
-    isHurried: (settings.MARKET_SPEED ?? 1) > 1,
+    isHurried: (barClose: number) => (settings.MARKET_SPEED ?? 1) > 1 || barClose <= (feed.ranTo?.() ?? 0),
     holds:
       leases && ((exchange: Exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
   }

@@ -4,6 +4,7 @@ import { marketName, type Series } from '../../../contracts/series.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
 import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+import { planRun } from './market-run.ts'
 
 /** Runs over series of the market, and what they have come to. */
 export interface EngineRuns {
@@ -24,7 +25,7 @@ export function createEngineRuns(
   parts: EngineParts,
   announceModels: () => Promise<void>,
 ): EngineRuns {
-  const { engine, recorder, challengers, outcomes, funding, clock } = parts
+  const { engine, recorder, challengers, outcomes, funding, clock, announcer } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   const toldRefusals = new Set<string>()
   let lastBarClose: number | undefined
@@ -34,7 +35,13 @@ export function createEngineRuns(
   async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
     const historyFrom = await outcomes.historyFrom(series, clock())
     const from = historyFrom === undefined ? {} : { historyFrom }
-    for await (const batch of feed.batches({ series, signal: until, keeps: true, ...from })) {
+    let isRun = false
+    const runs = { runFrom: planRun({ feed, log, ...options }, series) }
+    for await (const batch of feed.batches({ series, signal: until, keeps: true, ...from, ...runs })) {
+      if (batch.phase === 'run' && !isRun) {
+        isRun = true
+        await announcer.announceRun(batch.at, clock())
+      }
       isWarm ||= batch.phase === 'live'
       if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)
       yield batch

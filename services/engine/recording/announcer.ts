@@ -1,5 +1,5 @@
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
-import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, MarketClockRun, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
@@ -10,7 +10,7 @@ import {
   MonitoringChanged,
 } from '../../../contracts/proof-events.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { modelStream, monitoredStream } from '../../../contracts/streams.ts'
+import { MARKET_RUNS_STREAM, modelStream, monitoredStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createRetrier, type RetrierOptions } from './append-once.ts'
@@ -32,6 +32,8 @@ export interface Announcer {
    * @param series all that are followed, also of other exchanges
    */
   announceMonitored(exchanges: readonly Exchange[], series: readonly Series[]): Promise<void>
+  /** Says that the clock of the market is run through a stretch of market time, Unix milliseconds. */
+  announceRun(from: number, to: number): Promise<void>
 }
 
 /** @example await createAnnouncer({ store, newId, clock, sleep, signal }).announceModel(modelFile(), 'serving') */
@@ -91,6 +93,14 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     },
     async announceMonitored(exchanges, series) {
       for (const exchange of exchanges) await announceOne(exchange, series)
+    },
+    async announceRun(from, to) {
+      const [id, meta] = [newId(), { correlationId: `market run ${to}`, actor: 'engine' }]
+      await announce(
+        MARKET_RUNS_STREAM,
+        () => newEvent(MarketClockRun, { id, data: { from, to }, meta }),
+        (event) => event.type === 'MarketClockRun' && event.data.to === to,
+      )
     },
   }
 }

@@ -91,7 +91,7 @@ export function createIntake(
       return refuse(one, error)
     }
     // Late history of a venue that was away at the start comes after the seam.
-    if (phase === 'live') draft(one)
+    if (phase !== 'history') draft(one)
   }
 
   return (batch) => {
@@ -100,7 +100,8 @@ export function createIntake(
       for (const one of soundOnes(followed.values())) {
         one.isLive = true
         one.isNewlyLive = true
-        keepApart(one, () => draft(one))
+        // The clock may have been run through the newest bar in this very group.
+        if (one.drafts.at(-1)?.barClose !== one.barClose) keepApart(one, () => draft(one))
       }
     }
     const funding = batch.funding.filter((update) => {

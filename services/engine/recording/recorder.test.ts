@@ -283,7 +283,7 @@ describe('a verdict of whose race a bar has closed', () => {
 
   test('is not late in a market that runs faster than its time', async () => {
     const store = openStore()
-    await recorderOn(store, { clock: () => T0 + 9 * HOUR_MS, isHurried: true }).record([draft(1)])
+    await recorderOn(store, { clock: () => T0 + 9 * HOUR_MS, isHurried: () => true }).record([draft(1)])
     expect((await verdictsOf(store, series)).map(({ recordedLate }) => recordedLate)).toEqual([false])
   })
 })

@@ -90,8 +90,11 @@ export interface RecorderOptions extends RetrierOptions {
    * Market time, Unix milliseconds. Without it nothing is late, as in a market that is replayed as fast as it goes.
    */
   readonly clock?: (() => number) | undefined
-  /** Whether market time runs faster than real time: then nothing is late, since an append alone may last for a bar. */
-  readonly isHurried?: boolean
+  /**
+   * Whether market time ran faster than real time at a bar: then no verdict on it is late, since an append alone may
+   * last for a bar.
+   */
+  readonly isHurried?: (barClose: number) => boolean
   /** Whether a series is to have verdicts all the time; without it none is followed but because somebody asks. */
   readonly isMonitored?: ((series: Series) => boolean) | undefined
   /** Whether this process is the one that records an exchange; without it no other shares the log. */
@@ -210,12 +213,12 @@ export const verdictOf = (
   draft: VerdictDraft,
   before: Verdict | undefined,
   about: readonly [kind: string, ...names: string[]],
-  { idOf, clock, isHurried = false }: Pick<RecorderOptions, 'idOf' | 'clock' | 'isHurried'>,
+  { idOf, clock, isHurried = () => false }: Pick<RecorderOptions, 'idOf' | 'clock' | 'isHurried'>,
 ): Verdict => ({
   ...draft,
   verdictId: idOf.at(draft.barClose, ...about, String(draft.barClose)),
   previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
-  recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
+  recordedLate: clock !== undefined && !isHurried(draft.barClose) && isLate(draft, clock()),
 })
 
 /** Bars without a verdict; closes of the first and of the last, Unix milliseconds. */

@@ -53,14 +53,29 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
   const { seed, coins = DEFAULT_SIMULATED_COINS, now, sleepUntil } = options
 
+  let ranTo = Number.NEGATIVE_INFINITY
+  let progress: { barsDone: number; barsTotal: number } | undefined
+
   async function* batches(request: BatchesRequest): AsyncGenerator<BarBatch, void, undefined> {
-    const { signal, liveFrom = now() } = request
+    const { signal, liveFrom = now(), runFrom } = request
     const { historyFrom = Number.POSITIVE_INFINITY } = request
     const historyBars = options.historyBars ?? request.historyBars ?? LIMITS.historyBars
-    const market = openMarket(seed, request, (timeframe) => {
-      const begins = barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)
+    const beginsToRun = new Map(
+      request.series.map((one) => [
+        seriesName(one),
+        Math.min(liveFrom, runFrom?.(one, liveFrom) ?? liveFrom),
+      ]),
+    )
+    const market = openMarket(seed, request, (series) => {
+      const { timeframe } = series
+      const runs = beginsToRun.get(seriesName(series)) ?? liveFrom
+      const begins = barOpenAt(timeframe, runs) - historyBars * timeframeMs(timeframe)
       return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))
     })
+    if (runFrom !== undefined) {
+      ranTo = Number.POSITIVE_INFINITY
+      progress = { barsDone: 0, barsTotal: barsToRun(request.series, beginsToRun, liveFrom) }
+    }
     let at = market.begins
     let sinceTurn = 0
     let isHistoryTold = false
@@ -68,6 +83,7 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
       const next = market.instantAfter(at)
       if (next > liveFrom && !isHistoryTold) {
         isHistoryTold = true
+        if (runFrom !== undefined) ranTo = liveFrom
         yield { at: liveFrom, phase: 'live', bars: [], funding: [] }
       }
       if (next > now()) {
@@ -76,8 +92,15 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
       }
       at = next
       const { bars, funding } = market.advanceTo(at)
-      if (bars.length > 0 || funding.length > 0) {
-        yield { at, phase: at > liveFrom ? 'live' : 'history', bars, funding }
+      if (at > liveFrom) {
+        if (bars.length > 0 || funding.length > 0) yield { at, phase: 'live', bars, funding }
+      } else {
+        const { run = [], history = [] } = Object.groupBy(bars, ({ series }) =>
+          at > (beginsToRun.get(seriesName(series)) ?? liveFrom) ? 'run' : 'history',
+        )
+        if (history.length > 0 || funding.length > 0) yield { at, phase: 'history', bars: history, funding }
+        if (run.length > 0) yield { at, phase: 'run', bars: run, funding: [] }
+        if (progress !== undefined) progress.barsDone += run.length
       }
       if (++sinceTurn % BATCHES_PER_TURN === 0) await setImmediate()
     }
@@ -86,6 +109,7 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
   return {
     kind: 'simulated',
     clock: now,
+    ranTo: () => ranTo,
     listings: () => Promise.resolve(coins.toSorted().map(listingOf)),
     batches,
     async universe(exchange) {
@@ -94,9 +118,15 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
     },
     isGone: () => false,
     venues: () => [],
-    progress: () => undefined,
+    progress: () => progress,
   }
 }
+
+const barsToRun = (series: readonly Series[], begins: ReadonlyMap<string, number>, to: number): number =>
+  series.reduce((bars, one) => {
+    const from = begins.get(seriesName(one)) ?? to
+    return bars + (barOpenAt(one.timeframe, to) - barOpenAt(one.timeframe, from)) / timeframeMs(one.timeframe)
+  }, 0)
 
 const listingOf = (coin: Coin): MarketListing => ({
   exchange: 'SIM',
@@ -125,7 +155,7 @@ interface SimulatedMarket {
 function openMarket(
   seed: string,
   { series, funding = [] }: BatchesRequest,
-  notBefore: (timeframe: Timeframe) => number,
+  notBefore: (series: Series) => number,
 ): SimulatedMarket {
   const aggregator = createBarAggregator()
   const coins = new Map<Coin, CoinSources>()
@@ -141,7 +171,7 @@ function openMarket(
   for (const one of new Map(series.map((each): [string, Series] => [seriesName(each), each])).values()) {
     const sources = sourcesOf(one)
     const base = planSource(one.timeframe, NATIVE)?.timeframe ?? '1m'
-    const begins = notBefore(one.timeframe)
+    const begins = notBefore(one)
     const source = aggregator.add({ series: one, base, notBefore: begins })
     if (base === '1m') {
       sources.minutes = source
@@ -154,7 +184,7 @@ function openMarket(
   for (const market of funding) sourcesOf(market)
   // Funding alone has the past that hourly bars would have.
   if (hoursBegin === Number.POSITIVE_INFINITY && minutesBegin === Number.POSITIVE_INFINITY)
-    hoursBegin = notBefore('1h')
+    hoursBegin = notBefore({ exchange: 'SIM', coin: '', timeframe: '1h' })
   const byName = [...coins].toSorted(([a], [b]) => (a < b ? -1 : 1))
 
   return {

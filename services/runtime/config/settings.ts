@@ -156,6 +156,13 @@ export const SETTINGS = defineSettings({
     help: 'How many times faster than the clock the market runs. Default: 1 for a simulated market, as fast as possible for a recorded one.',
     example: '60',
   },
+  FRESH: {
+    flag: 'fresh',
+    schema: onOrOff(),
+    isSwitch: true,
+    help: 'Simulated market: begin now. Without it a first start records the newest bars of every series as a market with a past would have. As a flag it needs no value. Default: false.',
+    example: 'true',
+  },
   MARKET_SEED: {
     flag: 'seed',
     schema: z.string().min(1).max(64).default('signal'),
