@@ -41,6 +41,7 @@ async function open(
     TIMEFRAMES: '1h',
     RATE_PER_ADDRESS: 'off',
     RATE_PER_KEY: 'off',
+    FRESH: 'true',
     LOG_LEVEL: 'error',
     ...(ratio !== undefined && { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio }),
   }

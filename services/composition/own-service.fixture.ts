@@ -17,7 +17,7 @@ export async function startOwnService(
   folder = mkdtempSync(join(tmpdir(), 'service-')),
 ): Promise<OwnService> {
   const flags = ['--port', '0', '--data-dir', folder, '--console', 'off']
-  const settings = readSettings(flags, { LOG_LEVEL: 'error', ...environment })
+  const settings = readSettings(flags, { FRESH: 'true', LOG_LEVEL: 'error', ...environment })
   const remove = () => rmSync(folder, { recursive: true, force: true })
   const service = await startService(settings, process.stdout).catch((error: unknown) => {
     remove()

@@ -236,7 +236,7 @@ describe.skipIf(reason !== '')(`requests${reason}`, () => {
       '--log-level',
       'error',
     ]
-    const environment = { OPERATOR_TOKEN, COINS: 'BTC,ETH', TIMEFRAMES: '1m,1h' }
+    const environment = { FRESH: 'true', OPERATOR_TOKEN, COINS: 'BTC,ETH', TIMEFRAMES: '1m,1h' }
     service = await startService(readSettings(flags, environment), process.stdout)
   })
   afterAll(async () => {

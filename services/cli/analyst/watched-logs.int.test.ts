@@ -64,6 +64,7 @@ describe('two logs that watch each other', () => {
     writeFileSync(policy, policyOf(watcher))
     const flags = ['--port', '0', '--data-dir', own.folder, '--console', 'off', '--log-level', 'error']
     const environment = {
+      FRESH: 'true',
       COINS: 'BTC',
       TIMEFRAMES: '1m',
       MARKET_SPEED: '60',

@@ -23,6 +23,7 @@ let service: RunningService | undefined
 const start = (): Promise<RunningService> =>
   startService(
     readSettings(['--port', '0', '--data-dir', join(folder, 'data'), '--console', 'off', '--speed', '120'], {
+      FRESH: 'true',
       LOG_LEVEL: 'silent',
       TIMEFRAMES: '1m,1h',
       COINS: 'BTC,ETH',

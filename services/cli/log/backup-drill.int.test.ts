@@ -37,7 +37,7 @@ const start = (dataDir: string): Promise<RunningService> =>
         '120',
         '--webhooks-allow-private',
       ],
-      { LOG_LEVEL: 'error', TIMEFRAMES: '1m,1h', COINS: 'BTC,ETH' },
+      { FRESH: 'true', LOG_LEVEL: 'error', TIMEFRAMES: '1m,1h', COINS: 'BTC,ETH' },
     ),
     process.stdout,
   )

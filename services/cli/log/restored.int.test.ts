@@ -40,6 +40,7 @@ async function start(name: string, environment: NodeJS.ProcessEnv): Promise<Runn
     '--webhooks-allow-private',
   ]
   const settings = readSettings(flags, {
+    FRESH: 'true',
     LOG_LEVEL: 'error',
     COINS: 'BTC',
     RATE_PER_ADDRESS: 'off',

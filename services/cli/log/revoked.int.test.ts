@@ -53,6 +53,7 @@ async function start(name: string): Promise<void> {
     '--webhooks-allow-private',
   ]
   const environment = {
+    FRESH: 'true',
     LOG_LEVEL: 'error',
     COINS: 'BTC',
     TIMEFRAMES: '1m,1h',

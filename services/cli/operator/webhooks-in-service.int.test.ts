@@ -28,7 +28,7 @@ const start = (): Promise<RunningService> =>
   startService(
     readSettings(
       ['--port', '0', '--data-dir', folder, '--console', 'off', '--speed', '300', '--webhooks-allow-private'],
-      { LOG_LEVEL: 'error', TIMEFRAMES: '1m,1h' },
+      { FRESH: 'true', LOG_LEVEL: 'error', TIMEFRAMES: '1m,1h' },
     ),
     process.stdout,
   )

@@ -146,6 +146,26 @@ describe('following a market', () => {
     expect(result).toMatchObject({ bars: 9, recorded: 5, known: 0, withoutVerdict: [] })
   })
 
+  test('bars that a clock is run through are recorded one by one, and not again at the seam', async () => {
+    const store = openStore()
+    const series = [BTC, ETH]
+    const result = await runEngine({
+      engine: fakeEngine(),
+      series,
+      board: createBoard(),
+      ...parts(store),
+      batches: readyFeed([
+        batch(0, 'history', series),
+        batch(1, 'history', series),
+        batch(2, 'history', [BTC]),
+        batch(2, 'run', [ETH]),
+        batch(3, 'run', series),
+        { at: T0 + 5 * MINUTE_MS, phase: 'live', bars: [], funding: [] },
+      ]),
+    })
+    expect(result).toMatchObject({ recorded: 3, known: 0, closed: [] })
+  })
+
   test('late history of a venue that was away at the start is not recorded', async () => {
     const { recorded } = await run([
       batch(3, 'live', [BTC]),

@@ -144,6 +144,21 @@ describe('createSimulatedFeed', () => {
     expect(live(resumed)).toEqual(whole.filter(({ at }) => at > stopped))
   })
 
+  it('runs its clock through the bars of each series after its own instant, in the order of time', async () => {
+    const series = [sim('BTC', '1m'), sim('BTC', '1h')]
+    const from = { '1m': NOW - 10 * MINUTE_MS, '1h': NOW - 5 * HOUR_MS } as Record<string, number>
+    const run = await collect({ series, runFrom: ({ timeframe }) => from[timeframe] ?? NOW })
+    const told = (phase: BarBatch['phase'], name: string) =>
+      barsOf(
+        run.filter((batch) => batch.phase === phase),
+        name,
+      ).length
+    expect([told('run', 'SIM.BTC.1m'), told('history', 'SIM.BTC.1m')]).toEqual([10, 20])
+    expect([told('run', 'SIM.BTC.1h'), told('history', 'SIM.BTC.1h')]).toEqual([5, 20])
+    expect(run.map(({ at }) => at)).toEqual(run.map(({ at }) => at).toSorted((a, b) => a - b))
+    expect(run.findIndex(isSeam)).toBe(run.length - 1)
+  })
+
   it('orders the bars of an instant by timeframe, then by name, and brings funding at its time', async () => {
     const midnight = Math.ceil(NOW / (24 * HOUR_MS)) * 24 * HOUR_MS
     const request = {
