@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { createConsole } from './console.ts'
 
-function consoleThatIs(isOn: boolean) {
-  const output = new PassThrough({ encoding: 'utf8' })
+function consoleThatIs(isOn: boolean, { showReasoning = false, rows = 0 } = {}) {
+  const output = Object.assign(new PassThrough({ encoding: 'utf8' }), rows > 0 ? { isTTY: true, rows } : {})
   const terminal = createConsole({
     isOn,
     showVerdicts: true,
+    showReasoning,
     output: output as unknown as NodeJS.WriteStream,
     now: () => 0,
   })
@@ -44,5 +45,26 @@ describe('lines for people', () => {
     expect(lines[1]).toMatch(/^2 verdicts said HOLD/)
     terminal.verdicts([aVerdict(), aVerdict({ coin: 'ETH' })])
     expect(text()).toMatch(/^.*SIM BTC 1h          HOLD .*\n$/)
+  })
+
+  test('are one of at most 80 columns for a call, and its sentence where it is asked for', () => {
+    const call = aVerdict({ call: 'SELL', regime: 'TRENDING_DOWN', coin: 'DOGE', timeframe: '15m' })
+    const { terminal, text } = consoleThatIs(true)
+    terminal.verdicts([call])
+    const [row = '', ...others] = text().trimEnd().split('\n')
+    expect([row.length <= 80, others]).toEqual([true, []])
+    const talking = consoleThatIs(true, { showReasoning: true })
+    talking.terminal.verdicts([call])
+    expect(talking.text()).toBe(`${row}\n  ${call.reasoning}\n`)
+  })
+
+  test('bring the header again before it scrolls out of a terminal', () => {
+    const { terminal, text } = consoleThatIs(true, { rows: 10 })
+    terminal.banner(['what runs'], undefined, ['where to go'])
+    const calls = Array.from({ length: 20 }, (_, index) => aVerdict({ call: 'BUY', barClose: index }))
+    terminal.verdicts(calls)
+    const lines = text().trimEnd().split('\n')
+    const at = lines.flatMap((line, index) => (line === 'where to go' ? [index] : []))
+    expect(at).toEqual([9, 18])
   })
 })

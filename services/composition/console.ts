@@ -4,8 +4,12 @@ import type { Call, Verdict } from '../../contracts/verdict.ts'
 
 /** Lines for people, on standard output. */
 export interface Console {
-  /** Where it listens is told in any case. */
-  banner(lines: readonly string[], address: string | undefined): void
+  /**
+   * The address is written in any case.
+   *
+   * @param header lines that come again on a terminal before they scroll away
+   */
+  banner(lines: readonly string[], address: string | undefined, header?: readonly string[]): void
   verdicts(verdicts: readonly Verdict[]): void
   progress(progress: FeedProgress, recorded: number): void
   summary(lines: readonly string[]): void
@@ -19,16 +23,20 @@ const silent: Omit<Console, 'banner'> = {
 
 /** A progress line goes to a terminal at most this often, and to a file once per twentieth. */
 const PROGRESS_EVERY_MS = 100
-const BAR_WIDTH = 30
+const BAR_WIDTH = 20
+/** Rows of a terminal that does not say how many it has. */
+const USUAL_ROWS = 24
 /** How often a file is told how many verdicts were no calls. */
 const HOLDS_EVERY_MS = 60_000
 
 /**
  * @param showVerdicts a line for each call, and for each series that goes back to HOLD; the others are counted. Off where bars are replayed faster than anybody reads.
+ * @param showReasoning the sentence of each of them on a second line
  */
 export function createConsole(options: {
   readonly isOn: boolean
   readonly showVerdicts: boolean
+  readonly showReasoning?: boolean
   readonly output: NodeJS.WriteStream
   readonly now: () => number
 }): Console {
@@ -47,10 +55,19 @@ export function createConsole(options: {
   let shownAt = 0
   let shownStep = -1
   let hasBar = false
+  let header: readonly string[] = []
+  let linesSinceHeader = 0
   const line = (text: string): void => {
     if (hasBar) write('\r\u001b[K')
     hasBar = false
     write(`${text}\n`)
+    linesSinceHeader += 1
+  }
+  const repeatHeader = (): void => {
+    const room = (output.rows ?? USUAL_ROWS) - header.length - 1
+    if (!output.isTTY || header.length === 0 || linesSinceHeader < room) return
+    header.forEach(line)
+    linesSinceHeader = 0
   }
   /** The call of each series that was told last. */
   const told = new Map<string, Call>()
@@ -69,20 +86,30 @@ export function createConsole(options: {
     }
   }
   return {
-    banner: (lines) => lines.forEach(line),
+    banner(lines, _address, comesAgain = []) {
+      lines.forEach(line)
+      header = comesAgain
+      linesSinceHeader = 0
+    },
     verdicts(verdicts) {
       if (!options.showVerdicts) return
       for (const verdict of verdicts) {
         const isNews = isCall(verdict) || isCall({ call: told.get(seriesName(verdict)) ?? 'HOLD' })
-        if (isNews) line(verdictLine(verdict))
-        else holds += 1
+        if (isNews) {
+          line(verdictLine(verdict))
+          if (options.showReasoning) line(`  ${verdict.reasoning}`)
+          repeatHeader()
+        } else holds += 1
         told.set(seriesName(verdict), verdict.call)
       }
       countHolds()
     },
     progress({ barsDone, barsTotal }, recorded) {
       const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
-      const text = `${Math.floor(share * 100)} %  ${barsDone.toLocaleString('en')} of ${barsTotal.toLocaleString('en')} bars, ${recorded.toLocaleString('en')} verdicts recorded`
+      const [done, total, verdicts] = [barsDone, barsTotal, recorded].map((count) =>
+        count.toLocaleString('en'),
+      )
+      const text = `${Math.floor(share * 100)} %  ${done} of ${total} bars, ${verdicts} verdicts`
       if (!output.isTTY) {
         const step = Math.floor(share * 20)
         if (step > shownStep) line(text)
@@ -101,9 +128,9 @@ export function createConsole(options: {
 
 const isCall = ({ call }: Pick<Verdict, 'call'>): boolean => call !== 'HOLD'
 
-/** One verdict on one line, in columns. */
+/** One verdict in columns, on one line of a terminal of 80. */
 export function verdictLine(verdict: Verdict): string {
-  const { barClose, exchange, coin, timeframe, call, confidence, regime, price, reasoning } = verdict
+  const { barClose, exchange, coin, timeframe, call, confidence, regime, price } = verdict
   const time = new Date(barClose).toISOString().slice(0, 16).replace('T', ' ')
   const columns = [
     time,
@@ -111,7 +138,7 @@ export function verdictLine(verdict: Verdict): string {
     call.padEnd(4),
     `${confidence} %`,
     regime.padEnd(13),
-    String(price).padEnd(12),
+    String(price),
   ]
-  return `${columns.join('  ')}  ${reasoning}`
+  return columns.join('  ')
 }

@@ -44,8 +44,14 @@ export async function openDeps(
 ): Promise<Deps> {
   requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
-  const isOn = settings.CONSOLE === 'on'
-  const terminal = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
+  const isOn = settings.CONSOLE !== 'off'
+  const terminal = createConsole({
+    isOn,
+    showVerdicts: isPaced,
+    showReasoning: settings.CONSOLE === 'reasons',
+    output,
+    now: Date.now,
+  })
   const opened = await openPlatform(settings, log, onClose)
   const tracing = openTracing(settings, { version, processId: opened.processId }, log, onClose)
   const appended: { done: AppendDone } = { done: () => undefined }

@@ -22,7 +22,7 @@ import { mcpOptions } from './mcp-options.ts'
 import { type CallerServices, openCallerServices, runCallerServices } from './open-caller-services.ts'
 import { type Deps, openDeps } from './open-deps.ts'
 import { openRemoteToolHandler } from './remote-tool-handler.ts'
-import { bannerLines, summaryLines } from './roles/announcements.ts'
+import { bannerLines, headerLines, summaryLines } from './roles/announcements.ts'
 import { createBars } from './roles/bars.ts'
 import { createEngineRole, type EngineRole } from './roles/engine-role.ts'
 import { createMarketsSource } from './roles/markets-source.ts'
@@ -137,7 +137,11 @@ async function compose(
   const { demo } = callerServices.payments
   const on = { platform: platform.summary, runsOn: runsOn(await adapterHealth(platform)) }
   const lines = bannerLines({ version, settings, ...on, monitoring, demo, url })
-  terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
+  terminal.banner(
+    lines,
+    url === undefined ? undefined : `signal-service ${version} at ${url}`,
+    url === undefined ? [] : headerLines(url),
+  )
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: ending.signal })
   return { url, failure, marketEnd: followMarket(deps, engine, url, ending.signal) }

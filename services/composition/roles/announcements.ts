@@ -21,6 +21,7 @@ const SERVED = [
   ['/api/track-record', 'how good they have been'],
   ['/readyz', 'the state of everything'],
 ] as const
+const HEADER_WIDTH = 78
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
 /** What runs, on what, and where to go. */
@@ -54,6 +55,16 @@ export function bannerLines(context: {
     lines.push('  webhooks may go to private addresses: for trials on this machine only')
   return [...lines, '']
 }
+
+/** The address and first commands, for a terminal in which the banner scrolls away. */
+export const headerLines = (url: string): readonly string[] => [
+  '─'.repeat(HEADER_WIDTH),
+  `${url}/  open it in a browser; Ctrl-C stops the service`,
+  `  npm run -s signal -- keys create --tier starter   makes a key`,
+  `  curl ${url}/api/track-record   how good it has been`,
+  `  curl '${url}/api/verdicts?limit=3'   what it said`,
+  '─'.repeat(HEADER_WIDTH),
+]
 
 const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => [
   `  demo chain ${rpcUrl}: play money, worth nothing anywhere else. An account with 100 play USDC, to pay from:`,

@@ -316,8 +316,8 @@ export const SETTINGS = defineSettings({
   },
   CONSOLE: {
     flag: 'console',
-    schema: z.enum(['on', 'off']).default('on'),
-    help: 'Lines for people on standard output: what runs, verdicts as they come, progress. Default: on.',
+    schema: z.enum(['on', 'reasons', 'off']).default('on'),
+    help: 'Lines for people on standard output: what runs, calls as they come, progress; reasons adds the sentence of each call. Default: on.',
     example: 'off',
   },
   EXIT_AT_END: {
