@@ -49,7 +49,7 @@ describe('the picture of a series', () => {
     expect(text.match(/class="r-/g)).toHaveLength(2)
     expect(text.match(/class="barrier"/g)).toHaveLength(2)
     expect(text.match(/href="\/verify\//g)).toHaveLength(2)
-    expect(text).toContain('class="up hollow"')
+    expect(text).toContain('class="mark up hollow"')
     expect(text).toContain('BUY 51 %, 1970-01-01 02:00: lost')
     expect(text).not.toMatch(/NaN|Infinity|undefined/)
   })

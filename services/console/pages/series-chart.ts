@@ -1,97 +1,153 @@
 import type { Candle } from '../../../contracts/candle.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import type { HistoryRow } from '../../../contracts/series-history.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { DAY_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Html, html } from './html.ts'
 import { price, REGIME_WORDS } from './parts.ts'
 import { rangeOf, scale, ticks } from './scale.ts'
 
-const [WIDTH, HEIGHT] = [960, 380] as const
-const PLOT = { left: 8, right: WIDTH - 70, top: 14, bottom: HEIGHT - 28 } as const
+const [WIDTH, HEIGHT] = [960, 440] as const
+const PLOT = { left: 8, right: WIDTH - 70, top: 14, bottom: HEIGHT - 100 } as const
+const VOLUME = { top: HEIGHT - 86, bottom: HEIGHT - 28 } as const
 /** Calls whose barriers are drawn: more of them would hide the price. */
 const BARRIERS = 6
 
+type Scale = (value: number) => number
+
+const atOf = (row: HistoryRow): number => Date.parse(row.bar_close)
+const rounded = (value: number): number => Math.round(10 * value) / 10
+
 /**
- * The price of a series with its regimes as bands, its calls as marks, and the barriers of the newest calls. A mark
- * leads to its proof; what it says is in the table beside the picture as well.
+ * Candles with their volume, regimes as bands, calls as marks with the barriers of the newest, and the newest forecast
+ * as a cone. A mark leads to its proof; the table beside the picture holds the same. Candles before the first verdict
+ * are grey. The attributes of the picture are for the crosshair, which a script draws.
  *
  * @param rows oldest first
- * @param bars candles of the same stretch; without them the closes are drawn as a line
+ * @param bars candles of the same stretch, and of before; without them the closes are drawn as a line
  */
 export function seriesChart(rows: readonly HistoryRow[], bars: readonly Candle[] = []): Html {
   const [first] = rows
-  const last = rows.at(-1)
-  if (first === undefined || last === undefined) return html``
+  const newest = rows.at(-1)
+  if (first === undefined || newest === undefined) return html``
   const length = timeframeMs(first.timeframe)
   const calls = rows.filter(({ call }) => call !== 'HOLD')
   const walled = calls.slice(-BARRIERS)
-  const closes = rows.map((row) => Date.parse(row.bar_close))
-  const end = Math.max(...closes, ...walled.map(({ valid_until }) => Date.parse(valid_until)))
-  const x = scale([Math.min(...closes) - length, end], [PLOT.left, PLOT.right])
-  const values = [
+  const cone = newest.expected_range
+  const begin = Math.min(bars[0]?.openTime ?? Number.POSITIVE_INFINITY, atOf(first) - length)
+  const end = Math.max(...[...walled, newest].map(({ valid_until }) => Date.parse(valid_until)))
+  const x = scale([begin, end], [PLOT.left, PLOT.right])
+  const range = rangeOf([
     ...rows.map((row) => row.price),
     ...bars.flatMap(({ high, low }) => [high, low]),
     ...walled.flatMap((row) => [row.price * (1 + row.barrier), row.price * (1 - row.barrier)]),
-  ]
-  const range = rangeOf(values)
+    ...(cone === null ? [] : [newest.price * (1 + cone.p10), newest.price * (1 + cone.p90)]),
+  ])
   const y = scale(range, [PLOT.bottom, PLOT.top])
-  const atOf = (row: HistoryRow): number => Date.parse(row.bar_close)
+  const { exchange, coin, timeframe } = first
+  const name = `${coin} ${timeframe} on ${exchange}: ${Math.max(rows.length, bars.length)} bars, ${calls.length} calls`
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${name}" data-bars="${crosshairData(bars)}" data-x="${begin} ${end} ${PLOT.left} ${PLOT.right}" data-y="${range[0]} ${range[1]} ${PLOT.bottom} ${PLOT.top}">${regimes(rows, length, x)}${axes(range, [begin, end], x, y)}${cone !== null && forecast(newest, cone, x, y)}${walled.map((row) => barriers(row, x, y))}${bars.length > 0 ? candles(bars, atOf(first) - length, length, x, y) : closes(rows, x, y)}${calls.map((row) => mark(row, x(atOf(row)), y(row.price)))}</svg>`
+}
 
-  const bands = bandsOf(rows).map(
-    ({ regime, from, to }) =>
-      html`<rect class="r-${regime}" x="${x(from - length)}" y="${PLOT.top}" width="${Math.max(0.5, Math.round(10 * (x(to) - x(from - length))) / 10)}" height="${PLOT.bottom - PLOT.top}"><title>${REGIME_WORDS[regime]}</title></rect>`,
+/** Open time, open, high, low, close and volume of each candle, as the script of the page reads them. */
+const crosshairData = (bars: readonly Candle[]): string =>
+  JSON.stringify(
+    bars.map(({ openTime, open, high, low, close, volume }) => [openTime, open, high, low, close, volume]),
   )
+
+const regimes = (rows: readonly HistoryRow[], length: number, x: Scale): readonly Html[] =>
+  bandsOf(rows).map(({ regime, from, to }) => {
+    const left = x(from - length)
+    return html`<rect class="r-${regime}" x="${left}" y="${PLOT.top}" width="${Math.max(0.5, rounded(x(to) - left))}" height="${PLOT.bottom - PLOT.top}"><title>${REGIME_WORDS[regime]}</title></rect>`
+  })
+
+function axes(
+  range: readonly [number, number],
+  [begin, end]: readonly [number, number],
+  x: Scale,
+  y: Scale,
+): readonly Html[] {
   const rules = ticks(range, 5).map(
     (value) =>
       html`<path class="rule" d="M${PLOT.left} ${y(value)}H${PLOT.right}"/><text x="${PLOT.right + 6}" y="${y(value) + 4}">${price(value)}</text>`,
   )
-  const dates = datesOf(Math.min(...closes), end).map(
+  const dates = datesOf(begin, end).map(
     ({ at, text }) => html`<text x="${x(at)}" y="${HEIGHT - 8}" text-anchor="middle">${text}</text>`,
   )
-  const walls = walled.map((row) => {
-    const [from, to] = [x(atOf(row)), x(Date.parse(row.valid_until))]
-    const level = (sign: number) => y(row.price * (1 + sign * row.barrier))
-    return html`<path class="barrier" d="M${from} ${level(1)}H${to}M${from} ${level(-1)}H${to}"/>`
-  })
-  const body =
-    bars.length > 0
-      ? bars.map((bar) => candle(bar, length, x, y))
-      : html`<polyline class="line" points="${rows.map((row) => `${x(atOf(row))},${y(row.price)}`).join(' ')}"/>`
-  const marks = calls.map((row) => mark(row, x(atOf(row)), y(row.price)))
-  const { exchange, coin, timeframe } = first
-  const name = `${coin} ${timeframe} on ${exchange}: ${rows.length} bars, ${calls.length} calls`
-  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${name}">${bands}${rules}${dates}${walls}${body}${marks}</svg>`
+  return [...rules, ...dates]
 }
 
-function candle(bar: Candle, length: number, x: (at: number) => number, y: (at: number) => number): Html {
-  const middle = x(bar.openTime + length / 2)
-  const width = Math.max(1, Math.round(7 * (x(length) - x(0))) / 10)
-  const [high, low] = [y(Math.max(bar.open, bar.close)), y(Math.min(bar.open, bar.close))]
-  return html`<g class="${bar.close >= bar.open ? 'up' : 'down'}"><path d="M${middle} ${y(bar.high)}V${y(bar.low)}"/><rect x="${Math.round(10 * (middle - width / 2)) / 10}" y="${high}" width="${width}" height="${Math.max(1, Math.round(10 * (low - high)) / 10)}"/></g>`
+/** Where the price is expected: four of five cases within the outer cone, every second within the inner one. */
+function forecast(
+  { price: at, bar_close: from, valid_until: until }: HistoryRow,
+  { p10, p25, p50, p75, p90 }: NonNullable<HistoryRow['expected_range']>,
+  x: Scale,
+  y: Scale,
+): Html {
+  const [left, right] = [x(Date.parse(from)), x(Date.parse(until))]
+  const level = (share: number): number => y(at * (1 + share))
+  const cone = (low: number, high: number, words: string) =>
+    html`<path class="cone" d="M${left} ${y(at)}L${right} ${level(high)}V${level(low)}Z"><title>${words}: ${price(at * (1 + low))} to ${price(at * (1 + high))}</title></path>`
+  return html`${cone(p10, p90, 'In four of five cases')}${cone(p25, p75, 'In every second case')}<path class="ideal" d="M${left} ${y(at)}L${right} ${level(p50)}"/>`
+}
+
+function barriers(row: HistoryRow, x: Scale, y: Scale): Html {
+  const [from, to] = [x(atOf(row)), x(Date.parse(row.valid_until))]
+  const level = (sign: number) => y(row.price * (1 + sign * row.barrier))
+  return html`<path class="barrier" d="M${from} ${level(1)}H${to}M${from} ${level(-1)}H${to}"/>`
+}
+
+const closes = (rows: readonly HistoryRow[], x: Scale, y: Scale): Html =>
+  html`<polyline class="line" points="${rows.map((row) => `${x(atOf(row))},${y(row.price)}`).join(' ')}"/>`
+
+/** @param since open of the first bar with a verdict: those before are grey */
+function candles(
+  bars: readonly Candle[],
+  since: number,
+  length: number,
+  x: Scale,
+  y: Scale,
+): readonly Html[] {
+  const width = Math.max(1, rounded(0.7 * (x(length) - x(0))))
+  const most = Math.max(...bars.map(({ volume }) => volume), 1e-12)
+  const height = scale([0, most], [0, VOLUME.bottom - VOLUME.top])
+  return bars.map((bar) => {
+    const middle = x(bar.openTime + length / 2)
+    const left = rounded(middle - width / 2)
+    const [high, low] = [y(Math.max(bar.open, bar.close)), y(Math.min(bar.open, bar.close))]
+    const tall = height(bar.volume)
+    return html`<g class="${bar.close >= bar.open ? 'up' : 'down'}${bar.openTime < since && ' before'}"><path d="M${middle} ${y(bar.high)}V${y(bar.low)}"/><rect x="${left}" y="${high}" width="${width}" height="${Math.max(1, rounded(low - high))}"/><rect class="volume" x="${left}" y="${rounded(VOLUME.bottom - tall)}" width="${width}" height="${tall}"/></g>`
+  })
 }
 
 /** A triangle, up for BUY and below the price, down for SELL and above it; filled unless it was lost. */
 function mark(row: HistoryRow, x: number, y: number): Html {
   const isBuy = row.call === 'BUY'
   const [tip, foot] = isBuy ? [y + 7, y + 17] : [y - 7, y - 17]
-  const round = (value: number) => Math.round(10 * value) / 10
   const result = row.outcome?.result ?? (row.is_open ? 'open' : 'not labelled yet')
   const about = `${row.call} ${row.confidence} %, ${row.bar_close.slice(0, 16).replace('T', ' ')}: ${result}`
-  return html`<a href="/verify/${row.verdict_id}" aria-label="${about}"><path class="${isBuy ? 'up' : 'down'}${row.outcome?.result === 'lost' && ' hollow'}" d="M${x} ${round(tip)}L${round(x - 6)} ${round(foot)}H${round(x + 6)}Z"><title>${about}</title></path></a>`
+  return html`<a href="/verify/${row.verdict_id}" aria-label="${about}"><path class="mark ${isBuy ? 'up' : 'down'}${row.outcome?.result === 'lost' && ' hollow'}" d="M${x} ${rounded(tip)}L${rounded(x - 5)} ${rounded(foot)}H${rounded(x + 5)}Z"><title>${about}</title></path></a>`
+}
+
+/** The closes of a series as a line, for a row of a table. */
+export function sparkline(prices: readonly number[]): Html {
+  const [width, height] = [120, 28]
+  const x = scale([0, Math.max(1, prices.length - 1)], [1, width - 1])
+  const y = scale(rangeOf(prices), [height - 1, 1])
+  const isUp = (prices.at(-1) ?? 0) >= (prices[0] ?? 0)
+  const points = prices.map((value, index) => `${x(index)},${y(value)}`).join(' ')
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><polyline points="${points}" fill="none" stroke-width="1.5" stroke="${isUp ? '#2a8a5c' : '#c2504a'}"/></svg>`
 }
 
 /** Stretches of one regime; each ends with the bar before the next one's first. */
 export function bandsOf(rows: readonly HistoryRow[]) {
   const bands: { regime: HistoryRow['regime']; from: number; to: number }[] = []
   for (const row of rows) {
-    const at = Date.parse(row.bar_close)
     const band = bands.at(-1)
-    if (band?.regime === row.regime) band.to = at
-    else bands.push({ regime: row.regime, from: at, to: at })
+    if (band?.regime === row.regime) band.to = atOf(row)
+    else bands.push({ regime: row.regime, from: atOf(row), to: atOf(row) })
   }
   return bands
 }
-
-const DAY_MS = 86_400_000
 
 /** Marks of the time axis: hours within days, days within months. */
 function datesOf(from: number, to: number): { at: number; text: string }[] {
@@ -99,7 +155,7 @@ function datesOf(from: number, to: number): { at: number; text: string }[] {
   const step = steps.find((one) => (to - from) / one <= 8) ?? 90 * DAY_MS
   const all: { at: number; text: string }[] = []
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-    const text = new Date(at).toISOString()
+    const text = isoTime(at)
     all.push({ at, text: step >= DAY_MS || at % DAY_MS === 0 ? text.slice(5, 10) : text.slice(11, 16) })
   }
   return all.slice(0, 12)

@@ -29,7 +29,8 @@ import { seriesChart } from './series-chart.ts'
 
 export interface SeriesLook {
   readonly history: SeriesHistory
-  /** Bars of the same time, oldest first; none where they are not available. */
+  readonly zoom: Zoom
+  /** Bars of the same time and of before, oldest first; none where they are not available. */
   readonly bars: readonly Candle[]
   /** Whether the model speaks at this timeframe. */
   readonly speech?: readonly SpeechAnswerRow[] | undefined
@@ -41,15 +42,16 @@ export interface SeriesLook {
     | undefined
 }
 
-/** Bars in the picture; the table holds all of the page. */
-export const CHART_BARS = 120
+/** Numbers of bars that a page can show. */
+export const ZOOMS = ['60', '120', '300'] as const
+export type Zoom = (typeof ZOOMS)[number]
 
 /** One series: what it says, what it said, and what became of that. */
-export function seriesPage({ history, bars, after, asked, speech = [] }: SeriesLook): Page {
+export function seriesPage({ history, bars, zoom, after, asked, speech = [] }: SeriesLook): Page {
   const { series, rows, withheld, next, market } = history
   const name = `${series.coin} ${series.timeframe} on ${series.exchange}`
   const [newest] = rows
-  const oldestFirst = rows.slice(0, CHART_BARS).toReversed()
+  const oldestFirst = rows.toReversed()
   return {
     title: name,
     description: `Verdicts of ${name}, with the regime, what became of each, and proof of both.`,
@@ -64,11 +66,12 @@ ${
   newest !== undefined &&
   html`<h2>Price, regimes and calls</h2>
 <figure class="wide">${seriesChart(oldestFirst, bars)}
-<figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. ${bars.length > 0 ? 'Bars: candles.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
+<figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
+<p class="zoom noprint">Bars: ${ZOOMS.map((bars) => html`<a href="${address(seriesPath(series), { after, bars })}"${bars === zoom && html` aria-current="true"`}>${bars}</a> `)}</p>
 ${factorsPart(newest)}`
 }
 ${historyPart(history)}
-${pager(after === undefined ? undefined : seriesPath(series), next === null ? undefined : address(seriesPath(series), { after: next }))}
+${pager(after === undefined ? undefined : seriesPath(series), next === null ? undefined : address(seriesPath(series), { after: next, bars: zoom }))}
 <p class="dim noprint">As data: <a href="${address(`/api${seriesPath(series)}`, { after })}">JSON</a>, <a href="${address('/api/verdicts', { exchange: series.exchange, coin: series.coin, timeframe: series.timeframe, format: 'csv' })}">all decided verdicts as CSV</a>, <a href="${address('/api/regime-shifts', { exchange: series.exchange, coin: series.coin, timeframe: series.timeframe })}">shifts of the regime</a>.</p>`,
   }
 }

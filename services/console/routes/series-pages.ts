@@ -12,7 +12,7 @@ import type { PageFrame } from '../pages/layout.ts'
 import type { OwnClient, Refusal } from '../pages/own-client.ts'
 import { address, seriesPath } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
-import { CHART_BARS, seriesPage } from '../pages/series-page.ts'
+import { seriesPage, ZOOMS } from '../pages/series-page.ts'
 import { requireOwnForm } from '../pages/session.ts'
 
 export interface PagesOptions {
@@ -21,23 +21,25 @@ export interface PagesOptions {
 }
 
 const PATH = '/series/:exchange/:coin/:timeframe'
-/** Verdicts of one page. */
-const ROWS = 100
 
-const schema = { params: seriesParams, querystring: z.strictObject({ after: z.string().max(64).optional() }) }
+const querystring = z.strictObject({
+  after: z.string().max(64).optional(),
+  bars: z.enum(ZOOMS).default('300'),
+})
+const schema = { params: seriesParams, querystring }
 
 /** `GET /series/:exchange/:coin/:timeframe`: one series for people. `POST` asks for its open call, which is counted. */
 export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
   /** The candles of the picture; none where they cannot be had just now, and closes are drawn. */
   async function barsOf(
     request: FastifyRequest,
-    { series, rows }: SeriesHistory,
+    { series, rows: [newest] }: SeriesHistory,
+    count: number,
   ): Promise<readonly Candle[]> {
-    const shown = rows.slice(0, CHART_BARS)
-    const [newest, oldest] = [shown[0], shown.at(-1)]
-    if (newest === undefined || oldest === undefined) return NO_BARS
-    const from = Date.parse(oldest.bar_close) - timeframeMs(series.timeframe)
-    const path = address('/api/bars', { ...series, from, to: Date.parse(newest.bar_close) })
+    if (newest === undefined) return NO_BARS
+    const to = Date.parse(newest.bar_close)
+    const from = Math.max(0, to - count * timeframeMs(series.timeframe))
+    const path = address('/api/bars', { ...series, from, to })
     const answer = await client.ask<BarsAnswer>(request, { path })
     return answer.isOk ? answer.body.bars : NO_BARS
   }
@@ -50,19 +52,20 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
   }
 
   app.get(PATH, { schema }, async (request, reply) => {
-    const { after } = request.query
+    const { after, bars: zoom } = request.query
     const history = await client.must<SeriesHistory>(request, {
-      path: address(`/api${seriesPath(request.params)}`, { after, limit: ROWS }),
+      path: address(`/api${seriesPath(request.params)}`, { after, limit: zoom }),
     })
     // One after the other: a request that waits for bars of a venue holds no page slot.
     const speech = await speechOf(request, history)
-    const bars = await barsOf(request, history)
+    const bars = await barsOf(request, history, Number(zoom))
     reply.header('cache-control', 'no-cache')
-    return sendPage(reply, frame(), seriesPage({ history, bars, after, speech }))
+    return sendPage(reply, frame(), seriesPage({ history, bars, zoom, after, speech }))
   })
 
-  app.post(PATH, { schema: { params: seriesParams } }, async (request, reply) => {
+  app.post(PATH, { schema }, async (request, reply) => {
     requireOwnForm(request, frame().publicUrl)
+    const { bars: zoom } = request.query
     const answer = await client.must<RpcAnswer>(request, {
       method: 'POST',
       path: '/mcp',
@@ -73,10 +76,14 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
         params: { name: 'get_trade_call', arguments: { ...request.params } },
       },
     })
-    const path = address(`/api${seriesPath(request.params)}`, { limit: ROWS })
+    const path = address(`/api${seriesPath(request.params)}`, { limit: zoom })
     const history = await client.must<SeriesHistory>(request, { path })
-    const bars = await barsOf(request, history)
-    return sendPage(reply, frame(), seriesPage({ history, bars, after: undefined, asked: askedOf(answer) }))
+    const bars = await barsOf(request, history, Number(zoom))
+    return sendPage(
+      reply,
+      frame(),
+      seriesPage({ history, bars, zoom, after: undefined, asked: askedOf(answer) }),
+    )
   })
 }
 

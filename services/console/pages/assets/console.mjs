@@ -84,3 +84,42 @@ for (const form of document.querySelectorAll('form[data-confirm]')) {
     if (!confirm(form.dataset.confirm)) event.preventDefault()
   })
 }
+
+/** The crosshair: time, prices and volume of the candle under the pointer, and the price at its height. */
+for (const chart of document.querySelectorAll('svg[data-bars]')) {
+  const bars = JSON.parse(chart.dataset.bars)
+  if (bars.length === 0) continue
+  const [begin, end, left, right] = chart.dataset.x.split(' ').map(Number)
+  const [low, high, bottom, top] = chart.dataset.y.split(' ').map(Number)
+  const make = (kind, className) => {
+    const part = document.createElementNS('http://www.w3.org/2000/svg', kind)
+    part.setAttribute('class', className)
+    chart.append(part)
+    return part
+  }
+  const [lines, told, level] = [make('path', 'cross'), make('text', 'told'), make('text', 'told')]
+  const number = (value) => value.toLocaleString('en', { maximumSignificantDigits: 6 })
+  const clear = () => {
+    lines.setAttribute('d', '')
+    told.textContent = ''
+    level.textContent = ''
+  }
+  chart.addEventListener('pointermove', ({ clientX, clientY }) => {
+    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(chart.getScreenCTM().inverse())
+    if (x < left || x > right || y < top || y > bottom) return clear()
+    const at = begin + ((x - left) / (right - left)) * (end - begin)
+    const bar = bars.findLast(([openTime]) => openTime <= at)
+    if (!bar) return clear()
+    const [openTime, ...values] = bar
+    const [open, highest, lowest, close, volume] = values.map(number)
+    lines.setAttribute('d', `M${x} ${top}V${bottom}M${left} ${y}H${right}`)
+    const time = new Date(openTime).toISOString().slice(0, 16).replace('T', ' ')
+    told.textContent = `${time}  open ${open}  high ${highest}  low ${lowest}  close ${close}  volume ${volume}`
+    told.setAttribute('x', left + 4)
+    told.setAttribute('y', top + 12)
+    level.textContent = number(low + ((bottom - y) / (bottom - top)) * (high - low))
+    level.setAttribute('x', right + 6)
+    level.setAttribute('y', y + 4)
+  })
+  chart.addEventListener('pointerleave', clear)
+}
