@@ -62,6 +62,7 @@ const SETTINGS = {
   SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
   OPERATOR_TOKEN,
   MARKET_SPEED: '60',
+  FRESH: 'true',
   COINS: 'BTC,ETH',
   TIMEFRAMES: '1m,5m,1h',
   WEBHOOKS_ALLOW_PRIVATE: 'true',

@@ -189,6 +189,7 @@ async function run(rate: number, seconds: number, seed: number): Promise<number>
     COINS: 'BTC,ETH',
     TIMEFRAMES: '1m,1h',
     MARKET_SPEED: '60',
+    FRESH: 'true',
     RATE_PER_ADDRESS: '1000000',
     RATE_PER_KEY: '1000000',
     TRUST_PROXY: '1',
