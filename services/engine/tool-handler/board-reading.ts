@@ -40,7 +40,8 @@ export const isTooShort = (entry: BoardEntry, freshness: Freshness): boolean =>
   isFresh(entry.series, entry.barClose, freshness)
 
 /**
- * The recorded verdict of a series, if it is one to answer from; undefined where none stands on the board.
+ * The recorded verdict of a series, if it is one to answer from; undefined where the board has none, or none yet of the
+ * present.
  *
  * @throws ServiceError `stale_market_data`
  */
@@ -50,6 +51,8 @@ export function freshReading(entry: BoardEntry | undefined, freshness: Freshness
   const dataAgeMs = ageOf(verdict.barClose, freshness.clock())
   const limitMs = limitOf(entry.series, freshness)
   if (dataAgeMs <= limitMs) return { verdict, metrics, dataAgeMs }
+  // On the way to the present: the series is loading.
+  if (!entry.isLive) return undefined
   const series = seriesName(entry.series)
   throw new ServiceError('stale_market_data', {
     message: `the newest bar of ${series} closed ${Math.round(dataAgeMs / 1_000)} s ago; after ${limitMs / 1_000} s it is not answered from`,

@@ -291,6 +291,16 @@ describe('stale data', () => {
     })
   })
 
+  test('is loading, and not stale, while the series is on its way to the present', async () => {
+    const { toolHandler, board, time } = setUpToolHandler({ clock: () => BAR_CLOSE + 300 * HOUR_MS })
+    putVerdict(board, sim('BTC'))
+    const entry = board.get(sim('BTC'))
+    if (entry !== undefined) board.put({ ...entry, isLive: false })
+    const refused = refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC' }))
+    await time.advance(LIMITS.onDemandWaitMs)
+    expect(await refused).toMatchObject({ code: 'series_loading' })
+  })
+
   test('has no negative age where the log is ahead of the clock', async () => {
     expect((await ageing(-5_000)).data_age_ms).toBe(0)
   })

@@ -28,7 +28,7 @@ export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promi
   const directory = mkdtempSync(join(tmpdir(), 'service-'))
   const dataDirectory = join(directory, 'data')
   const child = spawn(process.execPath, [START, '--port', '0', '--data-dir', dataDirectory], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'error', ...environment },
+    env: { PATH: process.env.PATH, FRESH: 'true', LOG_LEVEL: 'error', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''
