@@ -10,11 +10,7 @@ export interface ReplayWorkerOptions {
   readonly start?: (file: string) => Worker
 }
 
-export interface ReplayWorker {
-  readonly replay: ReplaySource
-  /** Ends what is under way, and the thread. */
-  close(): Promise<void>
-}
+export type ReplayWorker = ReturnType<typeof openReplayWorker>
 
 /** Bytes of its heap, so that what goes wrong there ends the thread and not the process. */
 const HEAP_MEGABYTES = 512
@@ -34,12 +30,8 @@ interface UnderWay {
  * Replays on a thread of their own, over a connection that only reads: however many there are, calls are answered
  * meanwhile. The thread is started for the first replay, and again after it has ended by itself; replays that were
  * under way then fail, and can be asked for again from where they had come to.
- *
- * @example
- * const { replay, close } = openReplayWorker({ file: join(directory, 'events.db') })
- * for await (const chunk of replay({ options, format: 'ndjson', owner: '127.0.0.1', signal }).chunks) …
  */
-export function openReplayWorker({ file, start = startThread }: ReplayWorkerOptions): ReplayWorker {
+export function openReplayWorker({ file, start = startThread }: ReplayWorkerOptions) {
   const underWay = new Map<number, UnderWay>()
   let thread: Worker | undefined
   let lastId = 0
@@ -110,14 +102,15 @@ export function openReplayWorker({ file, start = startThread }: ReplayWorkerOpti
   }
 
   return {
-    replay(request): Replay {
+    replay(request: ReplayRequest): Replay {
       let goOnAfter: string | undefined
       const chunks = chunksOf(request, (cursor) => {
         goOnAfter = cursor
       })
       return { chunks, goOnAfter: () => goOnAfter }
     },
-    async close() {
+    /** Ends what is under way, and the thread. */
+    async close(): Promise<void> {
       isClosed = true
       const last = thread
       if (last === undefined) return

@@ -146,15 +146,7 @@ export interface EngineOptions {
   readonly withdrawal?: (timeframe: Timeframe, barClose: number) => SpeechChange | undefined
 }
 
-/**
- * Creates an engine without any series.
- *
- * @example
- * const engine = createEngine({ model: loadModel() })
- * const slot = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
- * for (const bar of bars) engine.push(slot, bar)
- * const reading = engine.read(slot)
- */
+/** Creates an engine without any series. */
 export function createEngine({ model, ranges = releasedRanges(), withdrawal }: EngineOptions): Engine {
   const pool = createSeriesPool(model, ranges)
   const bySlot: (OpenSeries | undefined)[] = []

@@ -13,7 +13,6 @@ export interface Ensemble extends Engine {
  * @param engines at least one; all without any series
  * @param speakerAt version of the model that speaks of bars that close at an instant; the first one where it is none of
  *   these
- * @example const ensemble = createEnsemble(models.map((model) => createEngine({ model })), () => 'barrier-3')
  */
 export function createEnsemble(
   engines: readonly [Engine, ...Engine[]],

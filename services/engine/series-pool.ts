@@ -39,31 +39,9 @@ const VOLATILE = REGIMES.indexOf('VOLATILE')
  * The numbers of many series in two shared slabs: advancing a series touches one run of each and allocates
  * nothing. Slots are small integers; a closed slot is given to the next series that opens.
  */
-export interface SeriesPool {
-  /** The slab of cells. Growth replaces it, so fetch it anew after every `open`. */
-  readonly cells: Float64Array
-  /** Slots there is room for without growing. */
-  readonly capacity: number
-  /** Bytes of both slabs, per slot. */
-  readonly bytesPerSlot: number
-  open(timeframe: Timeframe): number
-  close(slot: number): void
-  /** First cell of a slot. */
-  baseOf(slot: number): number
-  /** Funding as it stands for the bars pushed from now on. */
-  setFunding(slot: number, funding: FundingRate): void
-  /** Advances a series by one closed bar: indicators, regime and the numeric verdict. */
-  push(slot: number, bar: Candle): void
-}
+export type SeriesPool = ReturnType<typeof createSeriesPool>
 
-/**
- * @example
- * const pool = createSeriesPool(loadModel())
- * const slot = pool.open('1h')
- * pool.push(slot, candle)
- * pool.cells[pool.baseOf(slot) + CELL.rsi14]
- */
-export function createSeriesPool(model: ScoringModel, ranges: RangeModel = releasedRanges()): SeriesPool {
+export function createSeriesPool(model: ScoringModel, ranges: RangeModel = releasedRanges()) {
   const { inverseScales, weights, clip } = model
   const measures = model.features.map((feature) => feature.measure)
   const featureCount = measures.length
@@ -163,15 +141,18 @@ export function createSeriesPool(model: ScoringModel, ranges: RangeModel = relea
   }
 
   return {
-    get cells() {
+    /** The slab of cells. Growth replaces it, so fetch it anew after every `open`. */
+    get cells(): Float64Array {
       return cells
     },
-    get capacity() {
+    /** Slots there is room for without growing. */
+    get capacity(): number {
       return capacity
     },
+    /** Bytes of both slabs, per slot. */
     bytesPerSlot: stride * Float64Array.BYTES_PER_ELEMENT + LEVELS_PER_SERIES * Uint16Array.BYTES_PER_ELEMENT,
 
-    open(timeframe) {
+    open(timeframe: Timeframe): number {
       const slot = freeSlots.pop() ?? slotsUsed++
       if (slot >= capacity) grow()
       const base = slot * stride
@@ -184,20 +165,23 @@ export function createSeriesPool(model: ScoringModel, ranges: RangeModel = relea
       return slot
     },
 
-    close(slot) {
+    close(slot: number): void {
       freeSlots.push(slot)
     },
 
-    baseOf: (slot) => slot * stride,
+    /** First cell of a slot. */
+    baseOf: (slot: number): number => slot * stride,
 
-    setFunding(slot, funding) {
+    /** Funding as it stands for the bars pushed from now on. */
+    setFunding(slot: number, funding: FundingRate): void {
       const base = slot * stride
       cells[base + CELL.fundingTime] = funding.time
       cells[base + CELL.fundingRate] = funding.rate
       cells[base + CELL.fundingIntervalHours] = funding.intervalHours
     },
 
-    push(slot, bar) {
+    /** Advances a series by one closed bar: indicators, regime and the numeric verdict. */
+    push(slot: number, bar: Candle): void {
       const base = slot * stride
       const levelsAt = slot * LEVELS_PER_SERIES
       const bars = (cell(cells, base + CELL.bars) + 1) | 0

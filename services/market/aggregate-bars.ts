@@ -29,13 +29,6 @@ export interface AggregationTarget {
  *
  * The caller walks forward in time: at each instant it pushes the base bars that close there, having first
  * closed every bucket that is {@link BarAggregator.overdue}, and then closes the instant.
- *
- * @example
- * const bars = createBarAggregator()
- * const source = bars.add({ series: { exchange: 'SIM', coin: 'BTC', timeframe: '5m' }, base: '1m' })
- * for (let at = bars.overdue(now); at !== undefined; at = bars.overdue(now)) deliver(at, bars.close(at))
- * bars.push(source, row, 0)
- * deliver(now, bars.close(now))
  */
 export interface BarAggregator {
   /** Adds a series and answers the number of its source, one and the same for a market and base timeframe. */

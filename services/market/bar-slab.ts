@@ -40,13 +40,6 @@ const NO_BASE_BAR_YET = -1
 
 const FIRST_SLOTS = 64
 
-/**
- * @example
- * const slab = createBarSlab()
- * const slot = slab.addSlot(300_000, 0, false)
- * slab.take(slot, Float64Array.of(0, 1, 2, 0.5, 1.5, 10), 0) === 300_000
- * slab.finish(slot) // { openTime: 0, open: 1, high: 2, low: 0.5, close: 1.5, volume: 10 }
- */
 export function createBarSlab(): BarSlab {
   let slab = new Float64Array(FIRST_SLOTS * SLOT_NUMBERS)
   let slots = 0

@@ -101,45 +101,9 @@ export interface AnchorFigures {
 const MOST_WAITING = 16_384
 
 /** The transparency log as others read it. */
-export interface LogViews {
-  /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
-  checkpoint(): string
-  /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
-  cosigned(): string
-  /** How much of the log witnesses have cosigned, and how soon. */
-  witnesses(): WitnessFigures
-  /** Anchored checkpoints that are larger than this size. */
-  anchors(after: number): AnchorFigures
-  /**
-   * The text of an anchored checkpoint, or its timestamp.
-   *
-   * @throws ServiceError `log_not_there`
-   */
-  anchor(size: number, part: 'checkpoint' | 'ots'): Buffer
-  /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
-  vkeys(): string
-  /**
-   * Hashes or entries.
-   *
-   * @param path below `/log/`: `tile/0/x001/234`
-   * @throws ServiceError `log_path_invalid`, `log_not_there`
-   */
-  tile(path: string): Buffer
-  /**
-   * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
-   *
-   * @throws as {@link LogViews.tile}
-   */
-  contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
-  /**
-   * A proof file for one event.
-   *
-   * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
-   */
-  proof(event: { readonly id: string; readonly position: Position }, signal: AbortSignal): Promise<string>
-}
+export type LogViews = ReturnType<typeof createLogViews>
 
-export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOptions): LogViews {
+export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOptions) {
   function newest(): CheckpointRow {
     const checkpoint = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
     const keys = row(LOG_KEYS) as LogKeysRow | undefined
@@ -187,14 +151,17 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
   }
 
   return {
-    checkpoint: () => newest().note,
-    cosigned() {
+    /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
+    checkpoint: (): string => newest().note,
+    /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
+    cosigned(): string {
       const found = cosigned()
       if (found === undefined)
         throw new ServiceError('log_not_there', { message: 'No witness has cosigned this log yet.' })
       return found.note
     },
-    witnesses() {
+    /** How much of the log witnesses have cosigned, and how soon. */
+    witnesses(): WitnessFigures {
       const last = cosigned()
       const { waiting, inTime, ...figures } = counted(last)
       return {
@@ -212,7 +179,8 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
         entries_waiting: waiting,
       }
     },
-    anchors(after) {
+    /** Anchored checkpoints that are larger than this size. */
+    anchors(after: number): AnchorFigures {
       const last = row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
       const { waiting: _, inTime, ...figures } = counted(last)
       const found = rows({
@@ -236,7 +204,12 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
         next: found.length < LIMITS.anchorsPerPage ? null : (found.at(-1)?.size ?? null),
       }
     },
-    anchor(size, part) {
+    /**
+     * The text of an anchored checkpoint, or its timestamp.
+     *
+     * @throws ServiceError `log_not_there`
+     */
+    anchor(size: number, part: 'checkpoint' | 'ots'): Buffer {
       const found = row(anchorKey(size)) as AnchorRow | undefined
       if (found !== undefined && part === 'checkpoint')
         return Buffer.from(checkpointText({ ...found, root: Buffer.from(found.root, 'base64') }))
@@ -244,17 +217,32 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
       if (!stamp) throw new ServiceError('log_not_there', { message: 'This checkpoint stands nowhere else.' })
       return Buffer.from(stamp.file, 'base64')
     },
-    vkeys() {
+    /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
+    vkeys(): string {
       const keys = row(LOG_KEYS) as LogKeysRow | undefined
       if (keys === undefined) throw new ServiceError('log_not_signed')
       return keys.published.map((vkey) => `${vkey}\n`).join('')
     },
-    tile(path) {
+    /**
+     * Hashes or entries.
+     *
+     * @param path below `/log/`: `tile/0/x001/234`
+     * @throws ServiceError `log_path_invalid`, `log_not_there`
+     */
+    tile(path: string): Buffer {
       const bytes = tree.tile(pathOf(path))
       if (bytes === undefined) throw new ServiceError('log_not_there')
       return bytes
     },
-    async contents(path, signal) {
+    /**
+     * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
+     *
+     * @throws as {@link LogViews.tile}
+     */
+    async contents(
+      path: string,
+      signal: AbortSignal,
+    ): Promise<{ readonly text: string; readonly isWhole: boolean }> {
       const tile = pathOf(path)
       if (tile.width > tileWidth(tile, tree.size())) throw new ServiceError('log_not_there')
       const now = marketNow()
@@ -267,7 +255,15 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
       })
       return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
     },
-    async proof({ id, position }, signal) {
+    /**
+     * A proof file for one event.
+     *
+     * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
+     */
+    async proof(
+      { id, position }: { readonly id: string; readonly position: Position },
+      signal: AbortSignal,
+    ): Promise<string> {
       const signed = newest()
       const seen = cosigned()
       const tile = tree.size() === 0 ? 0 : tree.tileOf(position)

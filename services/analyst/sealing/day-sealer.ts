@@ -58,28 +58,13 @@ export interface SealedFile {
 }
 
 /** Days that never change any more, as files. */
-export interface DaySealer {
-  /** Seals every day that is due; one process at a time does. */
-  look(signal: AbortSignal): Promise<void>
-  /** Looks again and again, until the signal. */
-  run(signal: AbortSignal): Promise<void>
-  /** Days that were sealed, and those between them without verdicts. */
-  list(query: {
-    readonly exchange: Exchange | undefined
-    readonly after: string | undefined
-    readonly limit: number
-  }): Omit<SealedDays, 'notice'>
-  /** As its bytes were hashed. @throws ServiceError `day_not_sealed` */
-  manifest(exchange: Exchange, date: string): { readonly text: string; readonly sha256: string }
-  /** @throws ServiceError `day_not_sealed`; `store_unavailable` where the file cannot be made again as it was */
-  file(exchange: Exchange, date: string, name: SealedFileName, signal: AbortSignal): Promise<SealedFile>
-}
+export type DaySealer = ReturnType<typeof createDaySealer>
 
 const LOOK_EVERY_MS = 60_000
 /** Verdicts of a day may come this much after it, with bars that are late. */
 const LATE_MS = HOUR_MS
 
-export function createDaySealer(options: DaySealerOptions): DaySealer {
+export function createDaySealer(options: DaySealerOptions) {
   const { store, rows, directory, market, marketNow, now, sleep } = options
   const patient = new AbortController()
   const path = { store, policy: LOOKS_AGAIN, now, sleep, signal: patient.signal }
@@ -166,6 +151,7 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
     keep(folder, made)
   }
 
+  /** Seals every day that is due; one process at a time does. */
   async function look(signal: AbortSignal): Promise<void> {
     // One after the other: what is sealed changes the rows that are read.
     const due = [...days(SEALED_DAY_PREFIX)].map(({ day }) => day).filter(isDue)
@@ -174,13 +160,23 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
 
   return {
     look,
-    async run(signal) {
+    /** Looks again and again, until the signal. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await look(signal).catch(options.onProblem)
         await sleep(LOOK_EVERY_MS, signal)
       }
     },
-    list({ exchange, after, limit }) {
+    /** Days that were sealed, and those between them without verdicts. */
+    list({
+      exchange,
+      after,
+      limit,
+    }: {
+      readonly exchange: Exchange | undefined
+      readonly after: string | undefined
+      readonly limit: number
+    }): Omit<SealedDays, 'notice'> {
       const prefix = exchange === undefined ? SEALED_DAY_PREFIX : `${SEALED_DAY_PREFIX}${exchange}/`
       const found: SealedDays['days'] = []
       let last: string | undefined
@@ -212,11 +208,18 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
       }
       return { days: found, next: null }
     },
-    manifest(exchange, date) {
+    /** As its bytes were hashed. @throws ServiceError `day_not_sealed` */
+    manifest(exchange: Exchange, date: string): { readonly text: string; readonly sha256: string } {
       const { manifest: text, sha256 } = manifest(exchange, date)
       return { text, sha256 }
     },
-    async file(exchange, date, name, signal) {
+    /** @throws ServiceError `day_not_sealed`; `store_unavailable` where the file cannot be made again as it was */
+    async file(
+      exchange: Exchange,
+      date: string,
+      name: SealedFileName,
+      signal: AbortSignal,
+    ): Promise<SealedFile> {
       const about = sealedManifestSchema.parse(JSON.parse(manifest(exchange, date).manifest))
       const entry = about.files.find((one) => one.name === name)
       if (entry === undefined) throw new ServiceError('day_not_sealed')

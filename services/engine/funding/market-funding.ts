@@ -4,34 +4,7 @@ import { type Market, marketName } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 
 /** The funding history of one market: its settlements, and what every day of them paid. */
-export interface MarketFunding {
-  readonly market: Market
-  /** The settlement with the latest time, as it was taken. */
-  readonly newest: FundingRate
-  /** Settlements kept. */
-  readonly count: number
-  /** Memory of the history. */
-  readonly bytes: number
-
-  /**
-   * Takes a settlement, in any order. One that is known changes nothing; of two for the same minute the one
-   * taken later stands; one from before the days that are kept is passed over.
-   *
-   * @throws ServiceError `internal_error` for what cannot be a settlement
-   */
-  take(funding: FundingRate): void
-
-  /**
-   * Payments of longs to shorts in every UTC day before `endMs` (a midnight), as fractions, oldest first; as many days
-   * as `into` has room for. Rates are spread over their own intervals, so days of markets with different intervals
-   * compare. A day of which less than half is covered is NaN; a shorter gap counts as if it had been like the rest of
-   * its day.
-   */
-  readDays(into: Float64Array, endMs: number): void
-
-  /** The same of the 24 hours up to the newest settlement, NaN where less than half of them is covered. */
-  newestDay(): number
-}
+export type MarketFunding = ReturnType<typeof createMarketFunding>
 
 /** Settlements kept per day, at most: an hour is the shortest interval of any venue. */
 const MOST_PER_DAY = 24
@@ -47,7 +20,7 @@ const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
  *
  * @param keepDays UTC days kept, up to that of the newest settlement
  */
-export function createMarketFunding(market: Market, keepDays: number, first: FundingRate): MarketFunding {
+export function createMarketFunding(market: Market, keepDays: number, first: FundingRate) {
   const mostSettlements = keepDays * MOST_PER_DAY
   // Parallel columns in order of time: ten bytes a settlement.
   let minutes = new Uint32Array(FIRST_CAPACITY)
@@ -126,6 +99,12 @@ export function createMarketFunding(market: Market, keepDays: number, first: Fun
     count -= howMany
   }
 
+  /**
+   * Takes a settlement, in any order. One that is known changes nothing; of two for the same minute the one
+   * taken later stands; one from before the days that are kept is passed over.
+   *
+   * @throws ServiceError `internal_error` for what cannot be a settlement
+   */
   function take(funding: FundingRate): void {
     const checked = fundingRateSchema.safeParse(funding)
     const interval = Math.round(funding.intervalHours * 60)
@@ -165,17 +144,26 @@ export function createMarketFunding(market: Market, keepDays: number, first: Fun
 
   return {
     market,
-    get newest() {
+    /** The settlement with the latest time, as it was taken. */
+    get newest(): FundingRate {
       return newest
     },
-    get count() {
+    /** Settlements kept. */
+    get count(): number {
       return count
     },
-    get bytes() {
+    /** Memory of the history. */
+    get bytes(): number {
       return minutes.byteLength + rates.byteLength + intervalMinutes.byteLength + days.byteLength
     },
     take,
-    readDays(into, endMs) {
+    /**
+     * Payments of longs to shorts in every UTC day before `endMs` (a midnight), as fractions, oldest first; as many days
+     * as `into` has room for. Rates are spread over their own intervals, so days of markets with different intervals
+     * compare. A day of which less than half is covered is NaN; a shorter gap counts as if it had been like the rest of
+     * its day.
+     */
+    readDays(into: Float64Array, endMs: number): void {
       refreshDays()
       const before = dayOf(endMs) - into.length
       for (let index = 0; index < into.length; index++) {
@@ -183,7 +171,8 @@ export function createMarketFunding(market: Market, keepDays: number, first: Fun
         into[index] = day < firstDay() || day > lastDay ? Number.NaN : (days[day % keepDays] as number)
       }
     },
-    newestDay: () => {
+    /** The same of the 24 hours up to the newest settlement, NaN where less than half of them is covered. */
+    newestDay: (): number => {
       const end = timeAt(count - 1)
       return accrualOf(end - DAY_MS, end)
     },

@@ -26,19 +26,13 @@ export interface FollowerOptions extends Pick<Clock, 'sleep'> {
 }
 
 /** Follows series for as long as the market goes on, even when single series or runs fail. */
-export interface Follower {
-  /** @throws what a run fails with, where nothing is tried again */
-  follow(series: readonly Series[], until: AbortSignal): Promise<EngineRun>
-  /** Whether a series is closed at the moment, waiting to be tried again. */
-  isClosed(series: Series): boolean
-}
+export type Follower = ReturnType<typeof createFollower>
 
 /** Before the next try, the longer the more often it failed in a row; what went well for longer is no such failure. */
 const PAUSES_MS = [30_000, 60_000, 120_000, 300_000, 900_000] as const
 const LONGEST_PAUSE_MS = 900_000
 
-/** @example await createFollower({ run, triesAgain: true, … }).follow(series, signal) */
-export function createFollower(options: FollowerOptions): Follower {
+export function createFollower(options: FollowerOptions) {
   const { run, now, sleep, triesAgain } = options
   const closed = new Set<string>()
 
@@ -80,6 +74,7 @@ export function createFollower(options: FollowerOptions): Follower {
     return sum
   }
 
+  /** @throws what a run fails with, where nothing is tried again */
   async function follow(series: readonly Series[], signal: AbortSignal): Promise<EngineRun> {
     const left = new Map(series.map((one) => [seriesName(one), one]))
     const alone: Promise<EngineRun>[] = []
@@ -116,5 +111,8 @@ export function createFollower(options: FollowerOptions): Follower {
     return [ended ?? NOTHING_RUN, ...(await Promise.all(alone))].reduce(together)
   }
 
-  return { follow, isClosed: (series) => closed.has(seriesName(series)) }
+  return {
+    follow /** Whether a series is closed at the moment, waiting to be tried again. */,
+    isClosed: (series: Series): boolean => closed.has(seriesName(series)),
+  }
 }

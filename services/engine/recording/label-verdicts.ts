@@ -13,21 +13,7 @@ import { openVerdictsOf } from './open-verdicts.ts'
 import type { Recorded } from './recorder.ts'
 
 /** Labels the verdicts of one series as its bars come by. */
-export interface Labeller {
-  /**
-   * Takes the next bars of the series and what was recorded up to the last of them.
-   *
-   * @returns the outcomes that are due, in the order of their bars, some at a time.
-   */
-  take(bars: readonly Candle[], recorded: Recorded | undefined): AsyncGenerator<Outcome[], void, void>
-  /**
-   * Waits no longer for the bars of windows that closed by an instant.
-   *
-   * @param until market time, Unix milliseconds
-   * @returns their outcomes: what bars decided stands, the others are incomplete.
-   */
-  conclude(until: number): AsyncGenerator<Outcome[], void, void>
-}
+export type Labeller = ReturnType<typeof createLabeller>
 
 export interface LabellerOptions {
   readonly store: EventStore
@@ -53,7 +39,7 @@ const LONGEST_WINDOW = Math.max(...Object.values(WINDOW_BARS))
  * the bars have come, so that only the races under way are in memory, whether eight verdicts are open or all
  * of years; those that were just recorded need not be read.
  */
-export function createLabeller({ store, retrier, series, pageSize }: LabellerOptions): Labeller {
+export function createLabeller({ store, retrier, series, pageSize }: LabellerOptions) {
   const races: OpenRace[] = []
   /** The stretch of the verdict stream that is still to be read; undefined until the log was asked. */
   let ahead: { next: Revision; readonly end: Revision } | undefined
@@ -122,7 +108,15 @@ export function createLabeller({ store, retrier, series, pageSize }: LabellerOpt
   }
 
   return {
-    async *take(bars, recorded) {
+    /**
+     * Takes the next bars of the series and what was recorded up to the last of them.
+     *
+     * @returns the outcomes that are due, in the order of their bars, some at a time.
+     */
+    async *take(
+      bars: readonly Candle[],
+      recorded: Recorded | undefined,
+    ): AsyncGenerator<Outcome[], void, void> {
       const known = await begin()
       if (recorded !== undefined) follow(known, recorded)
       let due: Outcome[] = []
@@ -142,7 +136,13 @@ export function createLabeller({ store, retrier, series, pageSize }: LabellerOpt
       if (due.length > 0) yield due
     },
 
-    async *conclude(until) {
+    /**
+     * Waits no longer for the bars of windows that closed by an instant.
+     *
+     * @param until market time, Unix milliseconds
+     * @returns their outcomes: what bars decided stands, the others are incomplete.
+     */
+    async *conclude(until: number): AsyncGenerator<Outcome[], void, void> {
       for (let page = await begin(); ; page = await begin()) {
         for (const entry of races) {
           if (entry.verdict.validUntil > until) break

@@ -30,10 +30,6 @@ function countBelow(ascending: Float64Array, value: number, isInclusive: boolean
  * coins move together: races are far from independent.
  *
  * @returns NaN where only one side ever won
- * @example
- * areaUnderCurve({
- *   probability: Float64Array.of(0.6, 0.4), outcome: Uint8Array.of(1, 0), block: Float64Array.of(0, 1),
- * }).auc === 1
  */
 export function areaUnderCurve({ probability, outcome, block }: Forecasts): { auc: number; margin: number } {
   const ofSide = (side: number): Float64Array =>

@@ -26,31 +26,7 @@ export interface OnDemandSeriesOptions extends Pick<Clock, 'now'> {
 }
 
 /** Follows series because somebody asks for them, and for a while after. */
-export interface OnDemandSeries {
-  /** Says that a series was asked for, so that it is kept if it is followed on demand. */
-  touch(series: Series): void
-  /**
-   * Begins to follow a series, unless it is followed already. When the limit is reached, the least recently requested
-   * series of the caller that holds the most is evicted, so that a few callers cannot keep the others out.
-   *
-   * @param asker the caller it is followed for; a caller without a name has no share of its own and evicts nobody
-   * @throws ServiceError `too_many_series`, `shutting_down`
-   */
-  keep(series: Series, asker?: string): void
-  /**
-   * The board's entry of a series as soon as it has settled; what there is when the time is over.
-   *
-   * @param deadline wall clock, Unix milliseconds
-   * @throws ServiceError what following it failed with; `shutting_down`
-   */
-  settled(series: Series, deadline: number): Promise<BoardEntry | undefined>
-  /** Ends what is followed on demand of some series, for somebody else who follows them. Resolves when it has ended. */
-  release(series: readonly Series[]): Promise<void>
-  /** How many are followed on demand. */
-  count(): number
-  /** Resolves when nothing is followed any more, which the signal brings about. */
-  ended(): Promise<void>
-}
+export type OnDemandSeries = ReturnType<typeof createOnDemandSeries>
 
 /** Interval between checks of the board for a series that is loading. */
 const LOOK_EVERY_MS = 25
@@ -70,12 +46,7 @@ interface Kept {
   failure: ServiceError | undefined
 }
 
-/**
- * @example
- * onDemand.keep(series)
- * const entry = await onDemand.settled(series, now() + LIMITS.onDemandWaitMs)
- */
-export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSeries {
+export function createOnDemandSeries(options: OnDemandSeriesOptions) {
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
   const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()
@@ -153,12 +124,20 @@ export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSe
   signal.addEventListener('abort', stopAll, { once: true })
 
   return {
-    touch(series) {
+    /** Says that a series was asked for, so that it is kept if it is followed on demand. */
+    touch(series: Series): void {
       const one = kept.get(seriesName(series))
       if (one !== undefined) one.askedAt = now()
     },
 
-    keep(series, asker = '') {
+    /**
+     * Begins to follow a series, unless it is followed already. When the limit is reached, the least recently requested
+     * series of the caller that holds the most is evicted, so that a few callers cannot keep the others out.
+     *
+     * @param asker the caller it is followed for; a caller without a name has no share of its own and evicts nobody
+     * @throws ServiceError `too_many_series`, `shutting_down`
+     */
+    keep(series: Series, asker: string = ''): void {
       if (signal.aborted) throw new ServiceError('shutting_down')
       const one = kept.get(seriesName(series))
       if (one !== undefined) {
@@ -171,7 +150,13 @@ export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSe
       begin(series, asker)
     },
 
-    async settled(series, deadline) {
+    /**
+     * The board's entry of a series as soon as it has settled; what there is when the time is over.
+     *
+     * @param deadline wall clock, Unix milliseconds
+     * @throws ServiceError what following it failed with; `shutting_down`
+     */
+    async settled(series: Series, deadline: number): Promise<BoardEntry | undefined> {
       const one = kept.get(seriesName(series))
       for (;;) {
         const entry = board.get(series)
@@ -184,7 +169,8 @@ export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSe
       }
     },
 
-    async release(series) {
+    /** Ends what is followed on demand of some series, for somebody else who follows them. Resolves when it has ended. */
+    async release(series: readonly Series[]): Promise<void> {
       const names = series.map(seriesName)
       for (const name of names) {
         const one = kept.get(name)
@@ -195,9 +181,11 @@ export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSe
       await Promise.all(names.map((name) => leaving.get(name)?.done ?? Promise.resolve()))
     },
 
-    count: () => kept.size,
+    /** How many are followed on demand. */
+    count: (): number => kept.size,
 
-    async ended() {
+    /** Resolves when nothing is followed any more, which the signal brings about. */
+    async ended(): Promise<void> {
       while (work.size > 0) await Promise.all(work)
     },
   }

@@ -12,37 +12,7 @@ import type { LegPlan } from './plan-legs.ts'
 import type { Venue, VenueBars } from './venue.ts'
 
 /** Bars of one native timeframe of one market: fetched in order, page by page, and told in order. */
-export interface BarLeg {
-  readonly venue: Venue
-  readonly market: Market
-  readonly timeframe: Timeframe
-  readonly lengthMs: number
-  readonly begins: number
-  /** Infinite where bars keep coming. */
-  readonly ends: number
-  /** The series made of its bars. */
-  readonly series: readonly Series[]
-  /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
-  fetchedTo(): number
-  /** Close of the newest bar that came. */
-  knownTo(): number
-  /** Bars fetched and not told yet. */
-  waiting(): number
-  /** Fetches the next page. A second call while one is under way is that one. */
-  fetchPage(signal: AbortSignal): Promise<void>
-  /** No more bars are expected, until it is resumed: the market is gone, or its history cannot be loaded. */
-  end(): void
-  /** The market is there again. */
-  resume(): void
-  /** For a leg with an end: whether all its bars were delivered and no more are expected. */
-  isDone(): boolean
-  /** The earliest instant at which it has bars to tell, infinite while it has none. */
-  nextAt(): number
-  /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
-  takeClosed(): ClosedBar[]
-  /** Has somebody told whenever {@link BarLeg.nextAt} may be another. One at a time. */
-  watch(onChange: () => void): void
-}
+export type BarLeg = ReturnType<typeof createBarLeg>
 
 /** The kept bars that a leg reads before it asks the venue, and to which it adds its own if there is a book. */
 export interface BarKeeper {
@@ -64,7 +34,7 @@ const FOREVER = Number.POSITIVE_INFINITY
  *
  * @param now the present, Unix milliseconds
  */
-export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper): BarLeg {
+export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper) {
   const { market, timeframe, begins, ends } = plan
   const lengthMs = timeframeMs(timeframe)
   const native = { ...market, timeframe }
@@ -181,6 +151,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     head = 0
   }
 
+  /** The earliest instant at which it has bars to tell, infinite while it has none. */
   function nextAt(): number {
     const close = headClose()
     if (pending >= close) return close
@@ -188,6 +159,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     return isKnownMissing ? pending : FOREVER
   }
 
+  /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
   function takeClosed(): ClosedBar[] {
     const at = nextAt()
     if (headClose() === at) pushHead()
@@ -209,30 +181,39 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     timeframe,
     lengthMs,
     begins,
+    /** Infinite where bars keep coming. */
     ends,
+    /** The series made of its bars. */
     series: plan.targets.map(({ series }) => series),
-    fetchedTo: () => fetchedTo,
-    knownTo: () => knownTo,
-    waiting: () => waiting,
-    fetchPage(signal) {
+    /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
+    fetchedTo: (): number => fetchedTo,
+    /** Close of the newest bar that came. */
+    knownTo: (): number => knownTo,
+    /** Bars fetched and not told yet. */
+    waiting: (): number => waiting,
+    /** Fetches the next page. A second call while one is under way is that one. */
+    fetchPage(signal: AbortSignal): Promise<void> {
       fetching ??= fetchNext(signal).finally(() => {
         fetching = undefined
       })
       return fetching
     },
-    end() {
+    /** No more bars are expected, until it is resumed: the market is gone, or its history cannot be loaded. */
+    end(): void {
       fetchedTo = FOREVER
       changed()
     },
-    resume() {
+    /** The market is there again. */
+    resume(): void {
       fetchedTo = nextOpen
       changed()
     },
     // Longer bars in the making that close after the end belong to another leg.
-    isDone: () => fetchedTo === FOREVER && nextAt() > ends,
+    isDone: (): boolean => fetchedTo === FOREVER && nextAt() > ends,
     nextAt,
     takeClosed,
-    watch(onChange) {
+    /** Has somebody told whenever {@link BarLeg.nextAt} may be another. One at a time. */
+    watch(onChange: () => void): void {
       changed = onChange
     },
   }

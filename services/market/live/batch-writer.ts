@@ -6,17 +6,7 @@ import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 
 /** Turns what the legs have into batches. */
-export interface BatchWriter {
-  /** The earliest instant at which there are bars to tell; infinite while there are none. */
-  nextAt(): number
-  /** The close of the newest bars that were told. */
-  lastAt(): number
-  /** The batches of {@link BatchWriter.nextAt}: usually one. Funding that was settled by then goes with it. */
-  write(): BarBatch[]
-  /** Funding that was settled by an instant and not told yet, as a batch without bars. */
-  writeFunding(at: number): BarBatch[]
-  addFunding(updates: readonly FundingUpdate[]): void
-}
+export type BatchWriter = ReturnType<typeof createBatchWriter>
 
 export interface BatchWriterOptions {
   readonly legs: readonly BarLeg[]
@@ -34,10 +24,8 @@ export interface BatchWriterOptions {
  * When the past of a series is fetched by a leg of its own and comes late, its newer bars are held back until the past
  * was delivered, so that the bars of a series come in order. Once enough newer bars for a verdict are held back, the
  * past is given up.
- *
- * @example for (const batch of writer.write()) yield batch
  */
-export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
+export function createBatchWriter(options: BatchWriterOptions) {
   const { legs, series, liveFrom, begins, onGivenUp } = options
   const ranks = rankSeries(series)
   const rankOf = (bar: ClosedBar): number => ranks.get(seriesName(bar.series)) ?? 0
@@ -75,6 +63,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     }
   }
 
+  /** The earliest instant at which there are bars to tell; infinite while there are none. */
   function nextAt(): number {
     for (;;) {
       const { nextAt: at, first } = due
@@ -125,6 +114,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     return bars.toSorted((a, b) => rankOf(a) - rankOf(b))
   }
 
+  /** The batches of {@link BatchWriter.nextAt}: usually one. Funding that was settled by then goes with it. */
   function write(): BarBatch[] {
     const at = nextAt()
     const bars = takeBars(at)
@@ -150,16 +140,18 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
 
   return {
     nextAt,
-    lastAt: () => lastAt,
+    /** The close of the newest bars that were told. */
+    lastAt: (): number => lastAt,
     write,
-    writeFunding(at) {
+    /** Funding that was settled by an instant and not told yet, as a batch without bars. */
+    writeFunding(at: number): BarBatch[] {
       if (at <= lastAt) return []
       const settled = settledBy(at)
       if (settled.length === 0) return []
       lastAt = at
       return [{ at, phase: at > liveFrom ? 'live' : 'history', bars: [], funding: settled }]
     },
-    addFunding(updates) {
+    addFunding(updates: readonly FundingUpdate[]): void {
       funding.push(...updates)
     },
   }

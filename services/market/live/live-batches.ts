@@ -88,28 +88,24 @@ async function* followLive(
 const nextStep = (at: number, stepMs: number): number => (Math.floor(at / stepMs) + 1) * stepMs
 
 /** Lets one wait until another has something. */
-interface Bell {
-  ring(): void
-  /** Rejects all waits for it, present and future ones. */
-  crack(error: unknown): void
-  /** Ends at the next ring. */
-  rung(): Promise<void>
-}
+type Bell = ReturnType<typeof createBell>
 
-function createBell(): Bell {
+function createBell() {
   let next = newRing()
   let isCracked = false
   return {
-    ring() {
+    ring(): void {
       if (isCracked) return
       next.resolve()
       next = newRing()
     },
-    crack(error) {
+    /** Rejects all waits for it, present and future ones. */
+    crack(error: unknown): void {
       isCracked = true
       next.reject(error)
     },
-    rung: () => next.promise,
+    /** Ends at the next ring. */
+    rung: (): Promise<void> => next.promise,
   }
 }
 

@@ -52,9 +52,6 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
  * each series.
  *
  * @throws ServiceError `config_invalid` for an exchange without a live feed
- * @example
- * const feed = createLiveFeed({ exchanges: ['BINANCE', 'HL'], now: Date.now, sleep, random: Math.random, report })
- * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
   const { now, sleep, random, report } = options

@@ -37,32 +37,7 @@ export interface VenueBars {
 }
 
 /** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
-export interface Venue {
-  readonly exchange: Exchange
-  /** Bars in one page. */
-  readonly pageBars: number
-  /** Bars of each timeframe that it keeps; infinite where they are as many as anybody asks for. */
-  readonly keptBars: number
-  /** Null until the venue was first asked. */
-  access(): VenueAccess | undefined
-  /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
-  clockBehindMs(): number
-  /** Counts of unusable data that it sent. */
-  readonly faults: VenueFaults
-  /** Its present and former listings. */
-  readonly listings: Pick<VenueListings, 'traded' | 'find' | 'isGone'>
-  /** The markets that are traded, from a list not older than `maxAgeMs`. */
-  markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
-  /** The closed bars that open from `since` on, a page of them at most, in order. */
-  bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<VenueBars>
-  /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
-  fundingHours(coin: Coin): number | undefined
-  /** Settlements from an instant on; fewer where the venue does not keep them so long. */
-  funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
-  turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
-  /** Whether one request returns open interest or mark of all contracts. */
-  readonly publishesPositions: boolean
-}
+export type Venue = ReturnType<typeof createVenue>
 
 export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly exchange: LiveExchange
@@ -89,8 +64,7 @@ interface OpenVenue {
   readonly take: (weight: number) => Promise<void>
 }
 
-/** @example const venue = createVenue({ exchange: 'OKX', fetch, now: Date.now, sleep, random: Math.random }) */
-export function createVenue(options: VenueOptions): Venue {
+export function createVenue(options: VenueOptions) {
   const { exchange, now } = options
   const definition = VENUES[exchange]
   const { pageBars, keptBars = Number.POSITIVE_INFINITY } = definition
@@ -179,7 +153,8 @@ export function createVenue(options: VenueOptions): Venue {
     return found
   }
 
-  async function bars(series: Series, since: number, count: number, signal: AbortSignal) {
+  /** The closed bars that open from `since` on, a page of them at most, in order. */
+  async function bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<VenueBars> {
     const { symbol, contractSize } = await marketOf(series, signal)
     const limit = Math.min(count, pageBars)
     const extra = definition.extraBarWeight?.(limit) ?? 0
@@ -214,6 +189,7 @@ export function createVenue(options: VenueOptions): Venue {
     return { bars: closed, flow }
   }
 
+  /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {
     const { symbol } = await marketOf(market, signal)
     await intervals.refresh(symbol, signal)
@@ -222,6 +198,7 @@ export function createVenue(options: VenueOptions): Venue {
     )
   }
 
+  /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
   function fundingHours(coin: Coin): number | undefined {
     const listed = listings.find(coin)
     return listed && (listed.fundingHours ?? intervals.hoursOf(listed.symbol))
@@ -250,17 +227,25 @@ export function createVenue(options: VenueOptions): Venue {
 
   return {
     exchange,
+    /** Bars in one page. */
     pageBars,
+    /** Bars of each timeframe that it keeps; infinite where they are as many as anybody asks for. */
     keptBars,
-    access: () => opened?.access,
-    clockBehindMs: () => behindMs,
+    /** Null until the venue was first asked. */
+    access: (): VenueAccess | undefined => opened?.access,
+    /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
+    clockBehindMs: (): number => behindMs,
+    /** Counts of unusable data that it sent. */
     faults,
+    /** Its present and former listings. */
     listings,
+    /** The markets that are traded, from a list not older than `maxAgeMs`. */
     markets: freshMarkets,
     bars,
     fundingHours,
     funding,
     turnovers,
+    /** Whether one request returns open interest or mark of all contracts. */
     publishesPositions: [definition.openInterest, definition.openInterestRequest, definition.mark].some(
       Boolean,
     ),

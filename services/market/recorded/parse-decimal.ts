@@ -14,8 +14,6 @@ const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => 10 
  * The number written in some bytes, the same to the last bit as `Number` of the text, without making that text;
  * NaN where it is not a plain decimal number. Up to 15 digits are taken as one whole number, which is then
  * exact, as is the power of ten it is divided by, so the quotient is the nearest number there is.
- *
- * @example parseDecimal(Buffer.from('95505.4'), 0, 7) === 95505.4
  */
 export function parseDecimal(bytes: Uint8Array, start: number, end: number): number {
   const isNegative = bytes[start] === MINUS

@@ -45,9 +45,6 @@ const LONGEST_SLEEP_MS = HOUR_MS
  * Its clock stands at the newest batch delivered.
  *
  * @throws ServiceError from its methods: `market_data_missing`, `market_data_damaged`
- * @example
- * const feed = createRecordedFeed({ folder: '../shared/data', coins: ['BTC'], timeframes: ['1h'] })
- * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
   const { pace = 'as-fast-as-possible', warmUpBars } = options

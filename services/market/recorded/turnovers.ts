@@ -9,17 +9,10 @@ import { readCandleRows } from './read-recording.ts'
 import { createTurnover, type Turnover } from './turnover.ts'
 
 /** The turnover of recorded markets, from the bars in their files. */
-export interface Turnovers {
-  /**
-   * The coins of an exchange by what their bars of the 24 hours before an instant traded.
-   *
-   * @throws ServiceError `unknown_exchange`, `market_data_damaged`, `market_data_missing`
-   */
-  rank(catalogue: Catalogue, exchange: Exchange, at: number): Promise<Universe>
-}
+export type Turnovers = ReturnType<typeof createTurnovers>
 
 /** The files of an exchange are read when it is first ranked, and their hourly sums kept. */
-export function createTurnovers(): Turnovers {
+export function createTurnovers() {
   const byFile = new Map<SummarisedRecording, Promise<Turnover>>()
 
   function turnoverOf(recording: SummarisedRecording): Promise<Turnover> {
@@ -34,7 +27,12 @@ export function createTurnovers(): Turnovers {
   }
 
   return {
-    async rank(catalogue, exchange, at) {
+    /**
+     * The coins of an exchange by what their bars of the 24 hours before an instant traded.
+     *
+     * @throws ServiceError `unknown_exchange`, `market_data_damaged`, `market_data_missing`
+     */
+    async rank(catalogue: Catalogue, exchange: Exchange, at: number): Promise<Universe> {
       const markets = [...catalogue.markets.values()].filter(({ candles }) => candles.length > 0)
       const here = markets.filter(({ listing }) => listing.exchange === exchange)
       if (here.length === 0) throw unknownExchangeError(exchange, markets)

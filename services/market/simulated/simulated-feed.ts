@@ -46,9 +46,6 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
  * Bars that came due while the process slept are delivered in order, none is left out.
  *
  * @throws ServiceError from `batches`: `market_data_missing` for a series of another exchange.
- * @example
- * const feed = createSimulatedFeed({ seed: 'a', now: Date.now, sleepUntil })
- * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
   const { seed, coins = DEFAULT_SIMULATED_COINS, now, sleepUntil } = options

@@ -41,11 +41,7 @@ export interface AnchorerOptions extends LogWriterOptions {
 }
 
 /** Puts checkpoints on the chain. */
-export interface Anchorer {
-  /** Anchors the newest checkpoint where it is time for that. */
-  look(signal: AbortSignal): Promise<void>
-  run(signal: AbortSignal): Promise<void>
-}
+export type Anchorer = ReturnType<typeof createAnchorer>
 
 const LOOK_EVERY_MS = 2_000
 const REST_MS = 60_000
@@ -55,7 +51,7 @@ const REST_MS = 60_000
  * witnesses, it anchors the checkpoint that they have cosigned: what is anchored in time was then cosigned in time. A checkpoint
  * anchored twice, because the outcome of the first attempt was unknown, costs its gas and changes nothing.
  */
-export function createAnchorer(options: AnchorerOptions): Anchorer {
+export function createAnchorer(options: AnchorerOptions) {
   const { tree, row, writer, isCosigned, everyMs, now, marketNow } = options
   let restUntil = 0
   let problem: string | undefined
@@ -63,6 +59,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
   const newest = (): CheckpointRow | CosignedRow | undefined =>
     row(isCosigned ? COSIGNED_CHECKPOINT : NEWEST_CHECKPOINT) as CheckpointRow | CosignedRow | undefined
 
+  /** Anchors the newest checkpoint where it is time for that. */
   async function look(signal: AbortSignal): Promise<void> {
     const write = writer()
     const checkpoint = newest()
@@ -110,7 +107,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
 
   return {
     look,
-    async run(signal) {
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await look(signal)
         await options.sleep(LOOK_EVERY_MS, signal)

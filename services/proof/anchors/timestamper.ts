@@ -33,10 +33,7 @@ export interface TimestamperOptions extends LogWriterOptions {
 }
 
 /** Has checkpoints stamped by calendars of OpenTimestamps, which put them into blocks of Bitcoin some hours later. */
-export interface Timestamper {
-  look(signal: AbortSignal): Promise<void>
-  run(signal: AbortSignal): Promise<void>
-}
+export type Timestamper = ReturnType<typeof createTimestamper>
 
 /** Blocks of Bitcoin are hours apart in calendars: more stamps would say no more. */
 const STAMP_EVERY_MS = 3_600_000
@@ -48,7 +45,7 @@ const ASKED_AT_ONCE = 8
 const MOST_BYTES = 10_000
 const HEADERS = { accept: 'application/vnd.opentimestamps.v1' }
 
-export function createTimestamper(options: TimestamperOptions): Timestamper {
+export function createTimestamper(options: TimestamperOptions) {
   const { calendars, promised, now } = options
   const problems = new Map<string, string>()
   /** Begins with the start of this process: one that starts often does not stamp more often. */
@@ -129,7 +126,7 @@ export function createTimestamper(options: TimestamperOptions): Timestamper {
 
   return {
     look,
-    async run(signal) {
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await look(signal).catch((error: unknown) => options.onProblem('all', reasonOf(error)))
         await options.sleep(LOOK_EVERY_MS, signal)

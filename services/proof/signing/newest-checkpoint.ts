@@ -9,17 +9,13 @@ import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/check
  * The newest checkpoint that this process knows of, in a file that no backup of the log holds: a log that was set back
  * does not extend it.
  */
-export interface NewestCheckpoint {
-  /** @throws ServiceError `config_invalid` for a file that cannot be read or holds none */
-  read(): Checkpoint | undefined
-  /** Durable when it returns. */
-  write(checkpoint: Checkpoint): void
-}
+export type NewestCheckpoint = ReturnType<typeof keepNewestCheckpoint>
 
-export function keepNewestCheckpoint(file: string): NewestCheckpoint {
+export function keepNewestCheckpoint(file: string) {
   let kept: Checkpoint | undefined
   return {
-    read() {
+    /** @throws ServiceError `config_invalid` for a file that cannot be read or holds none */
+    read(): Checkpoint | undefined {
       if (kept !== undefined || !existsSync(file)) return kept
       try {
         kept = parseCheckpoint(readFileSync(file, 'utf8'))
@@ -31,7 +27,8 @@ export function keepNewestCheckpoint(file: string): NewestCheckpoint {
         })
       }
     },
-    write(checkpoint) {
+    /** Durable when it returns. */
+    write(checkpoint: Checkpoint): void {
       makePrivateFolder(dirname(file))
       const unfinished = `${file}.unfinished`
       const handle = openSync(unfinished, 'w', 0o600)

@@ -29,30 +29,12 @@ export interface SignerOptions extends LogWriterOptions {
 }
 
 /** Signs the tree of the log as it grows. One process does at a time; two would sign the same tree. */
-export interface CheckpointSigner {
-  /** Signs the newest tree, or sets the problem that prevents it. */
-  look(): Promise<void>
-  /** Calls `look` every two seconds until the signal. A failure is reported and tried again. */
-  run(signal: AbortSignal): Promise<void>
-  /** Keeps the newest checkpoint that another process signed. */
-  follow(signal: AbortSignal): Promise<void>
-  /** The reason why it cannot sign at the moment. */
-  problem(): string | undefined
-  /**
-   * Continues under another origin, from the entries that the log has now. Auditors of the old origin find the change.
-   *
-   * @throws ServiceError `invalid_request` for the origin that the log has, or none that may be one
-   */
-  openOrigin(
-    origin: string,
-    reason: string,
-  ): Promise<{ readonly origin: string; readonly vkeys: readonly string[] }>
-}
+export type CheckpointSigner = ReturnType<typeof createSigner>
 
 /** A checkpoint is at most ten seconds old, which leaves time for a fold and an append. */
 const LOOK_EVERY_MS = 2_000
 
-export function createSigner(options: SignerOptions): CheckpointSigner {
+export function createSigner(options: SignerOptions) {
   const { tree, row, keys, kept, now, sleep } = options
   /** Never aborted: an append that has begun is not broken off. */
   const patient = new AbortController().signal
@@ -96,6 +78,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
       isShared: options.isShared,
     })
 
+  /** Signs the newest tree, or sets the problem that prevents it. */
   async function look(): Promise<void> {
     const next = decide()
     if (next.kind === 'refuse') return say(next.why)
@@ -125,8 +108,10 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
 
   return {
     look,
-    run: (signal) => often(look, signal),
-    follow: (signal) =>
+    /** Calls `look` every two seconds until the signal. A failure is reported and tried again. */
+    run: (signal: AbortSignal): Promise<void> => often(look, signal),
+    /** Keeps the newest checkpoint that another process signed. */
+    follow: (signal: AbortSignal): Promise<void> =>
       often(async () => {
         const seen = newest()
         const before = kept.read()
@@ -139,8 +124,17 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
           return
         kept.write({ origin: seen.origin, size: seen.size, root: Buffer.from(seen.root, 'base64') })
       }, signal),
-    problem: () => problem,
-    async openOrigin(origin, reason) {
+    /** The reason why it cannot sign at the moment. */
+    problem: (): string | undefined => problem,
+    /**
+     * Continues under another origin, from the entries that the log has now. Auditors of the old origin find the change.
+     *
+     * @throws ServiceError `invalid_request` for the origin that the log has, or none that may be one
+     */
+    async openOrigin(
+      origin: string,
+      reason: string,
+    ): Promise<{ readonly origin: string; readonly vkeys: readonly string[] }> {
       const known = keysRow()
       if (known?.origin === origin)
         throw new ServiceError('invalid_request', {

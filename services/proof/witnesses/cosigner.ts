@@ -32,12 +32,7 @@ export interface CosignerOptions extends LogWriterOptions {
 }
 
 /** Has the newest checkpoint cosigned. It waits for nobody: what is signed is served meanwhile. */
-export interface Cosigner {
-  /** Asks each witness that has not cosigned the newest checkpoint yet, and records what they say. */
-  look(signal: AbortSignal): Promise<void>
-  /** Looks again and again until the signal. */
-  run(signal: AbortSignal): Promise<void>
-}
+export type Cosigner = ReturnType<typeof createCosigner>
 
 const LOOK_EVERY_MS = 2_000
 const PATIENCE_MS = 5_000
@@ -46,12 +41,13 @@ const REST_MS = 30_000
 /** Longer than the cosignatures of any witness. */
 const MOST_BYTES = 100_000
 
-export function createCosigner(options: CosignerOptions): Cosigner {
+export function createCosigner(options: CosignerOptions) {
   const { policy, tree, row, now } = options
   /** The size that each witness is believed to know; it says so itself where that is wrong. */
   const sizes = new Map<string, number>()
   const resting = new Map<string, { readonly until: number; readonly why: string }>()
 
+  /** Asks each witness that has not cosigned the newest checkpoint yet, and records what they say. */
   async function look(signal: AbortSignal): Promise<void> {
     const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
     if (newest === undefined || tree.size() < newest.size) return
@@ -137,7 +133,8 @@ export function createCosigner(options: CosignerOptions): Cosigner {
 
   return {
     look,
-    async run(signal) {
+    /** Looks again and again until the signal. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
           await look(signal)

@@ -31,10 +31,7 @@ export interface WitnessAnswer {
 }
 
 /** Cosigns checkpoints of logs that only ever grow (C2SP tlog-witness). */
-export interface Witness {
-  /** Answers a request. What it has cosigned is on the disk when it returns. */
-  addCheckpoint(body: string): WitnessAnswer
-}
+export type Witness = ReturnType<typeof createWitness>
 
 /** A witness signs with each key of its file; the type says that it cosigns. */
 export const cosignersOf = (keys: readonly LogKey[], name: string): Signer[] =>
@@ -43,7 +40,7 @@ export const cosignersOf = (keys: readonly LogKey[], name: string): Signer[] =>
   )
 
 /** @throws ServiceError `config_invalid` where what it kept of a log cannot be read */
-export function createWitness({ signers, logs, directory, now }: WitnessOptions): Witness {
+export function createWitness({ signers, logs, directory, now }: WitnessOptions) {
   const known = new Map(
     logs.map(({ name }) => {
       const file = keepNewestCheckpoint(join(directory, hash('sha256', name)))
@@ -55,7 +52,7 @@ export function createWitness({ signers, logs, directory, now }: WitnessOptions)
 
   return {
     // Nothing is awaited between the comparison and the write, so that two requests cannot overlap.
-    addCheckpoint(body) {
+    addCheckpoint(body: string): WitnessAnswer {
       const request = parseAddCheckpoint(body)
       const checkpoint = request === undefined ? undefined : checkpointIn(request.note)
       if (request === undefined || checkpoint === undefined)

@@ -21,17 +21,7 @@ import {
  * The bars that venues sent, with their order flow, in files of a day (1m) or a month (1h). They are a copy and no
  * truth: what is not there, or cannot be read, is asked of the venue.
  */
-export interface KeptBars {
-  /**
-   * The bars that open from `since` on, as many as there are without a gap, made of shorter ones where those of the
-   * timeframe are not kept; none where the first is missing.
-   */
-  read(series: Series, since: number, count: number): Promise<readonly Candle[]>
-  /** Keeps bars of 1m or 1h that are not kept yet; of two versions of a bar the first stays. Never rejects. */
-  keep(series: Series, bars: readonly KeptBar[]): Promise<void>
-  /** Seals the files whose period is over, and removes those that are too old. Never rejects. */
-  tidy(): Promise<void>
-}
+export type KeptBars = ReturnType<typeof createKeptBars>
 
 export interface KeptBarsOptions {
   /** Folder of the files; created with the first bar. */
@@ -50,8 +40,7 @@ export interface KeptBarsOptions {
 /** A period is over this long before its file is sealed: venues finish bars late. */
 const SEALED_AFTER_MS = HOUR_MS
 
-/** @example const kept = createKeptBars({ folder: 'data/live/bars', keepDays: 400, now: Date.now, random, report }) */
-export function createKeptBars(options: KeptBarsOptions): KeptBars {
+export function createKeptBars(options: KeptBarsOptions) {
   const { folder, keepDays, now, random, report, append = appendKept } = options
   /** Which bars a file has, one byte a bar, so that a page that is fetched again is not written again. */
   const known = new Map<string, Uint8Array>()
@@ -133,7 +122,11 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
   }
 
   return {
-    async read(series, since, count) {
+    /**
+     * The bars that open from `since` on, as many as there are without a gap, made of shorter ones where those of the
+     * timeframe are not kept; none where the first is missing.
+     */
+    async read(series: Series, since: number, count: number): Promise<readonly Candle[]> {
       const base: Timeframe = timeframeMs(series.timeframe) < HOUR_MS ? '1m' : '1h'
       const end = since + Math.min(count, LIMITS.venuePageBars) * timeframeMs(series.timeframe)
       try {
@@ -145,7 +138,8 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
       }
     },
 
-    async keep(series, bars) {
+    /** Keeps bars of 1m or 1h that are not kept yet; of two versions of a bar the first stays. Never rejects. */
+    async keep(series: Series, bars: readonly KeptBar[]): Promise<void> {
       const files = Map.groupBy(bars, ({ openTime }) => keptFile(folder, series, openTime).name)
       await Promise.all(
         [...files.values()].map((own) => {
@@ -155,7 +149,8 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
       )
     },
 
-    async tidy() {
+    /** Seals the files whose period is over, and removes those that are too old. Never rejects. */
+    async tidy(): Promise<void> {
       try {
         const entries = await readdir(folder, { withFileTypes: true })
         for (const entry of entries) if (entry.isDirectory()) await tidyFolder(join(folder, entry.name))
