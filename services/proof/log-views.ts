@@ -101,31 +101,36 @@ export interface AnchorFigures {
 const MOST_WAITING = 16_384
 
 /** The transparency log as others read it. */
-export type LogViews = ReturnType<typeof createLogViews>
+export class LogViews {
+  readonly #options: LogViewsOptions
 
-export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOptions) {
-  function newest(): CheckpointRow {
-    const checkpoint = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
-    const keys = row(LOG_KEYS) as LogKeysRow | undefined
+  constructor(options: LogViewsOptions) {
+    this.#options = options
+  }
+
+  #newest(): CheckpointRow {
+    const checkpoint = this.#options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+    const keys = this.#options.row(LOG_KEYS) as LogKeysRow | undefined
     if (checkpoint === undefined || checkpoint.origin !== keys?.origin)
       throw new ServiceError('log_not_signed')
     return checkpoint
   }
 
-  const cosigned = (): CosignedRow | undefined => row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
+  readonly #cosigned = (): CosignedRow | undefined =>
+    this.#options.row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
 
-  const pathOf = (path: string) => {
+  readonly #pathOf = (path: string) => {
     const parsed = parseTilePath(path)
     if (parsed === undefined) throw new ServiceError('log_path_invalid')
     return parsed
   }
 
   /** Adds verdicts whose window has closed since a checkpoint to those that it has counted. */
-  function counted(last: Pick<CosignedRow, 'size' | 'verdicts' | 'inTime' | 'since'> | undefined) {
-    const size = tree.size()
+  #counted(last: Pick<CosignedRow, 'size' | 'verdicts' | 'inTime' | 'since'> | undefined) {
+    const size = this.#options.tree.size()
     const from = Math.min(last?.size ?? size, size)
     const to = Math.min(size, from + MOST_WAITING)
-    const { verdicts, open } = countVerdicts(tree, { from, to, at: marketNow() })
+    const { verdicts, open } = countVerdicts(this.#options.tree, { from, to, at: this.#options.marketNow() })
     const all = (last?.verdicts ?? 0) + verdicts - open
     return {
       since_size: last?.since ?? null,
@@ -137,8 +142,8 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
   }
 
   /** The events of a tile, oldest first. */
-  async function eventsOf(tile: number, width: number, signal: AbortSignal): Promise<RecordedEvent[]> {
-    const after = tree.after(tile)
+  async #eventsOf(tile: number, width: number, signal: AbortSignal): Promise<RecordedEvent[]> {
+    const after = this.#options.tree.after(tile)
     const events: RecordedEvent[] = []
     const options = {
       limit: width,
@@ -146,139 +151,149 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
       signal,
       ...(after !== undefined && { after }),
     }
-    for await (const event of store.readAll(options)) events.push(event)
+    for await (const event of this.#options.store.readAll(options)) events.push(event)
     return events
   }
 
-  return {
-    /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
-    checkpoint: (): string => newest().note,
-    /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
-    cosigned(): string {
-      const found = cosigned()
-      if (found === undefined)
-        throw new ServiceError('log_not_there', { message: 'No witness has cosigned this log yet.' })
-      return found.note
-    },
-    /** How much of the log witnesses have cosigned, and how soon. */
-    witnesses(): WitnessFigures {
-      const last = cosigned()
-      const { waiting, inTime, ...figures } = counted(last)
-      return {
-        newest:
-          last === undefined
-            ? null
-            : {
-                origin: last.origin,
-                size: last.size,
-                witnesses: last.witnesses,
-                cosigned_at: last.cosignedAt,
-              },
-        ...figures,
-        cosigned_before_close: inTime,
-        entries_waiting: waiting,
-      }
-    },
-    /** Anchored checkpoints that are larger than this size. */
-    anchors(after: number): AnchorFigures {
-      const last = row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
-      const { waiting: _, inTime, ...figures } = counted(last)
-      const found = rows({
+  /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
+  readonly checkpoint = (): string => this.#newest().note
+
+  /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
+  readonly cosigned = (): string => {
+    const found = this.#cosigned()
+    if (found === undefined)
+      throw new ServiceError('log_not_there', { message: 'No witness has cosigned this log yet.' })
+    return found.note
+  }
+
+  /** How much of the log witnesses have cosigned, and how soon. */
+  readonly witnesses = (): WitnessFigures => {
+    const last = this.#cosigned()
+    const { waiting, inTime, ...figures } = this.#counted(last)
+    return {
+      newest:
+        last === undefined
+          ? null
+          : {
+              origin: last.origin,
+              size: last.size,
+              witnesses: last.witnesses,
+              cosigned_at: last.cosignedAt,
+            },
+      ...figures,
+      cosigned_before_close: inTime,
+      entries_waiting: waiting,
+    }
+  }
+
+  /** Anchored checkpoints that are larger than this size. */
+  readonly anchors = (after: number): AnchorFigures => {
+    const last = this.#options.row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
+    const { waiting: _, inTime, ...figures } = this.#counted(last)
+    const found = this.#options
+      .rows({
         prefix: ANCHOR_PREFIX,
         after: anchorKey(after),
         limit: LIMITS.anchorsPerPage,
-      }).map((one) => one.row as AnchorRow)
-      return {
-        newest:
-          last === undefined
-            ? null
-            : {
-                origin: last.origin,
-                size: last.size,
-                is_cosigned: last.isCosigned,
-                anchored_at: last.anchoredAt,
-              },
-        ...figures,
-        anchored_before_close: inTime,
-        anchors: found.map(anchorShown),
-        next: found.length < LIMITS.anchorsPerPage ? null : (found.at(-1)?.size ?? null),
-      }
-    },
-    /**
-     * The text of an anchored checkpoint, or its timestamp.
-     *
-     * @throws ServiceError `log_not_there`
-     */
-    anchor(size: number, part: 'checkpoint' | 'ots'): Buffer {
-      const found = row(anchorKey(size)) as AnchorRow | undefined
-      if (found !== undefined && part === 'checkpoint')
-        return Buffer.from(checkpointText({ ...found, root: Buffer.from(found.root, 'base64') }))
-      const stamp = found?.timestamp
-      if (!stamp) throw new ServiceError('log_not_there', { message: 'This checkpoint stands nowhere else.' })
-      return Buffer.from(stamp.file, 'base64')
-    },
-    /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
-    vkeys(): string {
-      const keys = row(LOG_KEYS) as LogKeysRow | undefined
-      if (keys === undefined) throw new ServiceError('log_not_signed')
-      return keys.published.map((vkey) => `${vkey}\n`).join('')
-    },
-    /**
-     * Hashes or entries.
-     *
-     * @param path below `/log/`: `tile/0/x001/234`
-     * @throws ServiceError `log_path_invalid`, `log_not_there`
-     */
-    tile(path: string): Buffer {
-      const bytes = tree.tile(pathOf(path))
-      if (bytes === undefined) throw new ServiceError('log_not_there')
-      return bytes
-    },
-    /**
-     * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
-     *
-     * @throws as {@link LogViews.tile}
-     */
-    async contents(
-      path: string,
-      signal: AbortSignal,
-    ): Promise<{ readonly text: string; readonly isWhole: boolean }> {
-      const tile = pathOf(path)
-      if (tile.width > tileWidth(tile, tree.size())) throw new ServiceError('log_not_there')
-      const now = marketNow()
-      let isWhole = true
-      const lines = (await eventsOf(tile.index, tile.width, signal)).map((event) => {
-        const text = contentText(event)
-        if (entryOf(event, text).opensAt <= now) return text
-        isWhole = false
-        return 'null'
       })
-      return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
-    },
-    /**
-     * A proof file for one event.
-     *
-     * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
-     */
-    async proof(
-      { id, position }: { readonly id: string; readonly position: Position },
-      signal: AbortSignal,
-    ): Promise<string> {
-      const signed = newest()
-      const seen = cosigned()
-      const tile = tree.size() === 0 ? 0 : tree.tileOf(position)
-      const events = await eventsOf(tile, TILE_WIDTH, signal)
-      const at = events.findIndex((event) => event.id === id)
-      const event = events[at]
-      const index = tile * TILE_WIDTH + at
-      // A cosigned checkpoint proves more than a newer one that nobody has cosigned.
-      const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
-      if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
-      const path = tree.inclusion(index, checkpoint.size)
-      return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: checkpoint.note })
-    },
+      .map((one) => one.row as AnchorRow)
+    return {
+      newest:
+        last === undefined
+          ? null
+          : {
+              origin: last.origin,
+              size: last.size,
+              is_cosigned: last.isCosigned,
+              anchored_at: last.anchoredAt,
+            },
+      ...figures,
+      anchored_before_close: inTime,
+      anchors: found.map(anchorShown),
+      next: found.length < LIMITS.anchorsPerPage ? null : (found.at(-1)?.size ?? null),
+    }
+  }
+
+  /**
+   * The text of an anchored checkpoint, or its timestamp.
+   *
+   * @throws ServiceError `log_not_there`
+   */
+  readonly anchor = (size: number, part: 'checkpoint' | 'ots'): Buffer => {
+    const found = this.#options.row(anchorKey(size)) as AnchorRow | undefined
+    if (found !== undefined && part === 'checkpoint')
+      return Buffer.from(checkpointText({ ...found, root: Buffer.from(found.root, 'base64') }))
+    const stamp = found?.timestamp
+    if (!stamp) throw new ServiceError('log_not_there', { message: 'This checkpoint stands nowhere else.' })
+    return Buffer.from(stamp.file, 'base64')
+  }
+
+  /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
+  readonly vkeys = (): string => {
+    const keys = this.#options.row(LOG_KEYS) as LogKeysRow | undefined
+    if (keys === undefined) throw new ServiceError('log_not_signed')
+    return keys.published.map((vkey) => `${vkey}\n`).join('')
+  }
+
+  /**
+   * Hashes or entries.
+   *
+   * @param path below `/log/`: `tile/0/x001/234`
+   * @throws ServiceError `log_path_invalid`, `log_not_there`
+   */
+  readonly tile = (path: string): Buffer => {
+    const bytes = this.#options.tree.tile(this.#pathOf(path))
+    if (bytes === undefined) throw new ServiceError('log_not_there')
+    return bytes
+  }
+
+  /**
+   * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
+   *
+   * @throws as {@link LogViews.tile}
+   */
+  readonly contents = async (
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly isWhole: boolean }> => {
+    const tile = this.#pathOf(path)
+    if (tile.width > tileWidth(tile, this.#options.tree.size())) throw new ServiceError('log_not_there')
+    const now = this.#options.marketNow()
+    let isWhole = true
+    const lines = (await this.#eventsOf(tile.index, tile.width, signal)).map((event) => {
+      const text = contentText(event)
+      if (entryOf(event, text).opensAt <= now) return text
+      isWhole = false
+      return 'null'
+    })
+    return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
+  }
+
+  /**
+   * A proof file for one event.
+   *
+   * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
+   */
+  readonly proof = async (
+    { id, position }: { readonly id: string; readonly position: Position },
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const signed = this.#newest()
+    const seen = this.#cosigned()
+    const tile = this.#options.tree.size() === 0 ? 0 : this.#options.tree.tileOf(position)
+    const events = await this.#eventsOf(tile, TILE_WIDTH, signal)
+    const at = events.findIndex((event) => event.id === id)
+    const event = events[at]
+    const index = tile * TILE_WIDTH + at
+    // A cosigned checkpoint proves more than a newer one that nobody has cosigned.
+    const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
+    if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
+    const path = this.#options.tree.inclusion(index, checkpoint.size)
+    return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: checkpoint.note })
   }
 }
+
+export const createLogViews = (options: LogViewsOptions): LogViews => new LogViews(options)
 
 const anchorShown = ({
   origin,

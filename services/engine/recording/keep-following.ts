@@ -36,23 +36,10 @@ export function createFollower(options: FollowerOptions) {
   const { run, now, sleep, triesAgain } = options
   const closed = new Set<string>()
 
-  /** How long to wait after each failure of the same thing. */
-  function createPauses(): { begin(): void; next(): number } {
-    let failures = 0
-    let begunAt = now()
-    return {
-      begin: () => (begunAt = now()),
-      next() {
-        if (now() - begunAt > LONGEST_PAUSE_MS) failures = 0
-        return PAUSES_MS[failures++] ?? LONGEST_PAUSE_MS
-      },
-    }
-  }
-
   /** A series that was closed goes on in runs of its own. */
   async function followAlone(series: Series, first: ServiceError, signal: AbortSignal): Promise<EngineRun> {
     const name = seriesName(series)
-    const pauses = createPauses()
+    const pauses = createPauses(now)
     let sum = NOTHING_RUN
     let fault: ServiceError | undefined = first
     while (fault !== undefined && !signal.aborted) {
@@ -78,7 +65,7 @@ export function createFollower(options: FollowerOptions) {
   async function follow(series: readonly Series[], signal: AbortSignal): Promise<EngineRun> {
     const left = new Map(series.map((one) => [seriesName(one), one]))
     const alone: Promise<EngineRun>[] = []
-    const pauses = createPauses()
+    const pauses = createPauses(now)
 
     function close(one: Series, error: ServiceError): void {
       left.delete(seriesName(one))
@@ -114,5 +101,18 @@ export function createFollower(options: FollowerOptions) {
   return {
     follow /** Whether a series is closed at the moment, waiting to be tried again. */,
     isClosed: (series: Series): boolean => closed.has(seriesName(series)),
+  }
+}
+
+/** How long to wait after each failure of the same thing. */
+function createPauses(now: () => number): { begin(): void; next(): number } {
+  let failures = 0
+  let begunAt = now()
+  return {
+    begin: () => (begunAt = now()),
+    next() {
+      if (now() - begunAt > LONGEST_PAUSE_MS) failures = 0
+      return PAUSES_MS[failures++] ?? LONGEST_PAUSE_MS
+    },
   }
 }

@@ -1,7 +1,7 @@
 import type { FundingRate } from '../../../contracts/funding.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import { activityAt, createPricePath, type PricePath } from './price-path.ts'
 import { createRandom, hashText, seedAt } from './random.ts'
 import { type SimulatedCoin, simulatedCoin } from './simulated-coins.ts'

@@ -12,8 +12,8 @@ import {
   type Timeframe,
   timeframeMs,
 } from '../../../contracts/timeframes.ts'
-import { type BarAggregator, createBarAggregator } from '../aggregate-bars.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { BarAggregator } from '../aggregate-bars.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
 import { planSource } from '../plan-source.ts'
 import { createSimulatedBars, type SimulatedBars } from './simulated-bars.ts'
@@ -124,7 +124,7 @@ function openMarket(
   { series, funding = [] }: BatchesRequest,
   notBefore: (timeframe: Timeframe) => number,
 ): SimulatedMarket {
-  const aggregator = createBarAggregator()
+  const aggregator = new BarAggregator()
   const coins = new Map<Coin, CoinSources>()
   let minutesBegin = Number.POSITIVE_INFINITY
   let hoursBegin = Number.POSITIVE_INFINITY
