@@ -1,7 +1,17 @@
 import { hash } from 'node:crypto'
-import { createReadStream, existsSync, renameSync, statSync } from 'node:fs'
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
@@ -13,6 +23,7 @@ import {
   type SealedDays,
   type SealedFileName,
   type SealedManifest,
+  type SealedSchema,
   sealedManifestSchema,
 } from '../../../contracts/sealed-manifest.ts'
 import { sealedStream } from '../../../contracts/streams.ts'
@@ -26,7 +37,7 @@ import {
 import { type AppendPath, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay, unfinished } from './seal-day.ts'
+import { manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay } from './seal-day.ts'
 
 export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -60,6 +71,19 @@ export interface SealedFile {
 const LOOK_EVERY_MS = 60_000
 /** Verdicts of a day may come this much after it, with bars that are late. */
 const LATE_MS = HOUR_MS
+
+const UNFINISHED = 'unfinished-'
+
+/** Removes folders of attempts that were killed: those over a day older than the one of this attempt. */
+function removeLeft(folder: string, own: string): void {
+  const begun = statSync(own).mtimeMs
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(UNFINISHED)) continue
+    const left = statSync(join(folder, name), { throwIfNoEntry: false })
+    if (left !== undefined && left.mtimeMs < begun - DAY_MS)
+      rmSync(join(folder, name), { recursive: true, force: true })
+  }
+}
 
 /** Days that never change any more, as files. */
 export class DaySealer {
@@ -104,9 +128,29 @@ export class DaySealer {
     verdicts === outcomes &&
     Math.max(openUntil, Date.parse(date) + DAY_MS + LATE_MS) <= this.#options.marketNow()
 
-  #keep(folder: string, { files }: SealedFiles): void {
-    for (const name of Object.keys(files) as SealedFileName[])
-      renameSync(unfinished(folder, name), join(folder, name))
+  /**
+   * Makes the files of a day, and moves them to their place once they are as they have to be. They are written in a
+   * folder that no other process has, since two may make the same day at once.
+   */
+  async #makeFiles<Checked>(
+    day: Parameters<typeof sealDay>[1],
+    version: SealedSchema,
+    signal: AbortSignal,
+    check: (made: SealedFiles) => Checked,
+  ): Promise<Checked> {
+    const folder = this.#folderOf(day.exchange, day.date)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const unfinished = mkdtempSync(join(folder, UNFINISHED))
+    try {
+      removeLeft(folder, unfinished)
+      const made = await sealDay(this.#options.store, day, version, unfinished, signal)
+      signal.throwIfAborted()
+      const checked = check(made)
+      for (const name of Object.keys(made.files)) renameSync(join(unfinished, name), join(folder, name))
+      return checked
+    } finally {
+      rmSync(unfinished, { recursive: true, force: true })
+    }
   }
 
   /** The end of the stream of an exchange; undefined where the day is sealed and the read model does not know yet. */
@@ -125,15 +169,15 @@ export class DaySealer {
     const stream = sealedStream(exchange)
     const expected = await this.#endOf(stream, day)
     if (expected === undefined) return
-    const folder = this.#folderOf(exchange, date)
-    const made = await sealDay(this.#options.store, day, NEWEST_SCHEMA, folder, signal)
-    if (signal.aborted) return
-    if (made.rows !== day.verdicts)
-      throw new Error(`${exchange} on ${date}: ${made.rows} of ${day.verdicts} verdicts are found`)
-    const text = JSON.stringify(
-      manifestOf(made, day, { market: this.#options.market, checkpoint: this.#options.checkpoint() }),
-    )
-    this.#keep(folder, made)
+    const { made, text } = await this.#makeFiles(day, NEWEST_SCHEMA, signal, (files) => {
+      assert(
+        files.rows === day.verdicts,
+        'a sealed day has a row for each verdict that was counted',
+        files.rows,
+      )
+      const about = { market: this.#options.market, checkpoint: this.#options.checkpoint() }
+      return { made: files, text: JSON.stringify(manifestOf(files, day, about)) }
+    })
     const bytes = Object.values(made.files).reduce((sum, file) => sum + file.bytes, 0)
     const data = { exchange, day: date, sha256: hash('sha256', text), manifest: text, rows: made.rows, bytes }
     const meta = { correlationId: `sealed ${exchange} ${date}`, actor: 'log' }
@@ -154,22 +198,15 @@ export class DaySealer {
   /** Makes files again that this process does not have: they follow from the log. */
   async #make(about: SealedManifest, signal: AbortSignal): Promise<void> {
     const { exchange, date, after, up_to: upTo, files } = about
-    const folder = this.#folderOf(exchange, date)
-    const made = await sealDay(
-      this.#options.store,
-      { exchange, date, after, upTo },
-      about.schema_version,
-      folder,
-      signal,
-    )
-    signal.throwIfAborted()
-    const other = files.find(({ name, sha256 }) => made.files[name].sha256 !== sha256)
-    if (other !== undefined)
+    const day = { exchange, date, after, upTo }
+    await this.#makeFiles(day, about.schema_version, signal, (made) => {
+      const other = files.find(({ name, sha256 }) => made.files[name].sha256 !== sha256)
+      if (other === undefined) return
       throw new ServiceError('store_unavailable', {
         message: `${other.name} of ${exchange} on ${date} was made by another release, and this process does not have it.`,
         isForCallers: true,
       })
-    this.#keep(folder, made)
+    })
   }
 
   /** Seals every day that is due; one process at a time does. */
@@ -182,7 +219,9 @@ export class DaySealer {
   /** Looks again and again, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.look(signal).catch(this.#options.onProblem)
+      await this.look(signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#options.onProblem(error)
+      })
       await this.#options.sleep(LOOK_EVERY_MS, signal)
     }
   }

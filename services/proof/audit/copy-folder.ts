@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { readBoundedFile } from '../bounded-file.ts'
+import { readBoundedFile, writeWholeFile } from '../whole-file.ts'
 
 /** A folder in which each path of a log is a file. Nothing is read or written outside of it. */
 export type CopyFolder = ReturnType<typeof openCopyFolder>
@@ -58,11 +58,8 @@ export function openCopyFolder(folder: string) {
           if (!existsSync(at)) mkdirSync(at)
           requireInside(realpathSync(folder), realpathSync(at))
         }
-        const file = join(parent, basename(fileOf(path)))
-        // A link that bears one of these names is replaced, and not followed.
-        rmSync(`${file}.unfinished`, { force: true })
-        writeFileSync(`${file}.unfinished`, bytes, { flag: 'wx' })
-        renameSync(`${file}.unfinished`, file)
+        // A link that bears its name is replaced, and not followed.
+        writeWholeFile(join(parent, basename(fileOf(path))), bytes)
       }),
   }
 }
