@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { type Candle, candleFault } from '../../contracts/candle.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { countsForBar, type FundingRate, fundingCountsFrom } from '../../contracts/funding.ts'
@@ -163,6 +164,12 @@ export class SeriesEngine {
     const barClose = read(CELL.openTime) + barMs
     const probability = read(CELL.probability)
     const confidence = Math.min(CONFIDENCE_CAP, Math.round(100 * Math.max(probability, 1 - probability)))
+    assert(probability >= 0 && probability <= 1, 'a probability is between 0 and 1', probability)
+    assert(
+      confidence >= 50 && confidence <= CONFIDENCE_CAP,
+      'a confidence is of the likelier side',
+      confidence,
+    )
     const call = callOf(read(CELL.call))
     const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
     const factors = factorsOf(this.#options.model, cells, base)

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import type { Candle } from '../../contracts/candle.ts'
 import type { FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -160,6 +161,7 @@ export class SeriesPool {
   open(timeframe: Timeframe): number {
     const slot = this.#freeSlots.pop() ?? this.#slotsUsed++
     if (slot >= this.#capacity) this.#grow()
+    assert(slot < this.#capacity, 'a slot lies within the slab', slot)
     const base = slot * this.#stride
     this.#cells.fill(0, base, base + this.#stride)
     const skill = this.#model.timeframes[timeframe]

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -266,6 +267,7 @@ export class LogViews {
       isWhole = false
       return 'null'
     })
+    assert(lines.length === tile.width, 'a tile has a line of content for each entry', lines.length)
     return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
   }
 

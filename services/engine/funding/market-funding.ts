@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type FundingRate, fundingRateSchema } from '../../../contracts/funding.ts'
 import { type Market, marketName } from '../../../contracts/series.ts'
@@ -101,6 +102,11 @@ export class MarketFunding {
         column.copyWithin(at + 1, at, this.#count)
     }
     this.#count += 1
+    assert(
+      this.#count <= this.#minutes.length,
+      'no more settlements are held than there is room for',
+      this.#count,
+    )
   }
 
   #dropOldest(howMany: number): void {

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { Candle } from '../../../contracts/candle.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
@@ -231,6 +232,7 @@ async function recordStep(
   const recorded = drafts.length === 0 ? undefined : await recorder.record(series, drafts)
   if (others.length > 0) await challengers?.record(series, others)
   const added = recorded?.added.length ?? 0
+  assert(added <= drafts.length, 'no more verdicts are recorded than were computed', added)
   counts.recorded += added
   counts.known += drafts.length - added
   const newest = recorded?.end.newest

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { halfWidth95 } from '../../../contracts/student-interval.ts'
 import { blockMean, type Measure } from './intervals.ts'
 import type { ReliabilityBin } from './scores-schema.ts'
@@ -104,5 +105,6 @@ export function calibration({ probability, outcome }: Forecasts): { error: numbe
     below += own
     return { from, to, races: own, ...means }
   })
+  assert(below === count, 'every forecast is in one bin', below)
   return { error, bins }
 }

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -86,6 +87,7 @@ export function createAnchorer(options: AnchorerOptions) {
     countedFrom: number,
     signal: AbortSignal,
   ): Promise<void> {
+    assert(tree.size() >= head.size, 'the tree still holds the checkpoint that was anchored', tree.size())
     const anchoredAt = marketNow()
     const { verdicts, open } = countVerdicts(tree, { from: countedFrom, to: head.size, at: anchoredAt })
     const event = newEvent(CheckpointAnchored, {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -127,6 +128,7 @@ export class Timestamper {
         const known = await this.#ask(calendar, path, {}, message, signal)
         if (known !== undefined) after = grafted(after, known)
       }
+      assert(after.message.equals(before.message), 'a timestamp stays that of its message')
       if (bitcoinBlockOf(after) !== null) await this.#record(head, after, signal)
     }
   }

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type EventOf, newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -57,6 +58,11 @@ export class CheckpointSigner {
   }
 
   async #sign(checkpoint: Checkpoint): Promise<void> {
+    assert(
+      checkpoint.size <= this.#options.tree.size(),
+      'a checkpoint has no more entries than the log',
+      checkpoint.size,
+    )
     const at = this.#options.now()
     const note = signCheckpoint(
       checkpoint,

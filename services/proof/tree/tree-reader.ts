@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
@@ -117,6 +118,11 @@ function tileOf(tiles: number, afterOf: (tile: number) => Position | undefined, 
 
 /** Entries, each after its length in two bytes. */
 function bundleOf(entries: Buffer, width: number): Buffer {
+  assert(
+    entries.length >= width * ENTRY_BYTES,
+    'a tile holds the entries that the size of the tree demands',
+    entries.length,
+  )
   const bundle = Buffer.allocUnsafe(width * (2 + ENTRY_BYTES))
   for (let index = 0; index < width; index++) {
     const at = bundle.writeUInt16BE(ENTRY_BYTES, index * (2 + ENTRY_BYTES))

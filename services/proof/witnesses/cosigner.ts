@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -101,6 +102,7 @@ export class Cosigner {
 
   async #post({ url }: PolicyWitness, newest: CheckpointRow, old: number, signal: AbortSignal) {
     const note = ownNote(newest)
+    assert(old <= newest.size, 'a witness is asked from a size within the checkpoint', old)
     const request = {
       method: 'POST',
       headers: { 'content-type': 'text/plain; charset=utf-8' },
@@ -178,6 +180,7 @@ export function countVerdicts(
       if (entry.opensAt > at) open += 1
     }
   }
+  assert(open <= verdicts && verdicts <= Math.max(0, to - from), 'verdicts are counted once each', verdicts)
   return { verdicts, open }
 }
 

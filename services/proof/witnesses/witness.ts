@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import {
@@ -74,6 +75,7 @@ export function createWitness({ signers, logs, directory, now }: WitnessOptions)
         return { status: 409, body: `${before.size}\n`, type: 'text/x.tlog.size' }
       if (!isConsistent(before, checkpoint, proof))
         return refused(422, `The proof does not show that the tree of ${before.size} is its beginning.`)
+      assert(checkpoint.size >= before.size, 'a witness cosigns only trees that grow', checkpoint.size)
       if (checkpoint.size > before.size) log.file.write(checkpoint)
       const seconds = Math.floor(now() / 1_000)
       return { status: 200, body: signers.map((key) => signatureLine(checkpoint, key, seconds)).join('') }
