@@ -12,8 +12,6 @@ export interface Arrival {
   readonly previous: Position
 }
 
-export type LogArrivals = ReturnType<typeof createLogArrivals>
-
 /** All events of one commit arrive within this time of the first. */
 const GATHER_MS = 5
 

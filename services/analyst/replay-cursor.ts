@@ -37,8 +37,6 @@ export function parseCursor(text: string): ReplayCursor | undefined {
   return isPosition(at) ? { ...cursor, second: { at, asOf: Number(secondAsOf) } } : undefined
 }
 
-export type ReplayLook = ReturnType<typeof createLook>
-
 /**
  * One look through the log: shows each verdict whose window has closed and that earlier looks have not
  * shown. A look that was cut short (`from.second`) goes on as of the time it began, so that nothing is lost

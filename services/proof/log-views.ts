@@ -17,11 +17,11 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../projections/index.ts'
+import { contentText, ENTRY_TYPES, entryOf } from '../../projections/transparency-tree/entry.ts'
+import { parseTilePath, TILE_WIDTH, tileWidth } from '../../projections/transparency-tree/tile-path.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { checkpointText } from './notes/checkpoint.ts'
 import { formatProof } from './proof-file.ts'
-import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
-import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
 import { countVerdicts } from './witnesses/cosigner.ts'
 
@@ -38,64 +38,6 @@ export interface LogViewsOptions {
   }) => readonly { readonly key: string; readonly row: JsonObject }[]
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
-}
-
-/** How soon witnesses have cosigned verdicts. */
-export interface WitnessFigures {
-  /** Null before the first cosigned checkpoint. */
-  readonly newest: {
-    readonly origin: string
-    readonly size: number
-    readonly witnesses: readonly string[]
-    /** Market time, Unix milliseconds. */
-    readonly cosigned_at: number
-  } | null
-  /** Size of the first cosigned checkpoint: entries after it are counted. */
-  readonly since_size: number | null
-  /** Verdicts that were cosigned, or whose window has closed without. */
-  readonly verdicts: number
-  readonly cosigned_before_close: number
-  /** Share of those verdicts; null where there are none. */
-  readonly share: number | null
-  /** Entries after the newest cosigned checkpoint. */
-  readonly entries_waiting: number
-}
-
-/** The checkpoints that are anchored outside the log, and how soon. */
-export interface AnchorFigures {
-  /** Null before the first one that stands on the chain. */
-  readonly newest: {
-    readonly origin: string
-    readonly size: number
-    readonly is_cosigned: boolean
-    /** Market time, Unix milliseconds. */
-    readonly anchored_at: number
-  } | null
-  readonly since_size: number | null
-  readonly verdicts: number
-  readonly anchored_before_close: number
-  readonly share: number | null
-  /** By the size of their trees. */
-  readonly anchors: readonly {
-    readonly origin: string
-    readonly size: number
-    readonly root: string
-    readonly chain: {
-      readonly chain_id: number
-      readonly transaction: string
-      readonly block_number: number
-      readonly block_hash: string
-      /** Wall clock, Unix milliseconds. */
-      readonly written_at: number
-    } | null
-    readonly timestamp: {
-      readonly path: string
-      readonly bitcoin_block: number | null
-      /** As that of the chain. */
-      readonly written_at: number
-    } | null
-  }[]
-  readonly next: number | null
 }
 
 /** Entries that are looked through for verdicts whose window has closed without a cosignature; the oldest. */
@@ -168,7 +110,7 @@ export class LogViews {
   }
 
   /** How much of the log witnesses have cosigned, and how soon. */
-  readonly witnesses = (): WitnessFigures => {
+  readonly witnesses = () => {
     const last = this.#cosigned()
     const { waiting, inTime, ...figures } = this.#counted(last)
     return {
@@ -188,7 +130,7 @@ export class LogViews {
   }
 
   /** Anchored checkpoints that are larger than this size. */
-  readonly anchors = (after: number): AnchorFigures => {
+  readonly anchors = (after: number) => {
     const last = this.#options.row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
     const { waiting: _, inTime, ...figures } = this.#counted(last)
     const found = this.#options
@@ -297,13 +239,7 @@ export class LogViews {
 
 export const createLogViews = (options: LogViewsOptions): LogViews => new LogViews(options)
 
-const anchorShown = ({
-  origin,
-  size,
-  root,
-  chain,
-  timestamp,
-}: AnchorRow): AnchorFigures['anchors'][number] => ({
+const anchorShown = ({ origin, size, root, chain, timestamp }: AnchorRow) => ({
   origin,
   size,
   root,

@@ -9,6 +9,7 @@ import {
   PROMISED_PREFIX,
   sealedDays,
 } from '../../../projections/index.ts'
+import { transparencyTree } from '../../../projections/transparency-tree/transparency-tree.ts'
 import { createDaySealer } from '../../analyst/index.ts'
 import type { Settler } from '../../payments/index.ts'
 import {
@@ -21,7 +22,6 @@ import {
   keepNewestCheckpoint,
   loadLogKeys,
   loadPolicy,
-  transparencyTree,
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'

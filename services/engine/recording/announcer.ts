@@ -23,8 +23,6 @@ export interface AnnouncerOptions extends RetrierOptions {
 }
 
 /** Says in the log what verdicts will be computed with, and of what, before there are any. */
-export type Announcer = ReturnType<typeof createAnnouncer>
-
 export function createAnnouncer(options: AnnouncerOptions) {
   const { store, newId, clock } = options
   const retrier = createRetrier(options)

@@ -7,7 +7,7 @@ export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   /**
    * One run over some series, to the end of the market or until the signal.
    *
-   * @param until the signal that {@link Follower.follow} was given
+   * @param until the signal that `follow` was given
    * @param onClosed told of each series that is closed because of its own fault
    */
   readonly run: (
@@ -25,13 +25,11 @@ export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   readonly now: () => number
 }
 
-/** Follows series for as long as the market goes on, even when single series or runs fail. */
-export type Follower = ReturnType<typeof createFollower>
-
 /** Before the next try, the longer the more often it failed in a row; what went well for longer is no such failure. */
 const PAUSES_MS = [30_000, 60_000, 120_000, 300_000, 900_000] as const
 const LONGEST_PAUSE_MS = 900_000
 
+/** Follows series for as long as the market goes on, even when single series or runs fail. */
 export function createFollower(options: FollowerOptions) {
   const { run, now, sleep, triesAgain } = options
   const closed = new Set<string>()

@@ -1,14 +1,12 @@
 import type { Candle } from '../../../contracts/candle.ts'
 
-/** Holds back prices that cannot be: a digit too many, or those of another contract. */
-export type LeapFilter = ReturnType<typeof createLeapFilter>
-
 /** Times the price before, or a part of it, that no bar of a traded contract has reached. */
 const LEAP = 100
 
 /** Bars in a row that must agree on the new price, before it is the price: of a contract that was split, say. */
 const BELIEVED_AFTER = 3
 
+/** Holds back prices that cannot be: a digit too many, or those of another contract. */
 export function createLeapFilter() {
   let last: number | undefined
   let leapt: number | undefined

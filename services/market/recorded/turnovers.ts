@@ -8,9 +8,6 @@ import type { Catalogue, RecordedMarket, SummarisedRecording } from './open-cata
 import { readCandleRows } from './read-recording.ts'
 import { createTurnover, type Turnover } from './turnover.ts'
 
-/** The turnover of recorded markets, from the bars in their files. */
-export type Turnovers = ReturnType<typeof createTurnovers>
-
 /** The files of an exchange are read when it is first ranked, and their hourly sums kept. */
 export function createTurnovers() {
   const byFile = new Map<SummarisedRecording, Promise<Turnover>>()

@@ -41,9 +41,6 @@ export interface AnchorerOptions extends LogWriterOptions {
   readonly onProblem: (why: string) => void
 }
 
-/** Puts checkpoints on the chain. */
-export type Anchorer = ReturnType<typeof createAnchorer>
-
 const LOOK_EVERY_MS = 2_000
 const REST_MS = 60_000
 

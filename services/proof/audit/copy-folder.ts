@@ -5,8 +5,6 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { readBoundedFile, writeWholeFile } from '../whole-file.ts'
 
 /** A folder in which each path of a log is a file. Nothing is read or written outside of it. */
-export type CopyFolder = ReturnType<typeof openCopyFolder>
-
 export function openCopyFolder(folder: string) {
   /** The real place of a path, all links followed; its folder has to exist. */
   function placeOf(path: string): string {

@@ -6,9 +6,6 @@ import type { Findings } from './finding.ts'
 /** The grouping of the rows of a track record. */
 export type RecordGrouping = 'timeframe' | 'series'
 
-/** A track record counted from the log, to compare a published one with. */
-export type RecountedRecord = ReturnType<typeof recountRecord>
-
 /** How many outcomes and missing bars a record has to hold, and how many of them were counted. */
 interface Progress {
   readonly wanted: number

@@ -4,10 +4,11 @@ import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { parseSeriesName } from '../../../contracts/series.ts'
 import { parseVerdictStream } from '../../../contracts/streams.ts'
+import { decodeEntry } from '../../../projections/transparency-tree/entry.ts'
+import { parseTilePath } from '../../../projections/transparency-tree/tile-path.ts'
 import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
 import { closedBars } from '../../../services/market/live/closed-bars.ts'
 import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
-import { parseDecimal } from '../../../services/market/recorded/parse-decimal.ts'
 import {
   bitcoinBlockOf,
   merged,
@@ -17,8 +18,6 @@ import {
 import { openCheckpoint, parseCheckpoint } from '../../../services/proof/notes/checkpoint.ts'
 import { parseVkey } from '../../../services/proof/notes/note-keys.ts'
 import { checkProof, parseContent } from '../../../services/proof/proof-file.ts'
-import { decodeEntry } from '../../../services/proof/tree/entry.ts'
-import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
 import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkpoint.ts'
 import { retryAfterMs } from '../../../services/runtime/http/retry-after.ts'
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.ts'
@@ -120,7 +119,6 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     refusesBy: ['SyntaxError'],
   },
   { name: 'kept-bar', read: (input) => [readKeptLine(textOf(input)), readCheckedLine(textOf(input))] },
-  { name: 'decimal', read: (input) => parseDecimal(input, 0, input.length) },
   {
     name: 'stream-name',
     read: (input) => [parseVerdictStream(textOf(input)), parseSeriesName(textOf(input))],
