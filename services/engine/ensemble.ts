@@ -41,7 +41,7 @@ export function createEnsemble(
       for (const engine of engines) engine.close(slot)
     },
     push(slot, bar) {
-      // What is wrong with a bar is wrong for all; the first one refuses it before any has changed.
+      // A fault of a bar is one for all engines: the first refuses it before any has changed.
       for (const engine of engines) engine.push(slot, bar)
     },
     pushFunding(market, funding, slots) {

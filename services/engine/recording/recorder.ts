@@ -233,7 +233,7 @@ function verdictsMissing(verdict: Verdict, stretch: MissingStretch, idOf: FactId
   const { exchange, coin, timeframe, barClose, modelVersion } = verdict
   const bars = (stretch.to - stretch.from) / timeframeMs(timeframe) + 1
   const data = { exchange, coin, timeframe, ...stretch, bars, modelVersion }
-  // Of two stretches before one verdict only the later one reaches up to it.
+  // A verdict may follow two stretches; only the later one reaches up to it.
   const end = stretch.to === barClose - timeframeMs(timeframe) ? barClose : stretch.to
   const id = idOf.at(barClose, 'verdicts-missing', seriesName(verdict), String(end))
   return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })

@@ -137,7 +137,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
       const added = steps.flatMap(({ recorded }) => recorded?.added ?? [])
       if (added.length > 0) options.onRecorded?.(added.toSorted((a, b) => a.barClose - b.barClose))
       await endFaulty()
-      // Where more is ready, outcomes share the commits of the next verdicts.
+      // Outcomes share the commits of the next verdicts while more batches are ready.
       labelling = label(steps.filter(({ one }) => one.fault === undefined))
       if (group.reduce((sum, batch) => sum + weightOf(batch), 0) < BATCHES_AT_ONCE) await endFaulty()
       if (followed.size === 0 && closed.length > 0) break

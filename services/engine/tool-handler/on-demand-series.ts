@@ -103,7 +103,7 @@ export class OnDemandSeries {
   /** Whether there is room for a further series of an asker, which may have to be made. */
   #makeRoom(asker: string): boolean {
     if (this.#kept.size + this.#leaving.size < this.#mostSeries) return true
-    // What was stopped ends soon; it must not be stopped without end.
+    // A stopped series ends soon; stopping more and more of them makes no room.
     if (asker === '' || this.#leaving.size >= this.#mostSeries) return false
     const counts = new Map<string, number>()
     for (const one of this.#kept.values()) counts.set(one.asker, (counts.get(one.asker) ?? 0) + 1)

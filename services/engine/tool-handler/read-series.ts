@@ -63,7 +63,7 @@ export function createSeriesReader(options: SeriesReaderOptions) {
     const entry = await onDemand.settled(series, deadline)
     const reading = freshReading(entry, freshness)
     if (reading !== undefined) return reading
-    // What nothing more is loaded for will not have more bars in a moment.
+    // A series that cannot be followed will not have more bars in a moment.
     const isAllThereIs = entry !== undefined && entry.bars < LIMITS.warmUpBars && !canFollow
     if (entry !== undefined && (isAllThereIs || isTooShort(entry, freshness))) {
       throw insufficientHistoryError(entry, await timeframesThatWork(entry))

@@ -122,7 +122,7 @@ export function createUniverseManager(options: UniverseManagerOptions) {
     async of(exchange: Exchange): Promise<Universe> {
       const state = stateOf(exchange)
       const known = state.head?.universe
-      // Where `run` renews it, it is hardly older than an hour; where the venue fails, `run` tries again.
+      // `run` renews it every hour, and tries again after a failure of the venue.
       const isOld = known !== undefined && clock() - known.rankedAt > OLD_AFTER_MS
       if (known !== undefined && (!isOld || state.problem !== undefined)) return known
       try {

@@ -53,7 +53,7 @@ export function createFundingTrack(venue: Venue, market: Market, from: number, n
       const rows = await venue.funding(market, Math.max(0, since), signal)
       askedAt = now()
       const present = presentHours()
-      // Of a single settlement nobody can tell the interval: it is taken when the second one is there.
+      // A single settlement does not tell its interval: it is taken once a second one is there.
       const canTell =
         rows.length > 1 || present !== undefined || rows.some(({ intervalHours }) => intervalHours)
       const funding = canTell ? normaliseFunding(rows, market, present) : []

@@ -37,7 +37,7 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
     if (signal.aborted) return
     if (!isSeamSent) yield seam
     const bell = createBell()
-    // What is under way at a venue when this ends ends by itself, in the time a request may take.
+    // Requests under way at the end of the iteration end by themselves, within the time limit of a request.
     void followVenues({ legs, tracks, writer, context, signal, wake: () => bell.ring() }).catch((error) =>
       bell.crack(error),
     )
@@ -70,7 +70,7 @@ async function* followLive(
     for (;;) {
       // Late bars are delivered at once, without waiting for the next instant.
       while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
-      // Who was later than the others, but would have been in time had they waited, is waited for again.
+      // A slow leg that answered before the last deadline is waited for again.
       if (now() <= before.deadline) for (const leg of slow) if (isAskedFor(leg, before.at)) slow.delete(leg)
       const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
       if (signal.aborted || isReady || now() >= deadline) break

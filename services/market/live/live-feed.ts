@@ -115,7 +115,7 @@ export class LiveFeed implements MarketFeed {
       return [...(await venue.markets(LIMITS.venueMarketsMs, this.#never)).values()]
     } catch (error) {
       this.#context.failed(venue, error)
-      // What was listed before is still there, as far as anybody knows.
+      // The former list holds until the venue sends another.
       return [...venue.listings.traded().values()]
     }
   }

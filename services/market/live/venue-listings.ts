@@ -44,7 +44,7 @@ export function createVenueListings(now: () => number) {
       begin ??= newest
       const listed = new Map<Coin, VenueMarket>()
       for (const market of markets) {
-        // Of several contracts of a coin the first one that is traded counts.
+        // The first traded contract of a coin counts.
         if (listed.get(market.coin)?.isTraded !== true) known.set(market.coin, market)
         if (market.isTraded && !listed.has(market.coin)) listed.set(market.coin, market)
       }

@@ -146,7 +146,7 @@ export class Venue {
       )
     }
     const { client } = await this.#openOnce()
-    // What a list lacks may only be missing from it: its bars are asked for all the same.
+    // A list may lack a traded market by mistake: bars of every market that was ever listed are asked for.
     for (const market of all) this.#everListed.set(market.symbol, market)
     adoptMarkets(client, [...this.#everListed.values()])
     this.listings.takeList(

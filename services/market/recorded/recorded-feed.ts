@@ -98,7 +98,7 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
     ignored: async () => (await catalogue()).ignored,
     batches,
     universe: async (exchange) => turnovers.rank(await catalogue(), exchange, clock),
-    // What is missing here was never to come.
+    // Missing bars were never recorded, and will not come.
     isGone: () => false,
     venues: () => [],
     progress: (): FeedProgress | undefined => (progress === undefined ? undefined : { ...progress }),

@@ -79,7 +79,7 @@ export function checkHistory(
   }
   const [first] = changed
   if (first === undefined) return
-  // Where an entry was taken out or put in, everything after it has moved.
+  // An entry that was taken out or put in moves all entries after it.
   const hasMoved = changed.length > Math.min(MOST_EDITED, Math.max(1, (seen.size - first) / 2))
   if (hasMoved)
     return findings.add(
