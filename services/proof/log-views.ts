@@ -17,11 +17,11 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../projections/index.ts'
-import { contentText, ENTRY_TYPES, entryOf } from '../../projections/transparency-tree/entry.ts'
-import { parseTilePath, TILE_WIDTH, tileWidth } from '../../projections/transparency-tree/tile-path.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { checkpointText } from './notes/checkpoint.ts'
 import { formatProof } from './proof-file.ts'
+import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
+import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
 import { countVerdicts } from './witnesses/cosigner.ts'
 
@@ -237,7 +237,9 @@ export class LogViews {
   }
 }
 
-export const createLogViews = (options: LogViewsOptions): LogViews => new LogViews(options)
+/** Its methods stand alone, so that others can be put beside them. */
+export const createLogViews = (options: LogViewsOptions): Pick<LogViews, keyof LogViews> =>
+  new LogViews(options)
 
 const anchorShown = ({ origin, size, root, chain, timestamp }: AnchorRow) => ({
   origin,

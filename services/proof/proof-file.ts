@@ -1,13 +1,8 @@
 import { z } from 'zod'
-import { type Content, encodeEntry, entryOf } from '../../projections/transparency-tree/entry.ts'
-import {
-  HASH_BYTES,
-  type Hash,
-  leafHash,
-  rootOfInclusion,
-} from '../../projections/transparency-tree/merkle.ts'
 import { faultyError, openCheckpoint, type Signature } from './notes/checkpoint.ts'
 import type { Verifier } from './notes/note-keys.ts'
+import { type Content, encodeEntry, entryOf } from './tree/entry.ts'
+import { HASH_BYTES, type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
 
 /** A proof that stands by itself, as C2SP tlog-proof writes it. */
 export interface ProofFile {

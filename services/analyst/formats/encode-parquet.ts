@@ -118,7 +118,7 @@ export async function* encodeParquet(
   const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
   const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: ROW_GROUP_ROWS })
   for await (const row of rows) {
-    await encoder.add(row as unknown as JsonObject)
+    await encoder.add(row)
     yield* parts.splice(0)
   }
   await encoder.finish()

@@ -9,7 +9,6 @@ import {
   PROMISED_PREFIX,
   sealedDays,
 } from '../../../projections/index.ts'
-import { transparencyTree } from '../../../projections/transparency-tree/transparency-tree.ts'
 import { createDaySealer } from '../../analyst/index.ts'
 import type { Settler } from '../../payments/index.ts'
 import {
@@ -22,6 +21,7 @@ import {
   keepNewestCheckpoint,
   loadLogKeys,
   loadPolicy,
+  transparencyTree,
 } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'

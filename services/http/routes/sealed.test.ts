@@ -291,10 +291,10 @@ describe('sealed days', () => {
     await sealer.file('HL', '2026-01-03', 'verdicts.parquet', signal)
     const wanted = readFileSync(join(place, 'verdicts.parquet'))
     rmSync(place, { recursive: true })
-    const made = await Promise.all(
+    const files = await Promise.all(
       [sealer, other].map((one) => one.file('HL', '2026-01-03', 'verdicts.parquet', signal)),
     )
-    expect(made.map(({ bytes }) => bytes)).toEqual([wanted.length, wanted.length])
+    expect(files.map(({ bytes }) => bytes)).toEqual([wanted.length, wanted.length])
     expect(readFileSync(join(place, 'verdicts.parquet')).equals(wanted)).toBe(true)
     expect(readdirSync(place).toSorted()).toEqual(['verdicts.csv.gz', 'verdicts.parquet'])
   })

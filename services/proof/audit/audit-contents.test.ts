@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { OutcomeLabelled, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { type EventOf, newEvent } from '../../../contracts/event-definition.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { entryOf } from '../../../projections/transparency-tree/entry.ts'
+import { entryOf } from '../tree/entry.ts'
 import { AuditedContents } from './audit-contents.ts'
 import { createFindings } from './finding.ts'
 

@@ -6,10 +6,10 @@ import { canonicalJson, type Json, type JsonObject } from '../../../contracts/js
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { type Entry, entryAt, entryOf } from '../../../projections/transparency-tree/entry.ts'
 import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
+import { type Entry, entryAt, entryOf } from '../tree/entry.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import {
   AuditedContents,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { HASH_BYTES } from '../../../projections/transparency-tree/merkle.ts'
+import { HASH_BYTES } from '../tree/merkle.ts'
 import { writeWholeFile } from '../whole-file.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'

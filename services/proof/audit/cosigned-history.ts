@@ -1,6 +1,6 @@
-import { rootOf, subtreesOf } from '../../../projections/transparency-tree/merkle.ts'
 import { faultyError, openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
+import { rootOf, subtreesOf } from '../tree/merkle.ts'
 import { cosignersOn } from '../witnesses/cosigner.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import type { Findings } from './finding.ts'

@@ -2,17 +2,12 @@ import { hash } from 'node:crypto'
 import { getHeapStatistics } from 'node:v8'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import { ENTRY_BYTES, entryAt } from '../../../projections/transparency-tree/entry.ts'
-import { HASH_BYTES, leafHash, rootOf, subtreesOf } from '../../../projections/transparency-tree/merkle.ts'
-import {
-  formatTilePath,
-  TILE_WIDTH,
-  type TileKind,
-  tileWidth,
-} from '../../../projections/transparency-tree/tile-path.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
+import { ENTRY_BYTES, entryAt } from '../tree/entry.ts'
+import { HASH_BYTES, leafHash, rootOf, subtreesOf } from '../tree/merkle.ts'
+import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'
 import { type LogSource, readAt } from './log-source.ts'
 
 /** A log whose entries lead to its checkpoint. */

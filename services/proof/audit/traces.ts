@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { rootOf, subtreesOf } from '../../../projections/transparency-tree/merkle.ts'
 import { faultyError } from '../notes/checkpoint.ts'
+import { rootOf, subtreesOf } from '../tree/merkle.ts'
 import type { Findings } from './finding.ts'
 import { type LogSource, readAt } from './log-source.ts'
 import type { ReadLog } from './read-log.ts'

@@ -1,6 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { TreeHead } from '../../../projections/transparency-tree/merkle.ts'
+import type { TreeHead } from '../tree/merkle.ts'
 import {
   hasSignatureLength,
   SIGNATURE_TYPES,

@@ -1,7 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { CheckpointRow, LogKeysRow } from '../../../projections/index.ts'
-import type { Hash } from '../../../projections/transparency-tree/merkle.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
+import type { Hash } from '../tree/merkle.ts'
 
 /** The facts that decide the next step of a signer. */
 export interface SigningState {

@@ -2,16 +2,10 @@ import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import { ENTRY_BYTES } from '../../../projections/transparency-tree/entry.ts'
-import {
-  consistencyProof,
-  HASH_BYTES,
-  type Hash,
-  hashesOver,
-  inclusionProof,
-  rootOf,
-} from '../../../projections/transparency-tree/merkle.ts'
-import { TILE_WIDTH, type TilePath, tileWidth } from '../../../projections/transparency-tree/tile-path.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
+import { ENTRY_BYTES } from './entry.ts'
+import { consistencyProof, HASH_BYTES, type Hash, hashesOver, inclusionProof, rootOf } from './merkle.ts'
+import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
 import {
   type EntriesRow,
   entriesKey,
@@ -21,8 +15,7 @@ import {
   type SizeRow,
   type TileRow,
   tileKey,
-} from '../../../projections/transparency-tree/transparency-tree.ts'
-import { RecentMap } from '../../runtime/cache/recent-map.ts'
+} from './transparency-tree.ts'
 
 /** Tiles that are held as hashes: a proof passes one at each level. */
 const TILES_HELD = 64

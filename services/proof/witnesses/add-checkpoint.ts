@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash } from '../../../projections/transparency-tree/merkle.ts'
+import { HASH_BYTES, type Hash } from '../tree/merkle.ts'
 
 /** A request to a witness to cosign a checkpoint that extends the one it knows (C2SP tlog-witness). */
 export interface AddCheckpoint {

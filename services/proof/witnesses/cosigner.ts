@@ -10,12 +10,12 @@ import {
   type CosignedRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
-import { ENTRY_KINDS, entryAt } from '../../../projections/transparency-tree/entry.ts'
-import { TILE_WIDTH } from '../../../projections/transparency-tree/tile-path.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { appendLogEvent, type LogWriterOptions } from '../append-log-event.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
+import { ENTRY_KINDS, entryAt } from '../tree/entry.ts'
+import { TILE_WIDTH } from '../tree/tile-path.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
 import { formatAddCheckpoint, parseSize } from './add-checkpoint.ts'
 import type { Policy, PolicyWitness } from './policy.ts'

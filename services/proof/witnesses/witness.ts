@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
-import { EMPTY_ROOT, isConsistent } from '../../../projections/transparency-tree/merkle.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import {
   type Checkpoint,
@@ -15,6 +14,7 @@ import {
 import { SIGNATURE_TYPES, type Signer, signerOf, type Verifier } from '../notes/note-keys.ts'
 import type { LogKey } from '../signing/log-keys.ts'
 import { keepNewestCheckpoint } from '../signing/newest-checkpoint.ts'
+import { EMPTY_ROOT, isConsistent } from '../tree/merkle.ts'
 import { parseAddCheckpoint } from './add-checkpoint.ts'
 
 export interface WitnessOptions extends Pick<Clock, 'now'> {

@@ -7,19 +7,14 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { ENTRY_BYTES } from '../../../projections/transparency-tree/entry.ts'
-import {
-  consistencyProof,
-  hashesOver,
-  leafHash,
-  rootOf,
-} from '../../../projections/transparency-tree/merkle.ts'
 import { checkCosigned } from '../audit/cosigned-history.ts'
 import { createFindings } from '../audit/finding.ts'
 import { openCheckpoint, signCheckpoint } from '../notes/checkpoint.ts'
 import { SIGNATURE_TYPES, signerOf, type Verifier } from '../notes/note-keys.ts'
 import { checkProof } from '../proof-file.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../testing/made-up-log.fixture.ts'
+import { ENTRY_BYTES } from '../tree/entry.ts'
+import { consistencyProof, hashesOver, leafHash, rootOf } from '../tree/merkle.ts'
 import { formatAddCheckpoint } from './add-checkpoint.ts'
 import { createCosigner } from './cosigner.ts'
 import { loadPolicy, parsePolicy } from './policy.ts'

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RecordedEvent } from '../../contracts/event.ts'
-import { createTreeReader } from '../../services/proof/tree/tree-reader.ts'
-import { rowsInMemory } from '../projection.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { rowsInMemory } from '../../../projections/projection.ts'
 import { decodeEntry, ENTRY_BYTES, encodeEntry, entryOf } from './entry.ts'
 import {
   consistencyProof,
@@ -19,6 +18,7 @@ import {
 } from './merkle.ts'
 import { formatTilePath, parseTilePath, tileWidth } from './tile-path.ts'
 import { type TreeRow, transparencyTree } from './transparency-tree.ts'
+import { createTreeReader } from './tree-reader.ts'
 
 const event = (index: number): RecordedEvent => ({
   id: `id-${index}`,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { assert } from '../../contracts/assert.ts'
-import type { NewEvent } from '../../contracts/event.ts'
-import type { EventType } from '../../contracts/event-catalogue.ts'
-import { canonicalJson, type JsonObject } from '../../contracts/json.ts'
+import { assert } from '../../../contracts/assert.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import type { EventType } from '../../../contracts/event-catalogue.ts'
+import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { HASH_BYTES } from './merkle.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { assert } from '../../contracts/assert.ts'
+import { assert } from '../../../contracts/assert.ts'
 
 /** A SHA-256: 32 bytes. */
 export type Hash = Buffer
