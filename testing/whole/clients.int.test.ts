@@ -31,10 +31,10 @@ import type { ServiceBlock } from '../../contracts/service-block.ts'
 import type { FundingOpportunity } from '../../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolResponse } from '../../contracts/tools/tool-catalogue.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
-import { ENTRY_KINDS } from '../../services/proof/tree/entry.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { startPaidService } from '../../services/http/testing/paid-service.fixture.ts'
 import { createOfferSigner } from '../../services/payments/index.ts'
+import { ENTRY_KINDS } from '../../services/proof/tree/entry.ts'
 
 const CLIENT = resolve(import.meta.dirname, '../../clients/python')
 const hasPython = spawnSync('python3', ['--version']).status === 0
