@@ -31,10 +31,7 @@ export interface BoardSource {
 }
 
 /** The public state of every series. */
-export interface Board {
-  /** A page of it, and a number that changes with what it is made of. */
-  read(query: BoardQuery): { readonly version: number; readonly answer: BoardAnswer }
-}
+export type Board = ReturnType<typeof createBoard>
 
 /** A view is kept for a second, and for so many times as long as it took to make, however many look at it. */
 const KEPT_MS = 1_000
@@ -43,10 +40,8 @@ const KEPT_TIMES = 20
 /**
  * The board: the newest verdict and regime of every series. On a live market a verdict is shown once its window has
  * closed, since before that it is what callers pay for; on others, where nothing can be traded, at once.
- *
- * @example createBoard(source).read({ timeframe: '1h', skip: 0, limit: 50 }).answer.rows
  */
-export function createBoard(source: BoardSource): Board {
+export function createBoard(source: BoardSource) {
   let kept: { readonly until: number; readonly version: number; readonly view: View } | undefined
   let version = 0
   const view = () => {
@@ -59,7 +54,8 @@ export function createBoard(source: BoardSource): Board {
     return kept
   }
   return {
-    read(query) {
+    /** A page of it, and a number that changes with what it is made of. */
+    read(query: BoardQuery): { readonly version: number; readonly answer: BoardAnswer } {
       const { version: current, view: all } = view()
       const found = all.rows.filter((row) => fits(query, row))
       const end = query.skip + query.limit

@@ -10,15 +10,7 @@ import type { EventStore } from '../log/event-store.ts'
 import { RecentMap } from '../runtime/cache/recent-map.ts'
 
 /** When races of verdicts were decided, as the log has it. */
-export interface DecidedTimes {
-  /**
-   * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
-   * outcome. It is quickest where the verdicts of a series come oldest first.
-   */
-  of(
-    verdict: Pick<Verdict, 'exchange' | 'coin' | 'timeframe' | 'barClose'>,
-  ): number | null | Promise<number | null>
-}
+export type DecidedTimes = ReturnType<typeof createDecidedTimes>
 
 interface Known {
   readonly barClose: number
@@ -50,7 +42,7 @@ const MOST_SERIES = 8_192
 export function createDecidedTimes(
   store: Pick<EventStore, 'read'>,
   { upTo, signal }: { readonly upTo: Position | Date | undefined; readonly signal: AbortSignal },
-): DecidedTimes {
+) {
   const bySeries = new RecentMap<string, Ahead>(MOST_SERIES)
 
   const wasThere = ({ position, at }: RecordedEvent): boolean =>
@@ -103,7 +95,13 @@ export function createDecidedTimes(
   }
 
   return {
-    of(verdict) {
+    /**
+     * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
+     * outcome. It is quickest where the verdicts of a series come oldest first.
+     */
+    of(
+      verdict: Pick<Verdict, 'exchange' | 'coin' | 'timeframe' | 'barClose'>,
+    ): number | null | Promise<number | null> {
       const name = seriesName(verdict)
       const ahead = bySeries.get(name)
       // In front of what is held: a second look at a stretch, or a verdict that was recorded late.

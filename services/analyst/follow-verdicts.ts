@@ -42,7 +42,6 @@ const LOOKS_PER_QUIET = LIMITS.heartbeatMs / LOOK_MS
  * it, here and in `replayVerdicts`. It is pulled: a slow reader holds a page of the log.
  *
  * @throws ServiceError `store_unavailable`
- * @example for await (const item of followVerdicts(store, options)) if (item.kind === 'verdict') show(item.row)
  */
 export async function* followVerdicts(
   store: EventStore,

@@ -12,17 +12,6 @@ export interface Arrival {
   readonly previous: Position
 }
 
-export interface LogArrivals {
-  /**
-   * Waits for matching verdicts.
-   *
-   * @returns what came, in log order; nothing after the wait was over; undefined when the subscription has ended.
-   */
-  take(waitMs: number): Promise<Arrival[] | undefined>
-  /** Resolves when the subscription has ended, once its signal was aborted. */
-  ended(): Promise<void>
-}
-
 /** All events of one commit arrive within this time of the first. */
 const GATHER_MS = 5
 
@@ -34,10 +23,7 @@ export interface LogArrivalsOptions {
 }
 
 /** Subscribes to the verdicts after a position. */
-export function createLogArrivals(
-  store: EventStore,
-  { after, filter, signal, sleep }: LogArrivalsOptions,
-): LogArrivals {
+export function createLogArrivals(store: EventStore, { after, filter, signal, sleep }: LogArrivalsOptions) {
   const items = store.subscribe({ after, filter: storeFilter(filter), signal })[Symbol.asyncIterator]()
   let previous = after
   /** Asked for; kept over waits, so that nothing is lost between them. */
@@ -86,7 +72,12 @@ export function createLogArrivals(
   }
 
   return {
-    async take(waitMs) {
+    /**
+     * Waits for matching verdicts.
+     *
+     * @returns what came, in log order; nothing after the wait was over; undefined when the subscription has ended.
+     */
+    async take(waitMs: number): Promise<Arrival[] | undefined> {
       const arrived: Arrival[] = []
       const waiting = new AbortController()
       let over = sleep(waitMs, waiting.signal)
@@ -105,7 +96,8 @@ export function createLogArrivals(
       }
     },
 
-    async ended() {
+    /** Resolves when the subscription has ended, once its signal was aborted. */
+    async ended(): Promise<void> {
       await next
     },
   }

@@ -7,14 +7,7 @@ export interface Stretch {
 }
 
 /** The places of verdicts that are withheld until their window closes. */
-export interface OpenWindows {
-  /** Notes a withheld verdict; verdicts are to be noted in the order of the log. */
-  add(previous: Position, position: Position, validUntil: number): void
-  /** Takes out what has closed by an instant: stretches in the order of the log that do not overlap. */
-  takeDue(asOf: number): Stretch[]
-  /** Up to here, inclusive, nothing is withheld; undefined where nothing is at all. */
-  floor(): Position | undefined
-}
+export type OpenWindows = ReturnType<typeof createOpenWindows>
 
 /** Verdicts that may lie between two of a stretch: reading past them costs less than another read. */
 const GAP_VERDICTS = 2_000
@@ -29,11 +22,12 @@ interface OpenStretch extends Stretch {
  * Keeps places in the log instead of verdicts: those whose windows close together were recorded together, so a
  * few hundred stretches stand for any number of series.
  */
-export function createOpenWindows(): OpenWindows {
+export function createOpenWindows() {
   const byEnd = new Map<number, OpenStretch[]>()
   let noted = 0
   return {
-    add(previous, position, validUntil) {
+    /** Notes a withheld verdict; verdicts are to be noted in the order of the log. */
+    add(previous: Position, position: Position, validUntil: number): void {
       noted += 1
       const stretches = byEnd.get(validUntil)
       const last = stretches?.at(-1)
@@ -47,7 +41,8 @@ export function createOpenWindows(): OpenWindows {
       else stretches.push(stretch)
     },
 
-    takeDue(asOf) {
+    /** Takes out what has closed by an instant: stretches in the order of the log that do not overlap. */
+    takeDue(asOf: number): Stretch[] {
       const due: OpenStretch[] = []
       for (const [validUntil, stretches] of byEnd) {
         if (validUntil > asOf) continue
@@ -57,7 +52,8 @@ export function createOpenWindows(): OpenWindows {
       return merged(due)
     },
 
-    floor() {
+    /** Up to here, inclusive, nothing is withheld; undefined where nothing is at all. */
+    floor(): Position | undefined {
       let lowest: Position | undefined
       for (const stretches of byEnd.values()) {
         const first = stretches[0]?.after

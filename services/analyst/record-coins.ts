@@ -27,8 +27,6 @@ const NOTHING: Sums = {
 /**
  * The track record by coin: the records of all series of a coin added up, for each model, in the order of models and
  * coins. Costs a look at the record of every series, so that its answer is to be kept for a while.
- *
- * @example recordCoins(source, { timeframe: '1h' })
  */
 export function recordCoins(
   source: Pick<TrackRecordSource, 'range'>,

@@ -37,22 +37,6 @@ export function parseCursor(text: string): ReplayCursor | undefined {
   return isPosition(at) ? { ...cursor, second: { at, asOf: Number(secondAsOf) } } : undefined
 }
 
-export interface ReplayLook {
-  /** Reading begins after this position. */
-  readonly readAfter: Position
-  /** Takes every matching verdict in log order. @returns the cursor after it if it is shown now, else undefined */
-  offer(position: Position, validUntil: number): ReplayCursor | undefined
-  /**
-   * Whether the pass has to end before the verdict offered last: the process that wrote the cursor had a clock ahead of
-   * this one, and a later cursor could not say whether that verdict was shown.
-   */
-  isHeldUp(): boolean
-  /** The cursor after a position up to which all verdicts were offered and none shown. */
-  passed(position: Position): ReplayCursor
-  /** The cursor after all offered verdicts. */
-  end(): ReplayCursor
-}
-
 /**
  * One look through the log: shows each verdict whose window has closed and that earlier looks have not
  * shown. A look that was cut short (`from.second`) goes on as of the time it began, so that nothing is lost
@@ -60,7 +44,7 @@ export interface ReplayLook {
  *
  * @param now market time, Unix milliseconds; Infinity shows everything. A cursor never shows more than it.
  */
-export function createLook(from: ReplayCursor, now: number): ReplayLook {
+export function createLook(from: ReplayCursor, now: number) {
   // Never earlier than the cursor's own: of what that showed, a later look could not tell.
   const asOf = from.second?.asOf ?? Math.max(now, from.asOf)
   let { complete, looked } = from
@@ -79,8 +63,10 @@ export function createLook(from: ReplayCursor, now: number): ReplayLook {
   }
 
   return {
+    /** Reading begins after this position. */
     readAfter: from.complete,
-    offer(position, validUntil) {
+    /** Takes every matching verdict in log order. @returns the cursor after it if it is shown now, else undefined */
+    offer(position: Position, validUntil: number): ReplayCursor | undefined {
       const isKnown = wasShown(position, validUntil)
       isHeldUp ||= !isKnown && validUntil > now && validUntil <= asOf
       if (isHeldUp) return undefined
@@ -92,11 +78,17 @@ export function createLook(from: ReplayCursor, now: number): ReplayLook {
       if (!hasWithheld) complete = position
       return isKnown ? undefined : cursorBehind(position)
     },
-    isHeldUp: () => isHeldUp,
-    passed(position) {
+    /**
+     * Whether the pass has to end before the verdict offered last: the process that wrote the cursor had a clock ahead of
+     * this one, and a later cursor could not say whether that verdict was shown.
+     */
+    isHeldUp: (): boolean => isHeldUp,
+    /** The cursor after a position up to which all verdicts were offered and none shown. */
+    passed(position: Position): ReplayCursor {
       if (!hasWithheld) complete = position
       return cursorBehind(position)
     },
-    end: () => ({ complete, looked, asOf }),
+    /** The cursor after all offered verdicts. */
+    end: (): ReplayCursor => ({ complete, looked, asOf }),
   }
 }

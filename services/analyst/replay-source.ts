@@ -28,11 +28,7 @@ export interface Replay {
 /** Answers replays; all that one gives share a thread. */
 export type ReplaySource = (request: ReplayRequest) => Replay
 
-/**
- * Replays on the thread that asks for them, one at a time and each for a moment.
- *
- * @example const replay = replaysOnThisThread(store, createTurns({ … })); replay({ options, format: 'csv', … })
- */
+/** Replays on the thread that asks for them, one at a time and each for a moment. */
 export const replaysOnThisThread =
   (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, turns: Turns): ReplaySource =>
   ({ options, format, owner, signal }) => {

@@ -2,10 +2,38 @@ import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { AppendRefusal } from '../log/decide-append.ts'
 import { openLogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
-import { CHUNKS_AHEAD, type ReplayAsk, type ReplayMessage } from './replay-messages.ts'
-import { replaysOnThisThread } from './replay-source.ts'
+import { type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
+
+/** Messages to the replay thread. */
+export type ReplayAsk =
+  | { readonly kind: 'open'; readonly id: number; readonly request: Omit<ReplayRequest, 'signal'> }
+  /** One more chunk may be made. */
+  | { readonly kind: 'more'; readonly id: number }
+  | { readonly kind: 'end'; readonly id: number }
+  | { readonly kind: 'close' }
+
+/** Messages from the replay thread. */
+export type ReplayMessage =
+  | {
+      readonly kind: 'chunk'
+      readonly id: number
+      readonly bytes: Uint8Array<ArrayBuffer>
+      readonly goOnAfter: string | undefined
+    }
+  | { readonly kind: 'done'; readonly id: number; readonly goOnAfter: string | undefined }
+  /** A refusal in a form that crosses threads, or any other error. */
+  | {
+      readonly kind: 'failed'
+      readonly id: number
+      readonly refusal?: AppendRefusal
+      readonly error?: unknown
+    }
+
+/** Chunks that may wait for their reader: one is made while another is written. */
+const CHUNKS_AHEAD = 2
 
 /** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
 const port = parentPort

@@ -210,7 +210,7 @@ function errorOfSum({ apart, blocks }: TrackRecord): number | null {
   if (blocks.blocks < FEWEST_BLOCKS) return null
   const mean = apart.net / apart.trades
   const squares = blocks.ss - 2 * mean * blocks.ns + mean * mean * blocks.nn
-  // What is left of equal sums after subtracting them is rounding.
+  // Equal sums leave a rounding error when they are subtracted.
   return squares <= 1e-12 * blocks.ss ? null : Math.sqrt(squares)
 }
 

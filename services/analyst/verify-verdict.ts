@@ -34,7 +34,6 @@ export const VERIFICATION_NOTICE =
  * Reads a verdict from the log: the event as it was recorded, and its outcome once there is one.
  *
  * @throws ServiceError `verdict_unknown`; `store_unavailable` and what else the store refuses
- * @example (await verifyVerdict(options, verdict.verdict_id)).outcome?.event.data.race
  */
 export async function verifyVerdict(options: VerifyOptions, verdictId: string): Promise<Verification> {
   const { store } = options

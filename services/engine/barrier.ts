@@ -10,7 +10,6 @@ export const BARRIER_CAP = 0.9
  *
  * @param deviationPerBar standard deviation of log returns, per bar
  * @param windowBars bars in which the race is decided
- * @example barrierFraction(0.005, 4) === 0.01 && barrierFraction(0.0001, 4) === BARRIER_FLOOR
  */
 export const barrierFraction = (deviationPerBar: number, windowBars: number): number =>
   Math.min(BARRIER_CAP, Math.max(BARRIER_FLOOR, deviationPerBar * Math.sqrt(windowBars)))

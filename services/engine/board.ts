@@ -22,32 +22,25 @@ export interface BoardEntry {
  * The current state of every followed series. A verdict appears here only after it is durable; when another process
  * recorded the bar first, it is that process's verdict.
  */
-export interface Board {
-  get(series: Series): BoardEntry | undefined
-  put(entry: BoardEntry): void
-  /** Forgets a series that is followed no longer. */
-  remove(series: Series): void
-  entries(): IterableIterator<BoardEntry>
-  /** Says that all bars which close by an instant are on the board. */
-  raiseWatermark(instant: number): void
-  /**
-   * Up to where the board is complete, Unix milliseconds; 0 before the first bar. Series that are recorded
-   * together come to the board one by one, so the newest bar on it may be ahead of the others.
-   */
-  watermark(): number
-}
+export type Board = ReturnType<typeof createBoard>
 
-export function createBoard(): Board {
+export function createBoard() {
   const byName = new Map<string, BoardEntry>()
   let watermark = 0
   return {
-    get: (series) => byName.get(seriesName(series)),
-    put: (entry) => void byName.set(seriesName(entry.series), entry),
-    remove: (series) => void byName.delete(seriesName(series)),
-    entries: () => byName.values(),
-    raiseWatermark(instant) {
+    get: (series: Series): BoardEntry | undefined => byName.get(seriesName(series)),
+    put: (entry: BoardEntry): void => void byName.set(seriesName(entry.series), entry),
+    /** Forgets a series that is followed no longer. */
+    remove: (series: Series): void => void byName.delete(seriesName(series)),
+    entries: (): IterableIterator<BoardEntry> => byName.values(),
+    /** Says that all bars which close by an instant are on the board. */
+    raiseWatermark(instant: number): void {
       watermark = Math.max(watermark, instant)
     },
-    watermark: () => watermark,
+    /**
+     * Up to where the board is complete, Unix milliseconds; 0 before the first bar. Series that are recorded
+     * together come to the board one by one, so the newest bar on it may be ahead of the others.
+     */
+    watermark: (): number => watermark,
   }
 }

@@ -18,7 +18,6 @@ export type Direction = 1 | 0 | -1
  * The next direction of a trend.
  *
  * @param measure the trend measure; NaN leaves no trend
- * @example nextDirection(0, 0.6) === 1 && nextDirection(1, -0.1) === 1 && nextDirection(1, -0.3) === 0
  */
 export function nextDirection(current: number, measure: number): Direction {
   if (Number.isNaN(measure)) return 0
@@ -50,8 +49,6 @@ export type CallSign = 1 | 0 | -1
 /**
  * The next call of a series. A call begins at its entry and lasts while the probability stays beyond its
  * exit; a probability at or past the exit ends it, one at the other side's entry turns it.
- *
- * @example nextCall(0, 0.52) === 0 && nextCall(1, 0.52) === 1 && nextCall(1, 0.505) === 0
  */
 export function nextCall(current: number, probability: number): CallSign {
   if (probability >= BUY_ENTRY) return 1

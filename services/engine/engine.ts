@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { type Candle, candleFault } from '../../contracts/candle.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { countsForBar, type FundingRate, fundingCountsFrom } from '../../contracts/funding.ts'
@@ -14,7 +15,7 @@ import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from '.
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
 import { factorsOf, reasoningFor } from './reasoning.ts'
-import { createSeriesPool } from './series-pool.ts'
+import { createSeriesPool, type SeriesPool } from './series-pool.ts'
 import { silenced } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
 
@@ -45,40 +46,7 @@ export type EngineReading =
  * Verdicts for many series, each advanced bar by bar in constant time. A slot is a small integer, valid from
  * `open` until `close`; afterwards it is given to another series.
  */
-export interface Engine {
-  readonly modelVersion: string
-  /** Series open at the moment. */
-  readonly seriesCount: number
-
-  /**
-   * Begins the state of a series; its first bar becomes the anchor of all its verdicts.
-   *
-   * @throws ServiceError `internal_error` when the series is already open
-   */
-  open(series: Series): number
-
-  /** Ends the state of a series and frees its slot. */
-  close(slot: number): void
-
-  /**
-   * Advances a series by one closed bar.
-   *
-   * @throws BarRefused for a bar that is malformed or does not open after the last one; nothing has changed then
-   */
-  push(slot: number, bar: Candle): void
-
-  /**
-   * Takes a funding settlement for every open series of its market, in any order and however early. It counts for the
-   * bars pushed afterwards that close {@link FUNDING_COUNTS_AFTER_MS} later than it or more. Of several the newest
-   * does; of two for the same instant the one that came later. None counts before {@link fundingCountsFrom}.
-   *
-   * @param slots only these series take it: the warm-up of one series must not give the others old settlements
-   */
-  pushFunding(market: Market, funding: FundingRate, slots?: readonly number[]): void
-
-  /** The verdict at the newest bar of a series, or how many bars there are while they are too few. */
-  read(slot: number): EngineReading
-}
+export type Engine = Pick<SeriesEngine, keyof SeriesEngine>
 
 /** The fault of a refused bar. */
 export type BarFault = 'malformed' | 'out_of_order' | 'absurd' | 'misdated'
@@ -146,29 +114,31 @@ export interface EngineOptions {
   readonly withdrawal?: (timeframe: Timeframe, barClose: number) => SpeechChange | undefined
 }
 
-/**
- * Creates an engine without any series.
- *
- * @example
- * const engine = createEngine({ model: loadModel() })
- * const slot = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
- * for (const bar of bars) engine.push(slot, bar)
- * const reading = engine.read(slot)
- */
-export function createEngine({ model, ranges = releasedRanges(), withdrawal }: EngineOptions): Engine {
-  const pool = createSeriesPool(model, ranges)
-  const bySlot: (OpenSeries | undefined)[] = []
-  const slotsByMarket = new Map<string, Set<number>>()
-  const openNames = new Set<string>()
+/** Creates an engine without any series. */
+export class SeriesEngine {
+  readonly #options: EngineOptions
+  readonly #ranges: RangeModel
+  readonly #pool: SeriesPool
+  readonly #bySlot: (OpenSeries | undefined)[] = []
+  readonly #slotsByMarket = new Map<string, Set<number>>()
+  readonly #openNames = new Set<string>()
+  readonly modelVersion: string
 
-  function openAt(slot: number): OpenSeries {
-    const entry = bySlot[slot]
+  constructor(options: EngineOptions) {
+    this.#options = options
+    this.#ranges = options.ranges ?? releasedRanges()
+    this.#pool = createSeriesPool(this.#options.model, this.#ranges)
+    this.modelVersion = this.#options.model.version
+  }
+
+  #openAt(slot: number): OpenSeries {
+    const entry = this.#bySlot[slot]
     if (entry === undefined) throw internalError(`Slot ${slot} is not open; open its series first.`)
     return entry
   }
 
-  function metricsOf(base: number): MarketMetrics {
-    const { cells } = pool
+  #metricsOf(base: number): MarketMetrics {
+    const { cells } = this.#pool
     const read = (offset: number): number => cell(cells, base + offset)
     const deviation = read(CELL.returnDeviation)
     // They would stay for ever as they were when the market last moved.
@@ -186,21 +156,27 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
     }
   }
 
-  function verdictOf({ series, chain }: OpenSeries, base: number): VerdictDraft {
-    const { cells } = pool
+  #verdictOf({ series, chain }: OpenSeries, base: number): VerdictDraft {
+    const { cells } = this.#pool
     const read = (offset: number): number => cell(cells, base + offset)
     const { exchange, coin, timeframe } = series
     const barMs = timeframeMs(timeframe)
     const barClose = read(CELL.openTime) + barMs
     const probability = read(CELL.probability)
     const confidence = Math.min(CONFIDENCE_CAP, Math.round(100 * Math.max(probability, 1 - probability)))
+    assert(probability >= 0 && probability <= 1, 'a probability is between 0 and 1', probability)
+    assert(
+      confidence >= 50 && confidence <= CONFIDENCE_CAP,
+      'a confidence is of the likelier side',
+      confidence,
+    )
     const call = callOf(read(CELL.call))
     const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
-    const factors = factorsOf(model, cells, base)
+    const factors = factorsOf(this.#options.model, cells, base)
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const stillness = stillnessOf(cells, base)
-    const range = ranges[read(CELL.timeframeIndex)] as SeriesRange
+    const range = this.#ranges[read(CELL.timeframeIndex)] as SeriesRange
     const forecast = stillness === undefined ? forecastOf(cells, base, range) : null
     const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * TREND_ENTRY)
     return {
@@ -223,111 +199,129 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
       factors,
       reasoning: reasoningFor(
         { call, confidence, probability, regime, factors, forecast },
-        model.timeframes[timeframe],
+        this.#options.model.timeframes[timeframe],
         stillness,
       ),
-      modelVersion: model.version,
+      modelVersion: this.#options.model.version,
       anchorBar: read(CELL.anchorBar),
       inputsHash: chain,
     }
   }
 
   /** Takes the settlements that count for a bar. */
-  function settle(entry: OpenSeries, slot: number, barClose: number): void {
+  #settle(entry: OpenSeries, slot: number, barClose: number): void {
     const { settlements } = entry
     const waits = settlements.findIndex((one) => !countsForBar(one, barClose))
     const counting = settlements.splice(0, waits === -1 ? settlements.length : waits).at(-1)
     if (counting === undefined || counting.time < entry.fundingFrom) return
     entry.funding = counting
-    pool.setFunding(slot, counting)
+    this.#pool.setFunding(slot, counting)
   }
 
-  return {
-    modelVersion: model.version,
+  /** Series open at the moment. */
+  get seriesCount(): number {
+    return this.#openNames.size
+  }
 
-    get seriesCount() {
-      return openNames.size
-    },
+  /**
+   * Begins the state of a series; its first bar becomes the anchor of all its verdicts.
+   *
+   * @throws ServiceError `internal_error` when the series is already open
+   */
+  open(series: Series): number {
+    const name = seriesName(series)
+    if (this.#openNames.has(name)) throw internalError(`Series ${name} is already open; close it first.`)
+    const slot = this.#pool.open(series.timeframe)
+    this.#bySlot[slot] = {
+      series,
+      chain: chainStart(name, this.#options.model.version),
+      fundingFrom: Number.POSITIVE_INFINITY,
+      funding: undefined,
+      settlements: [],
+    }
+    this.#openNames.add(name)
+    const market = marketName(series)
+    const slots = this.#slotsByMarket.get(market)
+    if (slots === undefined) this.#slotsByMarket.set(market, new Set([slot]))
+    else slots.add(slot)
+    return slot
+  }
 
-    open(series) {
-      const name = seriesName(series)
-      if (openNames.has(name)) throw internalError(`Series ${name} is already open; close it first.`)
-      const slot = pool.open(series.timeframe)
-      bySlot[slot] = {
-        series,
-        chain: chainStart(name, model.version),
-        fundingFrom: Number.POSITIVE_INFINITY,
-        funding: undefined,
-        settlements: [],
-      }
-      openNames.add(name)
-      const market = marketName(series)
-      const slots = slotsByMarket.get(market)
-      if (slots === undefined) slotsByMarket.set(market, new Set([slot]))
-      else slots.add(slot)
-      return slot
-    },
+  /** Ends the state of a series and frees its slot. */
+  close(slot: number): void {
+    const { series } = this.#openAt(slot)
+    this.#bySlot[slot] = undefined
+    this.#openNames.delete(seriesName(series))
+    const market = marketName(series)
+    const slots = this.#slotsByMarket.get(market)
+    slots?.delete(slot)
+    if (slots?.size === 0) this.#slotsByMarket.delete(market)
+    this.#pool.close(slot)
+  }
 
-    close(slot) {
-      const { series } = openAt(slot)
-      bySlot[slot] = undefined
-      openNames.delete(seriesName(series))
-      const market = marketName(series)
-      const slots = slotsByMarket.get(market)
-      slots?.delete(slot)
-      if (slots?.size === 0) slotsByMarket.delete(market)
-      pool.close(slot)
-    },
+  /**
+   * Advances a series by one closed bar.
+   *
+   * @throws BarRefused for a bar that is malformed or does not open after the last one; nothing has changed then
+   */
+  push(slot: number, bar: Candle): void {
+    const entry = this.#openAt(slot)
+    const base = this.#pool.baseOf(slot)
+    const fault = candleFault(bar)
+    if (fault !== undefined) throw new BarRefused(entry.series, 'malformed', fault)
+    if (cell(this.#pool.cells, base + CELL.bars) === 0) {
+      entry.fundingFrom = fundingCountsFrom(entry.series.timeframe, bar.openTime)
+    } else {
+      const lastOpen = cell(this.#pool.cells, base + CELL.openTime)
+      if (bar.openTime <= lastOpen)
+        throw new BarRefused(
+          entry.series,
+          'out_of_order',
+          `it opens at ${bar.openTime}, not after the last one at ${lastOpen}`,
+        )
+      const jump = farthest(bar, cell(this.#pool.cells, base + CELL.close))
+      if (jump > MOST_IN_ONE_BAR)
+        throw new BarRefused(
+          entry.series,
+          'absurd',
+          `its price changes by a factor of ${jump.toPrecision(3)}`,
+        )
+    }
+    this.#settle(entry, slot, bar.openTime + timeframeMs(entry.series.timeframe))
+    entry.chain = chainBar(entry.chain, bar, entry.funding)
+    this.#pool.push(slot, bar)
+  }
 
-    push(slot, bar) {
-      const entry = openAt(slot)
-      const base = pool.baseOf(slot)
-      const fault = candleFault(bar)
-      if (fault !== undefined) throw new BarRefused(entry.series, 'malformed', fault)
-      if (cell(pool.cells, base + CELL.bars) === 0) {
-        entry.fundingFrom = fundingCountsFrom(entry.series.timeframe, bar.openTime)
-      } else {
-        const lastOpen = cell(pool.cells, base + CELL.openTime)
-        if (bar.openTime <= lastOpen)
-          throw new BarRefused(
-            entry.series,
-            'out_of_order',
-            `it opens at ${bar.openTime}, not after the last one at ${lastOpen}`,
-          )
-        const jump = farthest(bar, cell(pool.cells, base + CELL.close))
-        if (jump > MOST_IN_ONE_BAR)
-          throw new BarRefused(
-            entry.series,
-            'absurd',
-            `its price changes by a factor of ${jump.toPrecision(3)}`,
-          )
-      }
-      settle(entry, slot, bar.openTime + timeframeMs(entry.series.timeframe))
-      entry.chain = chainBar(entry.chain, bar, entry.funding)
-      pool.push(slot, bar)
-    },
+  /**
+   * Takes a funding settlement for every open series of its market, in any order and however early. It counts for the
+   * bars pushed afterwards that close {@link FUNDING_COUNTS_AFTER_MS} later than it or more. Of several the newest
+   * does; of two for the same instant the one that came later. None counts before {@link fundingCountsFrom}.
+   *
+   * @param slots only these series take it: the warm-up of one series must not give the others old settlements
+   */
+  pushFunding(market: Market, funding: FundingRate, slots?: readonly number[]): void {
+    for (const slot of this.#slotsByMarket.get(marketName(market)) ?? []) {
+      if (slots !== undefined && !slots.includes(slot)) continue
+      keepWaiting(this.#openAt(slot), funding)
+    }
+  }
 
-    pushFunding(market, funding, slots) {
-      for (const slot of slotsByMarket.get(marketName(market)) ?? []) {
-        if (slots !== undefined && !slots.includes(slot)) continue
-        keepWaiting(openAt(slot), funding)
-      }
-    },
-
-    read(slot) {
-      const entry = openAt(slot)
-      const base = pool.baseOf(slot)
-      const bars = cell(pool.cells, base + CELL.bars)
-      if (bars < LIMITS.warmUpBars) {
-        return { status: 'insufficient_history', bars, barsNeeded: LIMITS.warmUpBars }
-      }
-      const verdict = verdictOf(entry, base)
-      const withdrawn = withdrawal?.(verdict.timeframe, verdict.barClose)
-      return {
-        status: 'verdict',
-        verdict: withdrawn === undefined ? verdict : silenced(verdict, withdrawn),
-        metrics: metricsOf(base),
-      }
-    },
+  /** The verdict at the newest bar of a series, or how many bars there are while they are too few. */
+  read(slot: number): EngineReading {
+    const entry = this.#openAt(slot)
+    const base = this.#pool.baseOf(slot)
+    const bars = cell(this.#pool.cells, base + CELL.bars)
+    if (bars < LIMITS.warmUpBars) {
+      return { status: 'insufficient_history', bars, barsNeeded: LIMITS.warmUpBars }
+    }
+    const verdict = this.#verdictOf(entry, base)
+    const withdrawn = this.#options.withdrawal?.(verdict.timeframe, verdict.barClose)
+    return {
+      status: 'verdict',
+      verdict: withdrawn === undefined ? verdict : silenced(verdict, withdrawn),
+      metrics: this.#metricsOf(base),
+    }
   }
 }
+
+export const createEngine = (options: EngineOptions): SeriesEngine => new SeriesEngine(options)

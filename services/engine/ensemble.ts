@@ -13,7 +13,6 @@ export interface Ensemble extends Engine {
  * @param engines at least one; all without any series
  * @param speakerAt version of the model that speaks of bars that close at an instant; the first one where it is none of
  *   these
- * @example const ensemble = createEnsemble(models.map((model) => createEngine({ model })), () => 'barrier-3')
  */
 export function createEnsemble(
   engines: readonly [Engine, ...Engine[]],
@@ -42,7 +41,7 @@ export function createEnsemble(
       for (const engine of engines) engine.close(slot)
     },
     push(slot, bar) {
-      // What is wrong with a bar is wrong for all; the first one refuses it before any has changed.
+      // A fault of a bar is one for all engines: the first refuses it before any has changed.
       for (const engine of engines) engine.push(slot, bar)
     },
     pushFunding(market, funding, slots) {

@@ -8,11 +8,7 @@ const NUMBERS_PER_BAR = 9
 
 const link = Buffer.alloc(HASH_BYTES + NUMBERS_PER_BAR * Float64Array.BYTES_PER_ELEMENT)
 
-/**
- * The start of a chain, in hex: what the verdicts of a series depend on besides its bars.
- *
- * @example chainStart('BINANCE.BTC.1h', 'barrier-3').length === 64
- */
+/** The start of a chain, in hex: what the verdicts of a series depend on besides its bars. */
 export const chainStart = (seriesName: string, modelVersion: string): string =>
   hash('sha256', `${seriesName}\n${modelVersion}`)
 

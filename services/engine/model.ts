@@ -143,7 +143,6 @@ const RELEASED_MODEL = new URL('./models/barrier-3.json', import.meta.url)
  *
  * @param file the model that came with this release, unless another is named
  * @throws ServiceError `config_invalid` when the file cannot be read or is not a model
- * @example loadModel().version === 'barrier-3'
  */
 export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
   let data: unknown

@@ -40,10 +40,6 @@ const MISSING: Decision = {
 /**
  * Runs the race that a verdict is about: entered at the open of the bar after it, won by the barrier that is
  * touched first. A bar that is missing before anything was decided leaves the race without an outcome.
- *
- * @example
- * const race = createRace({ barClose, barMs: 3_600_000, windowBars: 8, barrier: 0.01 })
- * for (const bar of bars) race.take(bar)
  */
 export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart): Race {
   const validUntil = barClose + windowBars * barMs

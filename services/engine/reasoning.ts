@@ -96,10 +96,6 @@ function reach({ p10, p90 }: Forecast): string {
  *
  * @param verdict `confidence` is as the verdict states it, in percent: capped, so it does not follow from the
  *   probability, which gives the side
- * @example
- * // 'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (+0.58, speaks
- * // for BUY) and momentum over 24 bars (+1.07, speaks for SELL) weigh most in a market that is ranging. By the end of the window the price is within −1.1 % and
- * // +1.0 % in four of five cases.'
  */
 export function reasoningFor(
   verdict: Pick<Verdict, 'call' | 'confidence' | 'probability' | 'regime' | 'factors' | 'forecast'>,

@@ -14,7 +14,6 @@ const HIGHEST_LEVEL = 65_535
  * bits of its binary form. Made of bits instead of a logarithm, so that every machine agrees.
  *
  * @param value from 0; all below 2^−27 read 0, all from 32 read 65,535
- * @example logLevel(0.011) > logLevel(0.01)
  */
 export function logLevel(value: number): number {
   single[0] = value
@@ -30,9 +29,6 @@ export function logLevel(value: number): number {
  *
  * @param seen levels added before this one, since the window was empty
  * @returns 0 up to, not including, 1
- * @example
- * rankNewest(levels, 0, 3, 0, 10) // 0
- * rankNewest(levels, 0, 3, 1, 20) // 0.5
  */
 export function rankNewest(
   levels: Uint16Array,

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import type { Candle } from '../../contracts/candle.ts'
 import type { FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -39,180 +40,184 @@ const VOLATILE = REGIMES.indexOf('VOLATILE')
  * The numbers of many series in two shared slabs: advancing a series touches one run of each and allocates
  * nothing. Slots are small integers; a closed slot is given to the next series that opens.
  */
-export interface SeriesPool {
-  /** The slab of cells. Growth replaces it, so fetch it anew after every `open`. */
-  readonly cells: Float64Array
-  /** Slots there is room for without growing. */
-  readonly capacity: number
+export class SeriesPool {
+  readonly #model: ScoringModel
+  readonly #ranges: RangeModel
+  readonly #measures: ((cells: Float64Array, base: number) => number)[]
+  readonly #featureCount: number
+  readonly #stride: number
+  #capacity = FIRST_CAPACITY
+  #cells: Float64Array<ArrayBuffer>
+  #levels: Uint16Array<ArrayBuffer>
+  #slotsUsed = 0
+  readonly #freeSlots: number[] = []
   /** Bytes of both slabs, per slot. */
   readonly bytesPerSlot: number
-  open(timeframe: Timeframe): number
-  close(slot: number): void
-  /** First cell of a slot. */
-  baseOf(slot: number): number
-  /** Funding as it stands for the bars pushed from now on. */
-  setFunding(slot: number, funding: FundingRate): void
-  /** Advances a series by one closed bar: indicators, regime and the numeric verdict. */
-  push(slot: number, bar: Candle): void
-}
 
-/**
- * @example
- * const pool = createSeriesPool(loadModel())
- * const slot = pool.open('1h')
- * pool.push(slot, candle)
- * pool.cells[pool.baseOf(slot) + CELL.rsi14]
- */
-export function createSeriesPool(model: ScoringModel, ranges: RangeModel = releasedRanges()): SeriesPool {
-  const { inverseScales, weights, clip } = model
-  const measures = model.features.map((feature) => feature.measure)
-  const featureCount = measures.length
-  const stride = CELL.features + CELLS_PER_FEATURE * featureCount
-  let capacity = FIRST_CAPACITY
-  let cells = new Float64Array(capacity * stride)
-  let levels = new Uint16Array(capacity * LEVELS_PER_SERIES)
-  let slotsUsed = 0
-  const freeSlots: number[] = []
-
-  function grow(): void {
-    capacity *= 2
-    const grownCells = new Float64Array(capacity * stride)
-    grownCells.set(cells)
-    cells = grownCells
-    const grownLevels = new Uint16Array(capacity * LEVELS_PER_SERIES)
-    grownLevels.set(levels)
-    levels = grownLevels
+  constructor(model: ScoringModel, ranges: RangeModel = releasedRanges()) {
+    this.#model = model
+    this.#ranges = ranges
+    this.#measures = this.#model.features.map((feature) => feature.measure)
+    this.#featureCount = this.#measures.length
+    this.#stride = CELL.features + CELLS_PER_FEATURE * this.#featureCount
+    this.#cells = new Float64Array(this.#capacity * this.#stride)
+    this.#levels = new Uint16Array(this.#capacity * LEVELS_PER_SERIES)
+    this.bytesPerSlot =
+      this.#stride * Float64Array.BYTES_PER_ELEMENT + LEVELS_PER_SERIES * Uint16Array.BYTES_PER_ELEMENT
   }
 
-  function updateRegime(
-    base: number,
-    levelsAt: number,
-    bars: number,
-    barClose: number,
-    isStill: boolean,
-  ): void {
-    const measure = isStill ? Number.NaN : trendMeasure(cells, base)
-    const direction = nextDirection(cell(cells, base + CELL.direction), measure)
+  #grow(): void {
+    this.#capacity *= 2
+    const grownCells = new Float64Array(this.#capacity * this.#stride)
+    grownCells.set(this.#cells)
+    this.#cells = grownCells
+    const grownLevels = new Uint16Array(this.#capacity * LEVELS_PER_SERIES)
+    grownLevels.set(this.#levels)
+    this.#levels = grownLevels
+  }
 
-    let volatile = cell(cells, base + CELL.volatile) === 1
-    const atr14 = cell(cells, base + CELL.atr14)
+  #updateRegime(base: number, levelsAt: number, bars: number, barClose: number, isStill: boolean): void {
+    const measure = isStill ? Number.NaN : trendMeasure(this.#cells, base)
+    const direction = nextDirection(cell(this.#cells, base + CELL.direction), measure)
+
+    let volatile = cell(this.#cells, base + CELL.volatile) === 1
+    const atr14 = cell(this.#cells, base + CELL.atr14)
     if (!Number.isNaN(atr14)) {
-      const ranked = cell(cells, base + CELL.volatilityRanked) | 0
-      const relativeRange = logLevel(atr14 / cell(cells, base + CELL.close))
-      const percentile = rankNewest(levels, levelsAt, LIMITS.volatilityBars, ranked, relativeRange)
-      cells[base + CELL.volatilityRanked] = ranked + 1
-      cells[base + CELL.volatilityPercentile] = percentile
+      const ranked = cell(this.#cells, base + CELL.volatilityRanked) | 0
+      const relativeRange = logLevel(atr14 / cell(this.#cells, base + CELL.close))
+      const percentile = rankNewest(this.#levels, levelsAt, LIMITS.volatilityBars, ranked, relativeRange)
+      this.#cells[base + CELL.volatilityRanked] = ranked + 1
+      this.#cells[base + CELL.volatilityPercentile] = percentile
       volatile = !isStill && bars >= LIMITS.warmUpBars && nextVolatile(volatile, percentile)
     }
 
     const trendless = volatile ? VOLATILE : RANGING
     const index = direction > 0 ? TRENDING_UP : direction < 0 ? TRENDING_DOWN : trendless
-    if (bars === 1 || index !== cell(cells, base + CELL.regimeIndex)) {
-      cells[base + CELL.regimeIndex] = index
-      cells[base + CELL.regimeSince] = barClose
+    if (bars === 1 || index !== cell(this.#cells, base + CELL.regimeIndex)) {
+      this.#cells[base + CELL.regimeIndex] = index
+      this.#cells[base + CELL.regimeSince] = barClose
     }
-    cells[base + CELL.trendMeasure] = measure
-    cells[base + CELL.direction] = direction
-    cells[base + CELL.volatile] = volatile ? 1 : 0
+    this.#cells[base + CELL.trendMeasure] = measure
+    this.#cells[base + CELL.direction] = direction
+    this.#cells[base + CELL.volatile] = volatile ? 1 : 0
   }
 
   /** Averages of what was before say nothing of a market that stands still, and nothing else is there. */
-  function withholdVerdict(base: number): void {
+  #withholdVerdict(base: number): void {
     let at = base + CELL.features
-    for (let index = 0; index < featureCount; index++) {
-      cells[at] = Number.NaN
-      cells[at + 1] = 0
+    for (let index = 0; index < this.#featureCount; index++) {
+      this.#cells[at] = Number.NaN
+      this.#cells[at + 1] = 0
       at += CELLS_PER_FEATURE
     }
-    cells[base + CELL.logOdds] = 0
-    cells[base + CELL.probability] = 0.5
-    cells[base + CELL.call] = 0
-    cells[base + CELL.strength] = 0
+    this.#cells[base + CELL.logOdds] = 0
+    this.#cells[base + CELL.probability] = 0.5
+    this.#cells[base + CELL.call] = 0
+    this.#cells[base + CELL.strength] = 0
   }
 
-  function updateVerdict(base: number, levelsAt: number, bars: number): void {
-    const timeframe = cell(cells, base + CELL.timeframeIndex)
-    const first = timeframe * featureCount
-    let logOdds = cell(cells, base + CELL.bias)
+  #updateVerdict(base: number, levelsAt: number, bars: number): void {
+    const timeframe = cell(this.#cells, base + CELL.timeframeIndex)
+    const first = timeframe * this.#featureCount
+    let logOdds = cell(this.#cells, base + CELL.bias)
     let at = base + CELL.features
-    for (let index = 0; index < featureCount; index++) {
-      const value = measures[index]?.(cells, base) ?? Number.NaN
+    for (let index = 0; index < this.#featureCount; index++) {
+      const value = this.#measures[index]?.(this.#cells, base) ?? Number.NaN
       const contribution = contributionOf(
         value,
-        cell(inverseScales, first + index),
-        cell(weights, first + index),
-        clip,
+        cell(this.#model.inverseScales, first + index),
+        cell(this.#model.weights, first + index),
+        this.#model.clip,
       )
-      cells[at] = value
-      cells[at + 1] = contribution
+      this.#cells[at] = value
+      this.#cells[at + 1] = contribution
       at += CELLS_PER_FEATURE
       logOdds += contribution
     }
     const probability = probabilityOf(logOdds)
-    cells[base + CELL.logOdds] = logOdds
-    cells[base + CELL.probability] = probability
+    this.#cells[base + CELL.logOdds] = logOdds
+    this.#cells[base + CELL.probability] = probability
     if (bars < SETTLED_BARS) return
     // Without skill there is nothing to call and nothing to rank.
-    if (model.speaks[timeframe] !== true) return
-    cells[base + CELL.call] = nextCall(cell(cells, base + CELL.call), probability)
-    const ranked = cell(cells, base + CELL.strengthRanked) | 0
+    if (this.#model.speaks[timeframe] !== true) return
+    this.#cells[base + CELL.call] = nextCall(cell(this.#cells, base + CELL.call), probability)
+    const ranked = cell(this.#cells, base + CELL.strengthRanked) | 0
     const level = logLevel(Math.abs(logOdds))
-    const rank = rankNewest(levels, levelsAt + STRENGTH_LEVELS_AT, STRENGTH_BARS, ranked, level)
-    cells[base + CELL.strength] = rank
-    cells[base + CELL.strengthRanked] = ranked + 1
+    const rank = rankNewest(this.#levels, levelsAt + STRENGTH_LEVELS_AT, STRENGTH_BARS, ranked, level)
+    this.#cells[base + CELL.strength] = rank
+    this.#cells[base + CELL.strengthRanked] = ranked + 1
   }
 
-  return {
-    get cells() {
-      return cells
-    },
-    get capacity() {
-      return capacity
-    },
-    bytesPerSlot: stride * Float64Array.BYTES_PER_ELEMENT + LEVELS_PER_SERIES * Uint16Array.BYTES_PER_ELEMENT,
+  /** The slab of cells. Growth replaces it, so fetch it anew after every `open`. */
+  get cells(): Float64Array {
+    return this.#cells
+  }
 
-    open(timeframe) {
-      const slot = freeSlots.pop() ?? slotsUsed++
-      if (slot >= capacity) grow()
-      const base = slot * stride
-      cells.fill(0, base, base + stride)
-      const skill = model.timeframes[timeframe]
-      cells[base + CELL.timeframeMs] = timeframeMs(timeframe)
-      cells[base + CELL.windowBars] = WINDOW_BARS[timeframe]
-      cells[base + CELL.timeframeIndex] = TIMEFRAMES.indexOf(timeframe)
-      cells[base + CELL.bias] = skill.skill ? skill.offset : 0
-      return slot
-    },
+  /** Slots there is room for without growing. */
+  get capacity(): number {
+    return this.#capacity
+  }
 
-    close(slot) {
-      freeSlots.push(slot)
-    },
+  open(timeframe: Timeframe): number {
+    const slot = this.#freeSlots.pop() ?? this.#slotsUsed++
+    if (slot >= this.#capacity) this.#grow()
+    assert(slot < this.#capacity, 'a slot lies within the slab', slot)
+    const base = slot * this.#stride
+    this.#cells.fill(0, base, base + this.#stride)
+    const skill = this.#model.timeframes[timeframe]
+    this.#cells[base + CELL.timeframeMs] = timeframeMs(timeframe)
+    this.#cells[base + CELL.windowBars] = WINDOW_BARS[timeframe]
+    this.#cells[base + CELL.timeframeIndex] = TIMEFRAMES.indexOf(timeframe)
+    this.#cells[base + CELL.bias] = skill.skill ? skill.offset : 0
+    return slot
+  }
 
-    baseOf: (slot) => slot * stride,
+  close(slot: number): void {
+    this.#freeSlots.push(slot)
+  }
 
-    setFunding(slot, funding) {
-      const base = slot * stride
-      cells[base + CELL.fundingTime] = funding.time
-      cells[base + CELL.fundingRate] = funding.rate
-      cells[base + CELL.fundingIntervalHours] = funding.intervalHours
-    },
+  /** First cell of a slot. */
+  readonly baseOf = (slot: number): number => slot * this.#stride
 
-    push(slot, bar) {
-      const base = slot * stride
-      const levelsAt = slot * LEVELS_PER_SERIES
-      const bars = (cell(cells, base + CELL.bars) + 1) | 0
-      cells[base + CELL.bars] = bars
-      if (bars === 1) cells[base + CELL.anchorBar] = bar.openTime
-      cells[base + CELL.openTime] = bar.openTime
-      updateStillness(cells, base, bars, bar.close, bar.volume)
-      updateIndicators(cells, base, bars, bar)
-      updateVolumeMomentum(cells, base, bars, bar.volume)
-      updateRange(cells, base, bars, bar)
-      updateVolatility(cells, base, bars, bar, ranges[cell(cells, base + CELL.timeframeIndex)] as SeriesRange)
-      const isStill = stillnessOf(cells, base) !== undefined
-      updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs), isStill)
-      if (isStill) withholdVerdict(base)
-      else updateVerdict(base, levelsAt, bars)
-    },
+  /** Funding as it stands for the bars pushed from now on. */
+  setFunding(slot: number, funding: FundingRate): void {
+    const base = slot * this.#stride
+    this.#cells[base + CELL.fundingTime] = funding.time
+    this.#cells[base + CELL.fundingRate] = funding.rate
+    this.#cells[base + CELL.fundingIntervalHours] = funding.intervalHours
+  }
+
+  /** Advances a series by one closed bar: indicators, regime and the numeric verdict. */
+  push(slot: number, bar: Candle): void {
+    const base = slot * this.#stride
+    const levelsAt = slot * LEVELS_PER_SERIES
+    const bars = (cell(this.#cells, base + CELL.bars) + 1) | 0
+    this.#cells[base + CELL.bars] = bars
+    if (bars === 1) this.#cells[base + CELL.anchorBar] = bar.openTime
+    this.#cells[base + CELL.openTime] = bar.openTime
+    updateStillness(this.#cells, base, bars, bar.close, bar.volume)
+    updateIndicators(this.#cells, base, bars, bar)
+    updateVolumeMomentum(this.#cells, base, bars, bar.volume)
+    updateRange(this.#cells, base, bars, bar)
+    updateVolatility(
+      this.#cells,
+      base,
+      bars,
+      bar,
+      this.#ranges[cell(this.#cells, base + CELL.timeframeIndex)] as SeriesRange,
+    )
+    const isStill = stillnessOf(this.#cells, base) !== undefined
+    this.#updateRegime(
+      base,
+      levelsAt,
+      bars,
+      bar.openTime + cell(this.#cells, base + CELL.timeframeMs),
+      isStill,
+    )
+    if (isStill) this.#withholdVerdict(base)
+    else this.#updateVerdict(base, levelsAt, bars)
   }
 }
+
+export const createSeriesPool = (model: ScoringModel, ranges: RangeModel = releasedRanges()): SeriesPool =>
+  new SeriesPool(model, ranges)

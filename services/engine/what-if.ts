@@ -50,7 +50,6 @@ interface SeriesState {
  * record of its own.
  *
  * @returns a function to call with the verdicts of each series in the order of their bars
- * @example const other = createWhatIf(loadModel('model.json')); for await (const row of rows) other(row)
  */
 export function createWhatIf(model: VerdictModel): (row: RecordedSaying) => OtherSaying {
   const bySeries = new Map<string, SeriesState>()

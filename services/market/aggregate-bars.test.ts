@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Candle } from '../../contracts/candle.ts'
 import type { ClosedBar } from '../../contracts/feed.ts'
 import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { createBarAggregator } from './aggregate-bars.ts'
+import { BarAggregator } from './aggregate-bars.ts'
 import { isDataAbsent, readCandles, toRow, whenPresent } from './testing/recorded-data.ts'
 
 const series = (timeframe: Timeframe, coin = 'BTC') => ({ exchange: 'BINANCE', coin, timeframe }) as const
@@ -15,7 +15,7 @@ function aggregate(
   target: Timeframe,
   notBefore?: number,
 ): Candle[] {
-  const aggregator = createBarAggregator()
+  const aggregator = new BarAggregator()
   const source = aggregator.add({
     series: series(target),
     base,
@@ -42,7 +42,7 @@ const minute = (index: number, close = 100, volume = 1): Candle => ({
   volume,
 })
 
-describe('createBarAggregator', () => {
+describe('BarAggregator', () => {
   it('makes a bar of open, extremes, close and the sum of volumes', () => {
     const bars = [minute(0, 103, 2), minute(1, 96, 3), minute(2, 101, 4)]
     expect(aggregate(bars, '1m', '3m')).toEqual([
@@ -63,7 +63,7 @@ describe('createBarAggregator', () => {
   })
 
   it('closes a bucket whose last base bar is missing at its own close, once later bars show it passed', () => {
-    const aggregator = createBarAggregator()
+    const aggregator = new BarAggregator()
     const source = aggregator.add({ series: series('3m'), base: '1m' })
     aggregator.push(source, toRow(minute(0)), 0)
     expect(aggregator.close(MINUTE_MS)).toEqual([])
@@ -97,7 +97,7 @@ describe('createBarAggregator', () => {
   })
 
   it('orders bars by timeframe, then by name, however the series were added', () => {
-    const aggregator = createBarAggregator()
+    const aggregator = new BarAggregator()
     for (const coin of ['SOL', 'BTC', 'ETH']) {
       for (const timeframe of ['1h', '1m', '30m'] as const) {
         aggregator.add({ series: series(timeframe, coin), base: '1m' })
@@ -123,7 +123,7 @@ describe('createBarAggregator', () => {
   })
 
   it('holds more series than its first slab, each on its own', () => {
-    const aggregator = createBarAggregator()
+    const aggregator = new BarAggregator()
     const sources = Array.from({ length: 300 }, (_, index) =>
       aggregator.add({ series: series('1m', `C${index}`), base: '1m' }),
     )
@@ -134,7 +134,7 @@ describe('createBarAggregator', () => {
   })
 
   it('refuses a base that does not divide, the same series twice, and a bar that comes too late', () => {
-    const aggregator = createBarAggregator()
+    const aggregator = new BarAggregator()
     expect(() => aggregator.add({ series: series('5m'), base: '3m' })).toThrow('cannot be made from 3m')
     const source = aggregator.add({ series: series('5m'), base: '1m' })
     expect(() => aggregator.add({ series: series('5m'), base: '1m' })).toThrow('added before')

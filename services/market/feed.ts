@@ -92,7 +92,6 @@ export interface MarketFeed {
    * request on the same data yields the same batches.
    *
    * @throws ServiceError `market_data_missing` for a series that is not listed, `market_data_damaged`
-   * @example for await (const batch of feed.batches({ series, signal })) engine.take(batch)
    */
   batches(request: BatchesRequest): AsyncIterable<BarBatch>
   /**

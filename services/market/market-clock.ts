@@ -8,8 +8,6 @@ export interface ClockAnchor {
 /**
  * Market time at an instant of wall time, whole milliseconds. Without an anchor the market runs on the wall
  * clock. Before the anchor, as after a step back of the wall clock, market time waits at the anchor.
- *
- * @example marketTimeAt({ wallTime: 1_000, marketTime: 5_000, speed: 60 }, 1_010) === 5_600
  */
 export function marketTimeAt(anchor: ClockAnchor | undefined, wallMs: number): number {
   if (anchor === undefined) return wallMs
@@ -20,8 +18,6 @@ export function marketTimeAt(anchor: ClockAnchor | undefined, wallMs: number): n
  * The anchor to record so that the market runs at `speed` from now on, going on at the very instant the
  * previous anchor leads to, so that market time never jumps. Undefined where nothing changes: the speed is the
  * same, or it is 1 and there was never another.
- *
- * @example planAnchor(undefined, 1_000, 60) // { wallTime: 1000, marketTime: 1000, speed: 60 }
  */
 export function planAnchor(
   previous: ClockAnchor | undefined,

@@ -32,7 +32,6 @@ const NEIGHBOURS = 3
  * @param present hours between settlements at present, where the venue says them
  * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose intervals
  *   cannot be told.
- * @example normaliseFunding([{ time: 28_800_003, rate: 0.0001 }, { time: 57_600_000, rate: 0.0002 }], market)
  */
 export function normaliseFunding(
   rows: readonly RawFunding[],

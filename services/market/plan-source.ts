@@ -5,8 +5,6 @@ import type { NativeBars } from './feed.ts'
  * The native bars that a timeframe is made from: those that give most whole bars of it, and where several give
  * the same the longest, which is the timeframe itself where the market has it. So a native file of a few months
  * does not hide years that shorter bars could tell. Undefined where no whole bar can be made.
- *
- * @example planSource('4h', [{ timeframe: '1m' }, { timeframe: '1h' }])?.timeframe === '1h'
  */
 export function planSource(target: Timeframe, native: readonly NativeBars[]): NativeBars | undefined {
   let best: NativeBars | undefined

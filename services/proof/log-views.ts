@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -39,129 +40,40 @@ export interface LogViewsOptions {
   readonly marketNow: () => number
 }
 
-/** How soon witnesses have cosigned verdicts. */
-export interface WitnessFigures {
-  /** Null before the first cosigned checkpoint. */
-  readonly newest: {
-    readonly origin: string
-    readonly size: number
-    readonly witnesses: readonly string[]
-    /** Market time, Unix milliseconds. */
-    readonly cosigned_at: number
-  } | null
-  /** Size of the first cosigned checkpoint: entries after it are counted. */
-  readonly since_size: number | null
-  /** Verdicts that were cosigned, or whose window has closed without. */
-  readonly verdicts: number
-  readonly cosigned_before_close: number
-  /** Share of those verdicts; null where there are none. */
-  readonly share: number | null
-  /** Entries after the newest cosigned checkpoint. */
-  readonly entries_waiting: number
-}
-
-/** The checkpoints that are anchored outside the log, and how soon. */
-export interface AnchorFigures {
-  /** Null before the first one that stands on the chain. */
-  readonly newest: {
-    readonly origin: string
-    readonly size: number
-    readonly is_cosigned: boolean
-    /** Market time, Unix milliseconds. */
-    readonly anchored_at: number
-  } | null
-  readonly since_size: number | null
-  readonly verdicts: number
-  readonly anchored_before_close: number
-  readonly share: number | null
-  /** By the size of their trees. */
-  readonly anchors: readonly {
-    readonly origin: string
-    readonly size: number
-    readonly root: string
-    readonly chain: {
-      readonly chain_id: number
-      readonly transaction: string
-      readonly block_number: number
-      readonly block_hash: string
-      /** Wall clock, Unix milliseconds. */
-      readonly written_at: number
-    } | null
-    readonly timestamp: {
-      readonly path: string
-      readonly bitcoin_block: number | null
-      /** As that of the chain. */
-      readonly written_at: number
-    } | null
-  }[]
-  readonly next: number | null
-}
-
 /** Entries that are looked through for verdicts whose window has closed without a cosignature; the oldest. */
 const MOST_WAITING = 16_384
 
 /** The transparency log as others read it. */
-export interface LogViews {
-  /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
-  checkpoint(): string
-  /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
-  cosigned(): string
-  /** How much of the log witnesses have cosigned, and how soon. */
-  witnesses(): WitnessFigures
-  /** Anchored checkpoints that are larger than this size. */
-  anchors(after: number): AnchorFigures
-  /**
-   * The text of an anchored checkpoint, or its timestamp.
-   *
-   * @throws ServiceError `log_not_there`
-   */
-  anchor(size: number, part: 'checkpoint' | 'ots'): Buffer
-  /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
-  vkeys(): string
-  /**
-   * Hashes or entries.
-   *
-   * @param path below `/log/`: `tile/0/x001/234`
-   * @throws ServiceError `log_path_invalid`, `log_not_there`
-   */
-  tile(path: string): Buffer
-  /**
-   * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
-   *
-   * @throws as {@link LogViews.tile}
-   */
-  contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
-  /**
-   * A proof file for one event.
-   *
-   * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
-   */
-  proof(event: { readonly id: string; readonly position: Position }, signal: AbortSignal): Promise<string>
-}
+export class LogViews {
+  readonly #options: LogViewsOptions
 
-export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOptions): LogViews {
-  function newest(): CheckpointRow {
-    const checkpoint = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
-    const keys = row(LOG_KEYS) as LogKeysRow | undefined
+  constructor(options: LogViewsOptions) {
+    this.#options = options
+  }
+
+  #newest(): CheckpointRow {
+    const checkpoint = this.#options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+    const keys = this.#options.row(LOG_KEYS) as LogKeysRow | undefined
     if (checkpoint === undefined || checkpoint.origin !== keys?.origin)
       throw new ServiceError('log_not_signed')
     return checkpoint
   }
 
-  const cosigned = (): CosignedRow | undefined => row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
+  readonly #cosigned = (): CosignedRow | undefined =>
+    this.#options.row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
 
-  const pathOf = (path: string) => {
+  readonly #pathOf = (path: string) => {
     const parsed = parseTilePath(path)
     if (parsed === undefined) throw new ServiceError('log_path_invalid')
     return parsed
   }
 
   /** Adds verdicts whose window has closed since a checkpoint to those that it has counted. */
-  function counted(last: Pick<CosignedRow, 'size' | 'verdicts' | 'inTime' | 'since'> | undefined) {
-    const size = tree.size()
+  #counted(last: Pick<CosignedRow, 'size' | 'verdicts' | 'inTime' | 'since'> | undefined) {
+    const size = this.#options.tree.size()
     const from = Math.min(last?.size ?? size, size)
     const to = Math.min(size, from + MOST_WAITING)
-    const { verdicts, open } = countVerdicts(tree, { from, to, at: marketNow() })
+    const { verdicts, open } = countVerdicts(this.#options.tree, { from, to, at: this.#options.marketNow() })
     const all = (last?.verdicts ?? 0) + verdicts - open
     return {
       since_size: last?.since ?? null,
@@ -173,8 +85,8 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
   }
 
   /** The events of a tile, oldest first. */
-  async function eventsOf(tile: number, width: number, signal: AbortSignal): Promise<RecordedEvent[]> {
-    const after = tree.after(tile)
+  async #eventsOf(tile: number, width: number, signal: AbortSignal): Promise<RecordedEvent[]> {
+    const after = this.#options.tree.after(tile)
     const events: RecordedEvent[] = []
     const options = {
       limit: width,
@@ -182,115 +94,154 @@ export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOp
       signal,
       ...(after !== undefined && { after }),
     }
-    for await (const event of store.readAll(options)) events.push(event)
+    for await (const event of this.#options.store.readAll(options)) events.push(event)
     return events
   }
 
-  return {
-    checkpoint: () => newest().note,
-    cosigned() {
-      const found = cosigned()
-      if (found === undefined)
-        throw new ServiceError('log_not_there', { message: 'No witness has cosigned this log yet.' })
-      return found.note
-    },
-    witnesses() {
-      const last = cosigned()
-      const { waiting, inTime, ...figures } = counted(last)
-      return {
-        newest:
-          last === undefined
-            ? null
-            : {
-                origin: last.origin,
-                size: last.size,
-                witnesses: last.witnesses,
-                cosigned_at: last.cosignedAt,
-              },
-        ...figures,
-        cosigned_before_close: inTime,
-        entries_waiting: waiting,
-      }
-    },
-    anchors(after) {
-      const last = row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
-      const { waiting: _, inTime, ...figures } = counted(last)
-      const found = rows({
+  /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
+  readonly checkpoint = (): string => this.#newest().note
+
+  /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
+  readonly cosigned = (): string => {
+    const found = this.#cosigned()
+    if (found === undefined)
+      throw new ServiceError('log_not_there', { message: 'No witness has cosigned this log yet.' })
+    return found.note
+  }
+
+  /** How much of the log witnesses have cosigned, and how soon. */
+  readonly witnesses = () => {
+    const last = this.#cosigned()
+    const { waiting, inTime, ...figures } = this.#counted(last)
+    return {
+      newest:
+        last === undefined
+          ? null
+          : {
+              origin: last.origin,
+              size: last.size,
+              witnesses: last.witnesses,
+              cosigned_at: last.cosignedAt,
+            },
+      ...figures,
+      cosigned_before_close: inTime,
+      entries_waiting: waiting,
+    }
+  }
+
+  /** Anchored checkpoints that are larger than this size. */
+  readonly anchors = (after: number) => {
+    const last = this.#options.row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
+    const { waiting: _, inTime, ...figures } = this.#counted(last)
+    const found = this.#options
+      .rows({
         prefix: ANCHOR_PREFIX,
         after: anchorKey(after),
         limit: LIMITS.anchorsPerPage,
-      }).map((one) => one.row as AnchorRow)
-      return {
-        newest:
-          last === undefined
-            ? null
-            : {
-                origin: last.origin,
-                size: last.size,
-                is_cosigned: last.isCosigned,
-                anchored_at: last.anchoredAt,
-              },
-        ...figures,
-        anchored_before_close: inTime,
-        anchors: found.map(anchorShown),
-        next: found.length < LIMITS.anchorsPerPage ? null : (found.at(-1)?.size ?? null),
-      }
-    },
-    anchor(size, part) {
-      const found = row(anchorKey(size)) as AnchorRow | undefined
-      if (found !== undefined && part === 'checkpoint')
-        return Buffer.from(checkpointText({ ...found, root: Buffer.from(found.root, 'base64') }))
-      const stamp = found?.timestamp
-      if (!stamp) throw new ServiceError('log_not_there', { message: 'This checkpoint stands nowhere else.' })
-      return Buffer.from(stamp.file, 'base64')
-    },
-    vkeys() {
-      const keys = row(LOG_KEYS) as LogKeysRow | undefined
-      if (keys === undefined) throw new ServiceError('log_not_signed')
-      return keys.published.map((vkey) => `${vkey}\n`).join('')
-    },
-    tile(path) {
-      const bytes = tree.tile(pathOf(path))
-      if (bytes === undefined) throw new ServiceError('log_not_there')
-      return bytes
-    },
-    async contents(path, signal) {
-      const tile = pathOf(path)
-      if (tile.width > tileWidth(tile, tree.size())) throw new ServiceError('log_not_there')
-      const now = marketNow()
-      let isWhole = true
-      const lines = (await eventsOf(tile.index, tile.width, signal)).map((event) => {
-        const text = contentText(event)
-        if (entryOf(event, text).opensAt <= now) return text
-        isWhole = false
-        return 'null'
       })
-      return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
-    },
-    async proof({ id, position }, signal) {
-      const signed = newest()
-      const seen = cosigned()
-      const tile = tree.size() === 0 ? 0 : tree.tileOf(position)
-      const events = await eventsOf(tile, TILE_WIDTH, signal)
-      const at = events.findIndex((event) => event.id === id)
-      const event = events[at]
-      const index = tile * TILE_WIDTH + at
-      // A cosigned checkpoint proves more than a newer one that nobody has cosigned.
-      const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
-      if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
-      const path = tree.inclusion(index, checkpoint.size)
-      return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: checkpoint.note })
-    },
+      .map((one) => one.row as AnchorRow)
+    return {
+      newest:
+        last === undefined
+          ? null
+          : {
+              origin: last.origin,
+              size: last.size,
+              is_cosigned: last.isCosigned,
+              anchored_at: last.anchoredAt,
+            },
+      ...figures,
+      anchored_before_close: inTime,
+      anchors: found.map(anchorShown),
+      next: found.length < LIMITS.anchorsPerPage ? null : (found.at(-1)?.size ?? null),
+    }
+  }
+
+  /**
+   * The text of an anchored checkpoint, or its timestamp.
+   *
+   * @throws ServiceError `log_not_there`
+   */
+  readonly anchor = (size: number, part: 'checkpoint' | 'ots'): Buffer => {
+    const found = this.#options.row(anchorKey(size)) as AnchorRow | undefined
+    if (found !== undefined && part === 'checkpoint')
+      return Buffer.from(checkpointText({ ...found, root: Buffer.from(found.root, 'base64') }))
+    const stamp = found?.timestamp
+    if (!stamp) throw new ServiceError('log_not_there', { message: 'This checkpoint stands nowhere else.' })
+    return Buffer.from(stamp.file, 'base64')
+  }
+
+  /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
+  readonly vkeys = (): string => {
+    const keys = this.#options.row(LOG_KEYS) as LogKeysRow | undefined
+    if (keys === undefined) throw new ServiceError('log_not_signed')
+    return keys.published.map((vkey) => `${vkey}\n`).join('')
+  }
+
+  /**
+   * Hashes or entries.
+   *
+   * @param path below `/log/`: `tile/0/x001/234`
+   * @throws ServiceError `log_path_invalid`, `log_not_there`
+   */
+  readonly tile = (path: string): Buffer => {
+    const bytes = this.#options.tree.tile(this.#pathOf(path))
+    if (bytes === undefined) throw new ServiceError('log_not_there')
+    return bytes
+  }
+
+  /**
+   * The contents of a tile, a line for each entry; `null` for a content that is not shown yet.
+   *
+   * @throws as {@link LogViews.tile}
+   */
+  readonly contents = async (
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly isWhole: boolean }> => {
+    const tile = this.#pathOf(path)
+    if (tile.width > tileWidth(tile, this.#options.tree.size())) throw new ServiceError('log_not_there')
+    const now = this.#options.marketNow()
+    let isWhole = true
+    const lines = (await this.#eventsOf(tile.index, tile.width, signal)).map((event) => {
+      const text = contentText(event)
+      if (entryOf(event, text).opensAt <= now) return text
+      isWhole = false
+      return 'null'
+    })
+    assert(lines.length === tile.width, 'a tile has a line of content for each entry', lines.length)
+    return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
+  }
+
+  /**
+   * A proof file for one event.
+   *
+   * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
+   */
+  readonly proof = async (
+    { id, position }: { readonly id: string; readonly position: Position },
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const signed = this.#newest()
+    const seen = this.#cosigned()
+    const tile = this.#options.tree.size() === 0 ? 0 : this.#options.tree.tileOf(position)
+    const events = await this.#eventsOf(tile, TILE_WIDTH, signal)
+    const at = events.findIndex((event) => event.id === id)
+    const event = events[at]
+    const index = tile * TILE_WIDTH + at
+    // A cosigned checkpoint proves more than a newer one that nobody has cosigned.
+    const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
+    if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
+    const path = this.#options.tree.inclusion(index, checkpoint.size)
+    return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: checkpoint.note })
   }
 }
 
-const anchorShown = ({
-  origin,
-  size,
-  root,
-  chain,
-  timestamp,
-}: AnchorRow): AnchorFigures['anchors'][number] => ({
+/** Its methods stand alone, so that others can be put beside them. */
+export const createLogViews = (options: LogViewsOptions): Pick<LogViews, keyof LogViews> =>
+  new LogViews(options)
+
+const anchorShown = ({ origin, size, root, chain, timestamp }: AnchorRow) => ({
   origin,
   size,
   root,

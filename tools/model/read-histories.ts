@@ -6,7 +6,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { marketName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import type { UsedSeries } from '../../services/engine/provenance.ts'
-import { createBarSlab, ROW_NUMBERS } from '../../services/market/bar-slab.ts'
+import { BarMaker, ROW_NUMBERS } from '../../services/market/bar-maker.ts'
 import { findRecordings } from '../../services/market/recorded/find-recordings.ts'
 import { readCandleRows, readFunding } from '../../services/market/recorded/read-recording.ts'
 import type { Recording } from '../../services/market/recorded/recording.ts'
@@ -216,19 +216,18 @@ function* barsOf(
   barMs: number,
 ): Generator<Candle, void, void> {
   const { rows } = recording
-  const slab = createBarSlab()
-  const slot = slab.addSlot(barMs, from, false)
+  const bars = new BarMaker(barMs, from, false)
   let closes = 0
   for (let at = 0; at < rows.length; at += ROW_NUMBERS) {
     const openTime = rows[at] ?? 0
     if (openTime < from) continue
     if (openTime >= until) break
     if (closes !== 0 && openTime >= closes) {
-      const bar = slab.finish(slot)
+      const bar = bars.finish()
       if (bar !== undefined) yield bar
     }
-    closes = slab.take(slot, rows, at) || closes
+    closes = bars.take(rows, at) || closes
   }
-  const bar = slab.finish(slot)
+  const bar = bars.finish()
   if (bar !== undefined) yield bar
 }

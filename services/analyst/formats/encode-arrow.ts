@@ -1,7 +1,7 @@
 import type { Json } from '../../../contracts/json.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type FlatTable, flatBuffer, i8, i16, i32, i64, to } from './flat-buffer.ts'
-import { type ColumnKind, VERDICT_COLUMNS, type VerdictColumn } from './verdict-columns.ts'
+import { type ColumnKind, type Column as NamedColumn, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Rows of a batch: they are in memory at a time, and a reader has them at once. */
 const BATCH_ROWS = 2_000
@@ -48,7 +48,7 @@ export async function* encodeArrow(rows: AsyncIterable<VerdictRow>): AsyncGenera
 function schema(): FlatTable {
   const fields = VERDICT_COLUMNS.map(({ name, kind, isOptional }): FlatTable => {
     const [type, about] = TYPES[kind]
-    return [to(name), i8(isOptional === true ? 1 : 0), i8(type), to(about), undefined, to({ items: [] })]
+    return [to(name), i8(isOptional ? 1 : 0), i8(type), to(about), undefined, to({ items: [] })]
   })
   return [undefined, to({ items: fields }), to({ items: [[to('schema_version'), to('1')]] })]
 }
@@ -96,7 +96,7 @@ interface Column {
 
 const NOTHING = new Uint8Array(0)
 
-function columnOf({ name, kind }: VerdictColumn, rows: readonly VerdictRow[]): Column {
+function columnOf({ name, kind }: NamedColumn<keyof VerdictRow>, rows: readonly VerdictRow[]): Column {
   const values = rows.map((row): Json => row[name])
   const nulls = values.reduce<number>((count, value) => count + (value === null ? 1 : 0), 0)
   const validity = nulls === 0 ? NOTHING : bits(values, (value) => value !== null)

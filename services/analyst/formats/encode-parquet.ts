@@ -1,12 +1,24 @@
-import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import type { Json } from '../../../contracts/json.ts'
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
-import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
+import { type Column, type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Rows held in memory at a time, 3 MB of them: encoding a group keeps everybody else waiting for 40 ms. */
 const ROW_GROUP_ROWS = 2_000
 
-export const PARQUET_TYPES: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
+/** A file of rows that is written as they come: no more of them than a row group is held. */
+export interface RowEncoder {
+  add(row: JsonObject): Promise<void>
+  /** Resolves when every byte was given away. */
+  finish(): Promise<void>
+}
+
+/** Takes bytes of a file in their order; it may keep nothing of them. */
+export type TakeBytes = (bytes: Uint8Array) => void
+
+type ParquetType = Omit<SchemaElement, 'name'>
+
+const TYPES: Readonly<Record<ColumnKind, ParquetType>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   uuid: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
   integer: { type: 'INT32' },
@@ -21,56 +33,94 @@ export const PARQUET_TYPES: Readonly<Record<ColumnKind, Omit<SchemaElement, 'nam
   json: { type: 'BYTE_ARRAY', converted_type: 'JSON' },
 }
 
-const SCHEMA: SchemaElement[] = [
-  { name: 'verdict', num_children: VERDICT_COLUMNS.length },
-  ...VERDICT_COLUMNS.map(
-    ({ name, kind, isOptional }): SchemaElement => ({
-      name,
-      repetition_type: isOptional === true ? 'OPTIONAL' : 'REQUIRED',
-      ...PARQUET_TYPES[kind],
-    }),
-  ),
-]
+/** Gives away what was written at the end of each row group. */
+class FlushedWriter extends ByteWriter {
+  readonly #take: TakeBytes
+  constructor(take: TakeBytes) {
+    super()
+    this.#take = take
+  }
+
+  flush(): void {
+    this.#take(this.getBytes())
+    this.index = 0
+  }
+
+  override finish(): void {
+    this.flush()
+  }
+}
 
 /**
- * Apache Parquet with typed columns: times as UTC timestamps in milliseconds, ids as UUIDs, factors and ranges as JSON. Snappy,
- * groups of 2,000 rows, written as they fill up.
+ * Apache Parquet with typed columns: times as UTC timestamps in milliseconds, ids as UUIDs, factors and ranges as JSON.
  *
- * @param createdBy what wrote the file, for its metadata.
+ * @param instant how times are written; a former release had another type
  */
-export async function* encodeParquet(
-  rows: AsyncIterable<VerdictRow>,
-  createdBy = 'signal-service',
-): AsyncGenerator<Uint8Array, void, void> {
-  const buffer = new ByteWriter()
-  const writer = new ParquetWriter({ writer: buffer, schema: SCHEMA, createdBy })
-  let group: VerdictRow[] = []
-  const writeGroup = async (): Promise<Uint8Array> => {
-    await writer.write({ columnData: columnsOf(group), rowGroupSize: ROW_GROUP_ROWS })
+export function parquetEncoder(
+  take: TakeBytes,
+  columns: readonly Column[],
+  {
+    groupRows,
+    instant = TYPES.instant,
+    ...settings
+  }: { readonly groupRows: number; readonly instant?: ParquetType } & Omit<
+    ConstructorParameters<typeof ParquetWriter>[0],
+    'writer' | 'schema' | 'createdBy'
+  >,
+): RowEncoder {
+  const fields = columns.map(
+    ({ name, kind, isOptional }): SchemaElement => ({
+      name,
+      repetition_type: isOptional ? 'OPTIONAL' : 'REQUIRED',
+      ...(kind === 'instant' ? instant : TYPES[kind]),
+    }),
+  )
+  const schema = [{ name: 'verdict', num_children: columns.length }, ...fields]
+  const writer = new ParquetWriter({
+    writer: new FlushedWriter(take),
+    schema,
+    createdBy: 'signal-service',
+    ...settings,
+  })
+  let group: JsonObject[] = []
+
+  async function writeGroup(): Promise<void> {
+    const columnData = columns.map(({ name, kind }) => ({
+      name,
+      data: group.map((row) => valueOf(row[name] ?? null, kind)),
+    }))
     group = []
-    return takeBytes(buffer)
+    await writer.write({ columnData, rowGroupSize: groupRows })
+    // Other work of the process runs between two groups.
+    await new Promise(setImmediate)
   }
-  for await (const row of rows) {
-    if (group.push(row) === ROW_GROUP_ROWS) yield await writeGroup()
+
+  return {
+    async add(row) {
+      if (group.push(row) === groupRows) await writeGroup()
+    },
+    async finish() {
+      if (group.length > 0) await writeGroup()
+      await writer.finish()
+    },
   }
-  if (group.length > 0) yield await writeGroup()
-  await writer.finish()
-  yield takeBytes(buffer)
 }
 
-/** The bytes written since the last call. `offset` keeps counting: the index of the file uses it. */
-function takeBytes(buffer: ByteWriter): Uint8Array {
-  const bytes = buffer.getBytes().slice()
-  buffer.index = 0
-  return bytes
-}
-
-/** The value to write into a column: a row has times as text, Parquet as instants. */
-export const parquetValue = (value: Json, kind: ColumnKind): unknown =>
+/** A row has times as text, Parquet as instants. */
+const valueOf = (value: Json, kind: ColumnKind): unknown =>
   kind === 'instant' && typeof value === 'string' ? new Date(value) : value
 
-const columnsOf = (rows: readonly VerdictRow[]): ColumnSource[] =>
-  VERDICT_COLUMNS.map(({ name, kind }) => ({
-    name,
-    data: rows.map((row) => parquetValue(row[name], kind)),
-  }))
+/** Verdicts as Parquet with Snappy, in groups of 2,000 rows, written as they fill up. */
+export async function* encodeParquet(
+  rows: AsyncIterable<VerdictRow>,
+): AsyncGenerator<Uint8Array, void, void> {
+  const parts: Uint8Array[] = []
+  const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
+  const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: ROW_GROUP_ROWS })
+  for await (const row of rows) {
+    await encoder.add(row)
+    yield* parts.splice(0)
+  }
+  await encoder.finish()
+  yield* parts.splice(0)
+}

@@ -22,7 +22,6 @@ export const to = (target: FlatTable | FlatVector | string): FlatField => ({ to:
  * own size from the start of the buffer; the target of a reference comes after it.
  *
  * @returns a multiple of eight bytes
- * @example flatBuffer([i16(4), to('name'), undefined, to({ items: [] })])
  */
 export function flatBuffer(root: FlatTable): Buffer {
   const out = new Sink()

@@ -3,39 +3,22 @@ import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { verdictRow } from '../../../contracts/verdict-row.ts'
-import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
+import { type Column, column, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** A verdict with its outcome, by the names of the columns. */
 export type SealedRow = JsonObject
 
-export interface SealedColumn {
-  readonly name: string
-  readonly kind: ColumnKind
-  /** Whether it may be null. */
-  readonly isOptional: boolean
-}
-
-const outcomeColumn = (name: string, kind: ColumnKind, isOptional = true): SealedColumn => ({
-  name,
-  kind,
-  isOptional,
-})
-
 /** Columns of a sealed file; new ones join at the end. */
-export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor').map(({ name, kind, isOptional }) => ({
-    name,
-    kind,
-    isOptional: isOptional === true,
-  })),
-  outcomeColumn('race', 'text', false),
-  outcomeColumn('entry_price', 'number'),
-  outcomeColumn('exit_price', 'number'),
-  outcomeColumn('highest', 'number'),
-  outcomeColumn('lowest', 'number'),
-  outcomeColumn('labelled_at', 'instant', false),
-  outcomeColumn('close_price', 'number'),
-  outcomeColumn('labelled_position', 'text', false),
+export const SEALED_COLUMNS: readonly Column[] = [
+  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor'),
+  column('race', 'text'),
+  column('entry_price', 'number', true),
+  column('exit_price', 'number', true),
+  column('highest', 'number', true),
+  column('lowest', 'number', true),
+  column('labelled_at', 'instant'),
+  column('close_price', 'number', true),
+  column('labelled_position', 'text'),
 ]
 
 /** @param at when each was appended, ISO 8601; and where in the log the outcome is: figures are sums in that order */

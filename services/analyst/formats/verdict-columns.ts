@@ -3,25 +3,21 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 /** How the values of a column are written where a format has types. */
 export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'boolean' | 'json'
 
-/** Columns whose values have parts. */
-type Structured = 'factors' | 'expected_range'
-
-/** A value of its own, or one with parts. */
-export type VerdictColumn = (
-  | { readonly name: Exclude<keyof VerdictRow, Structured>; readonly kind: Exclude<ColumnKind, 'json'> }
-  | { readonly name: Structured; readonly kind: 'json' }
-) & {
+export interface Column<Name extends string = string> {
+  readonly name: Name
+  readonly kind: ColumnKind
   /** Whether a row may have null there. */
-  readonly isOptional?: true
+  readonly isOptional: boolean
 }
 
-const column = (
-  name: Exclude<keyof VerdictRow, Structured>,
-  kind: Exclude<ColumnKind, 'json'> = 'text',
-): VerdictColumn => ({ name, kind })
+export const column = <const Name extends string>(
+  name: Name,
+  kind: ColumnKind = 'text',
+  isOptional = false,
+): Column<Name> => ({ name, kind, isOptional })
 
 /** The columns of an exported verdict, in the order of its row. */
-export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
+export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
   column('cursor'),
   column('verdict_id', 'uuid'),
   column('exchange'),
@@ -40,7 +36,7 @@ export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('volatility_percentile', 'number'),
   column('price', 'number'),
   column('barrier', 'number'),
-  { name: 'factors', kind: 'json' },
+  column('factors', 'json'),
   column('reasoning'),
   column('model_version'),
   column('anchor_bar', 'instant'),
@@ -48,8 +44,8 @@ export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('shifted_from'),
   column('bars_missed', 'integer'),
   column('recorded_late', 'boolean'),
-  { name: 'expected_range', kind: 'json', isOptional: true },
-  { name: 'expected_volatility', kind: 'number', isOptional: true },
+  column('expected_range', 'json', true),
+  column('expected_volatility', 'number', true),
   column('visible_at', 'instant'),
-  { name: 'decided_at', kind: 'instant', isOptional: true },
+  column('decided_at', 'instant', true),
 ]

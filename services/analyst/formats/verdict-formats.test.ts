@@ -291,7 +291,7 @@ test.skipIf(arrowReader === undefined)(
     expect(schema?.fields.map(({ name, nullable, type }) => [name, nullable, type.typeId])).toEqual(
       VERDICT_COLUMNS.map(({ name, kind, isOptional }) => [
         name,
-        isOptional === true,
+        isOptional,
         { text: 5, uuid: 5, json: 5, integer: 2, number: 3, instant: 10, boolean: 6 }[kind],
       ]),
     )

@@ -61,8 +61,6 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
 /**
  * The format that a client would rather have, of those an `Accept` header names by their own name; NDJSON
  * where it names none (RFC 9110 §12.5.1 leaves that to the server).
- *
- * @example acceptedFormat('text/csv, application/x-ndjson;q=0.5') === 'csv'
  */
 export function acceptedFormat(accept: string | undefined): VerdictFormat {
   let best: { readonly format: VerdictFormat; readonly weight: number } | undefined

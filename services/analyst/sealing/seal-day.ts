@@ -28,15 +28,12 @@ type Day = Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>
 /** Schema of days that are sealed from now on. */
 export const NEWEST_SCHEMA: SealedSchema = 2
 
-/** Path of a file while it is written, so that its final name only ever leads to a whole file. */
-export const unfinished = (folder: string, name: SealedFileName): string => join(folder, `${name}.unfinished`)
-
 /**
- * Makes the files of a day whose windows have closed, from the log, as `unfinished` ones. It holds the verdicts of a row
+ * Makes the files of a day whose windows have closed, from the log. It holds the verdicts of a row
  * group, however many a day has.
  *
  * @param version of the schema: a day that was sealed keeps its own
- * @param folder is made where it is not there
+ * @param folder of this attempt alone; made where it is not there
  * @throws ServiceError `append_too_large` for a day with more rows than a file may have
  */
 export async function sealDay(
@@ -47,8 +44,8 @@ export async function sealDay(
   signal: AbortSignal,
 ): Promise<SealedFiles> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const parquet = openFile(unfinished(folder, 'verdicts.parquet'))
-  const csv = openFile(unfinished(folder, 'verdicts.csv.gz'))
+  const parquet = openFile(join(folder, 'verdicts.parquet'))
+  const csv = openFile(join(folder, 'verdicts.csv.gz'))
   try {
     const encoders = [encodeSealedParquet(parquet.take, version, day), encodeSealedCsv(csv.take)]
     let rows = 0

@@ -64,6 +64,10 @@ describe('flags', () => {
     [['it'], '--needed is missing. For example: --needed yes'],
     [['it', '--needed', 'a', '--count', 'x'], '--count is "x": must be a number. For example: 3'],
     [['it', '--needed', 'a', '--counts', 'x'], '--counts is "x"'],
+    [
+      ['it', '--needed', 'a', '--count', 'x'.repeat(300)],
+      `--count is "${'x'.repeat(200)}…": must be a number`,
+    ],
     [['it', '--needed', 'a', '--count', '1', '--counts', '2'], '--count and --counts are the same flag'],
     [['it', '--needed', 'a', '--count', '1', '--count', '2'], '--count is given twice; give it once'],
     [['it', '--needed', 'a', '--loud', '--loud'], '--loud is given twice'],

@@ -33,11 +33,7 @@ export interface DayProfile {
 export const quarterOfWeek = (timeMs: number): number =>
   ((timeMs - FIRST_MONDAY_MS + WEEK_MS) % WEEK_MS) / QUARTER_MS
 
-/**
- * Mean of the profile over a stretch of time, in UTC, of a week at most.
- *
- * @example seasonOf(profile)(openTime, HOUR_MS) // 1.4: the hour moves as 1.4 average ones do
- */
+/** Mean of the profile over a stretch of time, in UTC, of a week at most. */
 export function seasonOf({ weekday, saturday, sunday }: DayProfile): (from: number, ms: number) => number {
   const week = [...Array.from({ length: 5 }, () => weekday).flat(), ...saturday, ...sunday]
   // Two weeks, so that a stretch may go over the end of one.

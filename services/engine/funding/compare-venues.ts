@@ -68,7 +68,7 @@ export function compareVenues(
     }
     for (const [index, first] of candidates.entries()) {
       for (const second of candidates.slice(index + 1)) {
-        // Of a coin and a thousand of it at one exchange there is nothing to collect apart.
+        // BTC and 1000BTC of one exchange pay the same funding: such a pair collects nothing.
         if (first.market.market.exchange === second.market.market.exchange) continue
         const pair = comparePair(coin, first, second, holdingHours)
         if (pair === undefined) pairsTooShort += 1

@@ -32,8 +32,6 @@ export function forecastCarry(history: SpreadHistory, newestDay: number): CarryF
 /**
  * Expected income of a position in the pair within a time, as a fraction of its size: the mean, plus the present
  * deviation as it decays.
- *
- * @example expectedCarry({ mean: 0.0001, deviation: 0, persistence: 0.5 }, 48) // 0.0002
  */
 export function expectedCarry({ mean, deviation, persistence }: CarryForecast, hours: number): number {
   const days = hours / HOURS_PER_DAY

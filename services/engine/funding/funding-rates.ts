@@ -7,27 +7,7 @@ import { type Coin, marketName } from '../../../contracts/series.ts'
 import { createMarketFunding, type MarketFunding } from './market-funding.ts'
 
 /** The funding history of many markets, from which {@link scanFundingArb} answers. */
-export interface FundingRates {
-  readonly keepDays: number
-  /** Markets with at least one settlement. */
-  readonly marketCount: number
-  /** Memory of all histories. */
-  readonly bytes: number
-  /** Exchanges with at least one settlement, in the order of the exchange codes. */
-  readonly exchanges: readonly Exchange[]
-  /** Coins with at least one settlement, by name; contracts by multiples (1000PEPE, KPEPE) are of one coin. */
-  readonly coins: readonly Coin[]
-
-  /**
-   * Takes a settlement as the feed gives it, in any order and however often.
-   *
-   * @throws ServiceError `internal_error` for what cannot be a settlement
-   */
-  take(update: FundingUpdate): void
-
-  /** The markets of a coin in the order of the exchange codes; any name of a contract of the coin finds them. */
-  marketsOf(coin: Coin): readonly MarketFunding[]
-}
+export type FundingRates = ReturnType<typeof createFundingRates>
 
 const orderOf = ({ market }: MarketFunding): number => EXCHANGES.indexOf(market.exchange)
 
@@ -41,12 +21,8 @@ const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
  * Creates rates without any history.
  *
  * @param keepDays UTC days of history kept of every market, up to that of its newest settlement: 2 to 366
- * @example
- * const rates = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
- * for (const update of batch.funding) rates.take(update)
- * scanFundingArb(rates, scanFundingArbRequest.parse({}), batch.at)
  */
-export function createFundingRates({ keepDays }: { readonly keepDays: number }): FundingRates {
+export function createFundingRates({ keepDays }: { readonly keepDays: number }) {
   if (!Number.isInteger(keepDays) || keepDays < 2 || keepDays > 366) {
     throw new ServiceError('internal_error', {
       message: `Funding rates cannot keep ${keepDays} days; give a whole number from 2 to 366.`,
@@ -59,21 +35,30 @@ export function createFundingRates({ keepDays }: { readonly keepDays: number }):
 
   return {
     keepDays,
-    get marketCount() {
+    /** Markets with at least one settlement. */
+    get marketCount(): number {
       return marketCount
     },
-    get bytes() {
+    /** Memory of all histories. */
+    get bytes(): number {
       return all().reduce((sum, { bytes }) => sum + bytes, 0)
     },
-    get exchanges() {
+    /** Exchanges with at least one settlement, in the order of the exchange codes. */
+    get exchanges(): readonly Exchange[] {
       const present = new Set(all().map(({ market }) => market.exchange))
       return EXCHANGES.filter((exchange) => present.has(exchange))
     },
-    get coins() {
+    /** Coins with at least one settlement, by name; contracts by multiples (1000PEPE, KPEPE) are of one coin. */
+    get coins(): readonly Coin[] {
       return coins
     },
 
-    take({ market, funding }) {
+    /**
+     * Takes a settlement as the feed gives it, in any order and however often.
+     *
+     * @throws ServiceError `internal_error` for what cannot be a settlement
+     */
+    take({ market, funding }: FundingUpdate): void {
       const { asset } = assetOf(market.coin)
       const markets = byCoin.get(asset) ?? []
       const known = markets.find((candidate) => marketName(candidate.market) === marketName(market))
@@ -95,6 +80,7 @@ export function createFundingRates({ keepDays }: { readonly keepDays: number }):
       marketCount += 1
     },
 
-    marketsOf: (coin) => byCoin.get(assetOf(coin).asset) ?? [],
+    /** The markets of a coin in the order of the exchange codes; any name of a contract of the coin finds them. */
+    marketsOf: (coin: Coin): readonly MarketFunding[] => byCoin.get(assetOf(coin).asset) ?? [],
   }
 }

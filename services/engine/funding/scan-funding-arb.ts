@@ -31,8 +31,6 @@ interface ScanTerms {
  * same instant give the same answer. Information, not advice.
  *
  * @param nowMs the instant of the scan, Unix milliseconds
- * @example
- * scanFundingArb(rates, scanFundingArbRequest.parse({ coins: ['BTC'] }), Date.UTC(2024, 0, 1))
  */
 export function scanFundingArb(
   rates: FundingRates,

@@ -15,9 +15,6 @@ export const wilderWeight = (period: number): number => 1 / period
  * @param at cell of the value; the next cell holds the seeding sum
  * @param count inputs so far, this one included
  * @returns the average after this input
- * @example
- * updateSeededAverage(cells, at, 2, emaWeight(2), 1, 10) // NaN
- * updateSeededAverage(cells, at, 2, emaWeight(2), 2, 14) // 12
  */
 export function updateSeededAverage(
   cells: Float64Array,

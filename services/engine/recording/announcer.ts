@@ -23,21 +23,7 @@ export interface AnnouncerOptions extends RetrierOptions {
 }
 
 /** Says in the log what verdicts will be computed with, and of what, before there are any. */
-export interface Announcer {
-  /** Resolves when the log says it; waits out a store that is away. */
-  announceModel(file: ModelFile, role: ModelRole): Promise<void>
-  /**
-   * Says which series of some exchanges are followed; nothing where the log says so already.
-   *
-   * @param series all that are followed, also of other exchanges
-   */
-  announceMonitored(exchanges: readonly Exchange[], series: readonly Series[]): Promise<void>
-  /** Says that the clock of the market is run through a stretch of market time, Unix milliseconds. */
-  announceRun(from: number, to: number): Promise<void>
-}
-
-/** @example await createAnnouncer({ store, newId, clock, sleep, signal }).announceModel(modelFile(), 'serving') */
-export function createAnnouncer(options: AnnouncerOptions): Announcer {
+export function createAnnouncer(options: AnnouncerOptions) {
   const { store, newId, clock } = options
   const retrier = createRetrier(options)
   /** Announcements that this process has seen in the log: every followed series asks for its model's. */
@@ -74,7 +60,8 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
   }
 
   return {
-    async announceModel(file, role) {
+    /** Resolves when the log says it; waits out a store that is away. */
+    async announceModel(file: ModelFile, role: ModelRole): Promise<void> {
       const data = { ...file, role }
       const text = canonicalJson(data)
       if (said.get(file.modelVersion) === text) return
@@ -91,10 +78,16 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
       )
       said.set(file.modelVersion, text)
     },
-    async announceMonitored(exchanges, series) {
+    /**
+     * Says which series of some exchanges are followed; nothing where the log says so already.
+     *
+     * @param series all that are followed, also of other exchanges
+     */
+    async announceMonitored(exchanges: readonly Exchange[], series: readonly Series[]): Promise<void> {
       for (const exchange of exchanges) await announceOne(exchange, series)
     },
-    async announceRun(from, to) {
+    /** Says that the clock of the market is run through a stretch of market time, Unix milliseconds. */
+    async announceRun(from: number, to: number): Promise<void> {
       const [id, meta] = [newId(), { correlationId: `market run ${to}`, actor: 'engine' }]
       await announce(
         MARKET_RUNS_STREAM,

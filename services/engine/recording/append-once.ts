@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { type ErrorCode, isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
@@ -241,7 +242,12 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
         first = expected === 'no-stream' ? 0 : expected + 1
         return () => {
           facts = []
-          for (const draft of missing) facts.push(factOf(series, draft, facts.at(-1) ?? newest))
+          for (const draft of missing) {
+            const before = facts.at(-1) ?? newest
+            const isNext = before === undefined || draft.barClose > before.barClose
+            assert(isNext, 'a bar of a series is recorded once, in the order of bars', draft.barClose)
+            facts.push(factOf(series, draft, before))
+          }
           return { stream: streamOf(series), events: eventsOf(facts, newest), expected }
         }
       },

@@ -14,15 +14,11 @@ export interface ChallengerRecorderOptions extends RecorderOptions {
 }
 
 /** Records what the models say that do not speak: in streams of their own, one verdict per model and bar. */
-export interface ChallengerRecorder {
-  /** @param drafts of one series, of any models, each model's oldest first */
-  record(series: Series, drafts: readonly VerdictDraft[]): Promise<void>
-  release(series: Series): void
-}
+export type ChallengerRecorder = ReturnType<typeof createChallengerRecorder>
 
 const VERDICTS_PER_APPEND = 100
 
-export function createChallengerRecorder(options: ChallengerRecorderOptions): ChallengerRecorder {
+export function createChallengerRecorder(options: ChallengerRecorderOptions) {
   const { store, holds } = options
   const retrier = createRetrier(options)
   const logs = new Map<string, AppendOnce<VerdictDraft, Verdict>>()
@@ -52,7 +48,8 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
   }
 
   return {
-    async record(series, drafts) {
+    /** @param drafts of one series, of any models, each model's oldest first */
+    async record(series: Series, drafts: readonly VerdictDraft[]): Promise<void> {
       // The process that records the exchange records challengers, too; a bar without a challenger's verdict is not
       // scored.
       if (holds?.(series.exchange) === false) return
@@ -65,7 +62,7 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
         }
       }
     },
-    release(series) {
+    release(series: Series): void {
       for (const log of logs.values()) log.release(series)
     },
   }

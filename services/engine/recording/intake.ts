@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { Candle } from '../../../contracts/candle.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { fundingFault } from '../../../contracts/funding.ts'
@@ -136,6 +137,7 @@ function push({ engine, clock }: IntakeOptions, one: Followed, candle: Candle, a
     throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
   }
   engine.push(one.slot, candle)
+  assert(one.barClose === undefined || barClose > one.barClose, 'bars of a series rise in time', barClose)
   one.bars += 1
   one.barClose = barClose
   one.refusedInARow = 0

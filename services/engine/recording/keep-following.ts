@@ -7,7 +7,7 @@ export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   /**
    * One run over some series, to the end of the market or until the signal.
    *
-   * @param until the signal that {@link Follower.follow} was given
+   * @param until the signal that `follow` was given
    * @param onClosed told of each series that is closed because of its own fault
    */
   readonly run: (
@@ -25,40 +25,19 @@ export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   readonly now: () => number
 }
 
-/** Follows series for as long as the market goes on, even when single series or runs fail. */
-export interface Follower {
-  /** @throws what a run fails with, where nothing is tried again */
-  follow(series: readonly Series[], until: AbortSignal): Promise<EngineRun>
-  /** Whether a series is closed at the moment, waiting to be tried again. */
-  isClosed(series: Series): boolean
-}
-
 /** Before the next try, the longer the more often it failed in a row; what went well for longer is no such failure. */
 const PAUSES_MS = [30_000, 60_000, 120_000, 300_000, 900_000] as const
 const LONGEST_PAUSE_MS = 900_000
 
-/** @example await createFollower({ run, triesAgain: true, … }).follow(series, signal) */
-export function createFollower(options: FollowerOptions): Follower {
+/** Follows series for as long as the market goes on, even when single series or runs fail. */
+export function createFollower(options: FollowerOptions) {
   const { run, now, sleep, triesAgain } = options
   const closed = new Set<string>()
-
-  /** How long to wait after each failure of the same thing. */
-  function createPauses(): { begin(): void; next(): number } {
-    let failures = 0
-    let begunAt = now()
-    return {
-      begin: () => (begunAt = now()),
-      next() {
-        if (now() - begunAt > LONGEST_PAUSE_MS) failures = 0
-        return PAUSES_MS[failures++] ?? LONGEST_PAUSE_MS
-      },
-    }
-  }
 
   /** A series that was closed goes on in runs of its own. */
   async function followAlone(series: Series, first: ServiceError, signal: AbortSignal): Promise<EngineRun> {
     const name = seriesName(series)
-    const pauses = createPauses()
+    const pauses = createPauses(now)
     let sum = NOTHING_RUN
     let fault: ServiceError | undefined = first
     while (fault !== undefined && !signal.aborted) {
@@ -80,10 +59,11 @@ export function createFollower(options: FollowerOptions): Follower {
     return sum
   }
 
+  /** @throws what a run fails with, where nothing is tried again */
   async function follow(series: readonly Series[], signal: AbortSignal): Promise<EngineRun> {
     const left = new Map(series.map((one) => [seriesName(one), one]))
     const alone: Promise<EngineRun>[] = []
-    const pauses = createPauses()
+    const pauses = createPauses(now)
 
     function close(one: Series, error: ServiceError): void {
       left.delete(seriesName(one))
@@ -116,5 +96,21 @@ export function createFollower(options: FollowerOptions): Follower {
     return [ended ?? NOTHING_RUN, ...(await Promise.all(alone))].reduce(together)
   }
 
-  return { follow, isClosed: (series) => closed.has(seriesName(series)) }
+  return {
+    follow /** Whether a series is closed at the moment, waiting to be tried again. */,
+    isClosed: (series: Series): boolean => closed.has(seriesName(series)),
+  }
+}
+
+/** How long to wait after each failure of the same thing. */
+function createPauses(now: () => number): { begin(): void; next(): number } {
+  let failures = 0
+  let begunAt = now()
+  return {
+    begin: () => (begunAt = now()),
+    next() {
+      if (now() - begunAt > LONGEST_PAUSE_MS) failures = 0
+      return PAUSES_MS[failures++] ?? LONGEST_PAUSE_MS
+    },
+  }
 }

@@ -12,23 +12,6 @@ import type { Retrier } from './append-once.ts'
 import { openVerdictsOf } from './open-verdicts.ts'
 import type { Recorded } from './recorder.ts'
 
-/** Labels the verdicts of one series as its bars come by. */
-export interface Labeller {
-  /**
-   * Takes the next bars of the series and what was recorded up to the last of them.
-   *
-   * @returns the outcomes that are due, in the order of their bars, some at a time.
-   */
-  take(bars: readonly Candle[], recorded: Recorded | undefined): AsyncGenerator<Outcome[], void, void>
-  /**
-   * Waits no longer for the bars of windows that closed by an instant.
-   *
-   * @param until market time, Unix milliseconds
-   * @returns their outcomes: what bars decided stands, the others are incomplete.
-   */
-  conclude(until: number): AsyncGenerator<Outcome[], void, void>
-}
-
 export interface LabellerOptions {
   readonly store: EventStore
   readonly retrier: Retrier
@@ -48,114 +31,139 @@ interface OpenRace {
 
 const LONGEST_WINDOW = Math.max(...Object.values(WINDOW_BARS))
 
+/** Labels the verdicts of one series as its bars come by. */
+export class Labeller {
+  readonly #options: LabellerOptions
+  readonly #races: OpenRace[] = []
+  /** The stretch of the verdict stream that is still to be read; undefined until the log was asked. */
+  #ahead: { next: Revision; readonly end: Revision } | undefined
+  /** The last bars, as many as a window has: another process may record a verdict late. */
+  readonly #recent: Candle[] = []
+
+  constructor(options: LabellerOptions) {
+    this.#options = options
+  }
+
+  #open(verdict: Verdict): void {
+    const entry = startRace(verdict)
+    this.#races.push(entry)
+    for (const bar of this.#recent) entry.result ??= entry.race.take(bar)
+  }
+
+  async #loadPage({ next, end }: { next: Revision; end: Revision }): Promise<void> {
+    const page = await this.#options.retrier.waitOut(async () => {
+      const events = []
+      const read = { from: next, to: end, limit: this.#options.pageSize }
+      for await (const event of this.#options.store.read(verdictStream(this.#options.series), read))
+        events.push(decodeEvent(event))
+      return events
+    })
+    for (const event of page) if (event.type === 'VerdictRecorded') this.#open(event.data)
+    // A page without events would be asked for again and again.
+    this.#ahead = { next: (page.at(-1)?.revision ?? end) + 1, end }
+  }
+
+  /** Learns of verdicts that are in the log now: at once where they follow on what is known, else by reading. */
+  #follow({ next, end }: { next: Revision; end: Revision }, { appends, end: now }: Recorded): void {
+    let known = { next, end }
+    for (const { facts, first, last } of appends) {
+      if (first === known.next && known.next > known.end) {
+        for (const verdict of facts) this.#open(verdict)
+        known = { next: last + 1, end: last }
+      }
+    }
+    this.#ahead = {
+      ...known,
+      end: now.revision === 'no-stream' ? known.end : Math.max(known.end, now.revision),
+    }
+  }
+
+  /** The next stretch to read, where a verdict of a bar that closed by now may be in it. */
+  #missing(openTime: number): { next: Revision; end: Revision } | undefined {
+    if (this.#ahead === undefined || this.#ahead.next > this.#ahead.end) return undefined
+    const newest = this.#races.at(-1)?.verdict.barClose
+    return newest === undefined || newest < openTime ? this.#ahead : undefined
+  }
+
+  #advance(bar: Candle): Outcome[] {
+    for (const entry of this.#races) {
+      if (entry.verdict.barClose > bar.openTime) break
+      entry.result ??= entry.race.take(bar)
+    }
+    return this.#takeEnded()
+  }
+
+  /** In the order of their bars: one that is over waits for those before it. */
+  #takeEnded(): Outcome[] {
+    const stillOpen = this.#races.findIndex(({ result }) => result === undefined)
+    return this.#races
+      .splice(0, stillOpen === -1 ? this.#races.length : stillOpen)
+      .flatMap(({ verdict, result }) => (result === undefined ? [] : [{ ...verdict, ...result }]))
+  }
+
+  async #begin(): Promise<{ readonly next: Revision; readonly end: Revision }> {
+    if (this.#ahead !== undefined) return this.#ahead
+    const { from, end } = await this.#options.retrier.waitOut(() =>
+      openVerdictsOf(this.#options.store, this.#options.series),
+    )
+    this.#ahead = { next: from, end }
+    return this.#ahead
+  }
+
+  /**
+   * Takes the next bars of the series and what was recorded up to the last of them.
+   *
+   * @returns the outcomes that are due, in the order of their bars, some at a time.
+   */
+  async *take(
+    bars: readonly Candle[],
+    recorded: Recorded | undefined,
+  ): AsyncGenerator<Outcome[], void, void> {
+    const known = await this.#begin()
+    if (recorded !== undefined) this.#follow(known, recorded)
+    let due: Outcome[] = []
+    for (const bar of bars) {
+      for (let page = this.#missing(bar.openTime); page !== undefined; page = this.#missing(bar.openTime)) {
+        await this.#loadPage(page)
+        // A race whose window closes by this bar is over, and makes room for the next page.
+        due.push(...this.#advance(bar))
+        if (due.length < this.#options.pageSize) continue
+        yield due
+        due = []
+      }
+      due.push(...this.#advance(bar))
+      this.#recent.push(bar)
+      if (this.#recent.length > LONGEST_WINDOW) this.#recent.shift()
+    }
+    if (due.length > 0) yield due
+  }
+
+  /**
+   * Waits no longer for the bars of windows that closed by an instant.
+   *
+   * @param until market time, Unix milliseconds
+   * @returns their outcomes: what bars decided stands, the others are incomplete.
+   */
+  async *conclude(until: number): AsyncGenerator<Outcome[], void, void> {
+    for (let page = await this.#begin(); ; page = await this.#begin()) {
+      for (const entry of this.#races) {
+        if (entry.verdict.validUntil > until) break
+        entry.result ??= entry.race.end()
+      }
+      const due = this.#takeEnded()
+      if (due.length > 0) yield due
+      if (this.#races.length > 0 || page.next > page.end) return
+      await this.#loadPage(page)
+    }
+  }
+}
+
 /**
  * Joins the verdict stream of a series with its bars. Verdicts are read from the log no further ahead than
  * the bars have come, so that only the races under way are in memory, whether eight verdicts are open or all
  * of years; those that were just recorded need not be read.
  */
-export function createLabeller({ store, retrier, series, pageSize }: LabellerOptions): Labeller {
-  const races: OpenRace[] = []
-  /** The stretch of the verdict stream that is still to be read; undefined until the log was asked. */
-  let ahead: { next: Revision; readonly end: Revision } | undefined
-
-  /** The last bars, as many as a window has: another process may record a verdict late. */
-  const recent: Candle[] = []
-
-  function open(verdict: Verdict): void {
-    const entry = startRace(verdict)
-    races.push(entry)
-    for (const bar of recent) entry.result ??= entry.race.take(bar)
-  }
-
-  async function loadPage({ next, end }: { next: Revision; end: Revision }): Promise<void> {
-    const page = await retrier.waitOut(async () => {
-      const events = []
-      const read = { from: next, to: end, limit: pageSize }
-      for await (const event of store.read(verdictStream(series), read)) events.push(decodeEvent(event))
-      return events
-    })
-    for (const event of page) if (event.type === 'VerdictRecorded') open(event.data)
-    // A page without events would be asked for again and again.
-    ahead = { next: (page.at(-1)?.revision ?? end) + 1, end }
-  }
-
-  /** Learns of verdicts that are in the log now: at once where they follow on what is known, else by reading. */
-  function follow({ next, end }: { next: Revision; end: Revision }, { appends, end: now }: Recorded): void {
-    let known = { next, end }
-    for (const { facts, first, last } of appends) {
-      if (first === known.next && known.next > known.end) {
-        for (const verdict of facts) open(verdict)
-        known = { next: last + 1, end: last }
-      }
-    }
-    ahead = { ...known, end: now.revision === 'no-stream' ? known.end : Math.max(known.end, now.revision) }
-  }
-
-  /** The next stretch to read, where a verdict of a bar that closed by now may be in it. */
-  function missing(openTime: number): { next: Revision; end: Revision } | undefined {
-    if (ahead === undefined || ahead.next > ahead.end) return undefined
-    const newest = races.at(-1)?.verdict.barClose
-    return newest === undefined || newest < openTime ? ahead : undefined
-  }
-
-  function advance(bar: Candle): Outcome[] {
-    for (const entry of races) {
-      if (entry.verdict.barClose > bar.openTime) break
-      entry.result ??= entry.race.take(bar)
-    }
-    return takeEnded()
-  }
-
-  /** In the order of their bars: one that is over waits for those before it. */
-  function takeEnded(): Outcome[] {
-    const stillOpen = races.findIndex(({ result }) => result === undefined)
-    return races
-      .splice(0, stillOpen === -1 ? races.length : stillOpen)
-      .flatMap(({ verdict, result }) => (result === undefined ? [] : [{ ...verdict, ...result }]))
-  }
-
-  async function begin(): Promise<{ readonly next: Revision; readonly end: Revision }> {
-    if (ahead !== undefined) return ahead
-    const { from, end } = await retrier.waitOut(() => openVerdictsOf(store, series))
-    ahead = { next: from, end }
-    return ahead
-  }
-
-  return {
-    async *take(bars, recorded) {
-      const known = await begin()
-      if (recorded !== undefined) follow(known, recorded)
-      let due: Outcome[] = []
-      for (const bar of bars) {
-        for (let page = missing(bar.openTime); page !== undefined; page = missing(bar.openTime)) {
-          await loadPage(page)
-          // A race whose window closes by this bar is over, and makes room for the next page.
-          due.push(...advance(bar))
-          if (due.length < pageSize) continue
-          yield due
-          due = []
-        }
-        due.push(...advance(bar))
-        recent.push(bar)
-        if (recent.length > LONGEST_WINDOW) recent.shift()
-      }
-      if (due.length > 0) yield due
-    },
-
-    async *conclude(until) {
-      for (let page = await begin(); ; page = await begin()) {
-        for (const entry of races) {
-          if (entry.verdict.validUntil > until) break
-          entry.result ??= entry.race.end()
-        }
-        const due = takeEnded()
-        if (due.length > 0) yield due
-        if (races.length > 0 || page.next > page.end) return
-        await loadPage(page)
-      }
-    },
-  }
-}
+export const createLabeller = (options: LabellerOptions): Labeller => new Labeller(options)
 
 function startRace(verdict: Verdict): OpenRace {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict

@@ -40,7 +40,7 @@ export async function openVerdictsOf(store: EventStore, series: Series): Promise
   for await (const event of store.read(stream, { direction: 'backwards' })) {
     end ??= event.revision
     const barClose = barCloseOf(event)
-    // What stands in front of a verdict is about it.
+    // Events before a verdict explain its missing bars, and belong to it.
     if (barClose === undefined) continue
     if (barClose <= labelled) break
     from = event.revision

@@ -15,45 +15,14 @@ export interface OutcomeRecorderOptions extends RecorderOptions {
   readonly onLabelled?: (outcomes: readonly Outcome[]) => void
 }
 
-export interface OutcomeRecorder {
-  /**
-   * Takes the next bars of a series, history as well as live ones, and what was recorded up to the last of
-   * them; appends the outcome of every verdict whose window they close, oldest first, each once. Where
-   * nothing was known of the series, the verdicts without an outcome are found from the log. Resolves when
-   * all is durable; waits out a store that is away. Calls for one series are made one after the other.
-   *
-   * @returns how many outcomes this call added; another process may have been first with others.
-   */
-  label(series: Series, bars: readonly Candle[], recorded?: Recorded): Promise<number>
-  /**
-   * Waits no longer for the bars of windows that closed by an instant: appends their outcomes. What bars decided
-   * stands, the others are incomplete. Not at the same time as `label` of the series.
-   *
-   * @param until market time, Unix milliseconds
-   * @returns how many outcomes this call added
-   */
-  conclude(series: Series, until: number): Promise<number>
-  /**
-   * How far back bars are needed so that the open verdicts of some series get their outcomes: to be given to
-   * the feed as `historyFrom`. Where the feed does not have them any more, they are labelled incomplete.
-   *
-   * @param now market time, Unix milliseconds
-   * @returns undefined where the bars that warm the series up are enough.
-   * @example feed.batches({ series, historyFrom: await outcomes.historyFrom(series, feed.clock()), signal })
-   */
-  historyFrom(series: readonly Series[], now: number): Promise<number | undefined>
-  /** Forgets a series that is followed no longer; its open verdicts are found again from the log. */
-  release(series: Series): void
-  /** The reason for which outcomes cannot be appended now. */
-  problem(): string | undefined
-}
+export type OutcomeRecorder = ReturnType<typeof createOutcomeRecorder>
 
 /** Series asked for at a time; each costs a few reads. */
 const SERIES_AT_ONCE = 32
 /** Some 400 bytes each. */
 const OUTCOMES_PER_APPEND = Math.min(200, LIMITS.appendEvents)
 
-export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeRecorder {
+export function createOutcomeRecorder(options: OutcomeRecorderOptions) {
   const { store, idOf, onLabelled } = options
   const retrier = createRetrier(options)
   const labellers = new Map<string, Labeller>()
@@ -96,9 +65,33 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
   }
 
   return {
-    label: (series, bars, recorded) => append(series, labellerOf(series).take(bars, recorded)),
-    conclude: (series, until) => append(series, labellerOf(series).conclude(until)),
-    async historyFrom(series, now) {
+    /**
+     * Takes the next bars of a series, history as well as live ones, and what was recorded up to the last of
+     * them; appends the outcome of every verdict whose window they close, oldest first, each once. Where
+     * nothing was known of the series, the verdicts without an outcome are found from the log. Resolves when
+     * all is durable; waits out a store that is away. Calls for one series are made one after the other.
+     *
+     * @returns how many outcomes this call added; another process may have been first with others.
+     */
+    label: (series: Series, bars: readonly Candle[], recorded?: Recorded): Promise<number> =>
+      append(series, labellerOf(series).take(bars, recorded)),
+    /**
+     * Waits no longer for the bars of windows that closed by an instant: appends their outcomes. What bars decided
+     * stands, the others are incomplete. Not at the same time as `label` of the series.
+     *
+     * @param until market time, Unix milliseconds
+     * @returns how many outcomes this call added
+     */
+    conclude: (series: Series, until: number): Promise<number> =>
+      append(series, labellerOf(series).conclude(until)),
+    /**
+     * How far back bars are needed so that the open verdicts of some series get their outcomes: to be given to
+     * the feed as `historyFrom`. Where the feed does not have them any more, they are labelled incomplete.
+     *
+     * @param now market time, Unix milliseconds
+     * @returns undefined where the bars that warm the series up are enough.
+     */
+    async historyFrom(series: readonly Series[], now: number): Promise<number | undefined> {
       let from: number | undefined
       for (let index = 0; index < series.length; index += SERIES_AT_ONCE) {
         const some = series.slice(index, index + SERIES_AT_ONCE)
@@ -107,11 +100,13 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
       }
       return from
     },
-    release(series) {
+    /** Forgets a series that is followed no longer; its open verdicts are found again from the log. */
+    release(series: Series): void {
       labellers.delete(seriesName(series))
       log.release(series)
     },
-    problem: () => retrier.problem(),
+    /** The reason for which outcomes cannot be appended now. */
+    problem: (): string | undefined => retrier.problem(),
   }
 }
 

@@ -111,29 +111,13 @@ export interface Recorded {
   readonly end: StreamEnd<Verdict>
 }
 
-export interface Recorder {
-  /**
-   * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar are known
-   * already and add nothing, no matter which process recorded them. When another process records the exchange, its
-   * verdicts are waited for and adopted. Resolves when all are durable; waits out a store that is away. Calls for one
-   * series are made one after the other.
-   */
-  record(series: Series, drafts: readonly VerdictDraft[]): Promise<Recorded>
-  /**
-   * Forgets a series that is followed no longer.
-   *
-   * @param isFaulty whether it was closed because of a fault of its own
-   */
-  release(series: Series, isFaulty?: boolean): void
-  /** The reason for which verdicts cannot be recorded now. */
-  problem(): string | undefined
-}
+export type Recorder = ReturnType<typeof createRecorder>
 
 /** A verdict may end two stretches without any, so a third of the events of an append, and small enough in bytes. */
 const VERDICTS_PER_APPEND = Math.min(100, Math.floor(LIMITS.appendEvents / 3))
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
-export function createRecorder(options: RecorderOptions): Recorder {
+export function createRecorder(options: RecorderOptions) {
   const { store, idOf, clock, isMonitored = () => false } = options
   const retrier = createRetrier(options)
   const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
@@ -188,7 +172,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   })
 
   return {
-    async record(series, drafts) {
+    /**
+     * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar are known
+     * already and add nothing, no matter which process recorded them. When another process records the exchange, its
+     * verdicts are waited for and adopted. Resolves when all are durable; waits out a store that is away. Calls for one
+     * series are made one after the other.
+     */
+    async record(series: Series, drafts: readonly VerdictDraft[]): Promise<Recorded> {
       const mayRecord = await turns.await(series, drafts)
       const appends = mayRecord ? await log.append(series, drafts) : []
       following.add(seriesName(series))
@@ -198,13 +188,19 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (newest !== undefined) turns.recorded(series, newest.barClose)
       return { added, appends, end: log.end(series) ?? NOTHING }
     },
-    release(series, isFaulty = false) {
+    /**
+     * Forgets a series that is followed no longer.
+     *
+     * @param isFaulty whether it was closed because of a fault of its own
+     */
+    release(series: Series, isFaulty: boolean = false): void {
       turns.release(series)
       following.delete(seriesName(series))
       if (isFaulty) faulty.add(seriesName(series))
       log.release(series)
     },
-    problem: () => retrier.problem(),
+    /** The reason for which verdicts cannot be recorded now. */
+    problem: (): string | undefined => retrier.problem(),
   }
 }
 
@@ -240,7 +236,7 @@ function verdictsMissing(verdict: Verdict, stretch: MissingStretch, idOf: FactId
   const { exchange, coin, timeframe, barClose, modelVersion } = verdict
   const bars = (stretch.to - stretch.from) / timeframeMs(timeframe) + 1
   const data = { exchange, coin, timeframe, ...stretch, bars, modelVersion }
-  // Of two stretches before one verdict only the later one reaches up to it.
+  // A verdict may follow two stretches; only the later one reaches up to it.
   const end = stretch.to === barClose - timeframeMs(timeframe) ? barClose : stretch.to
   const id = idOf.at(barClose, 'verdicts-missing', seriesName(verdict), String(end))
   return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { Candle } from '../../../contracts/candle.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
@@ -136,7 +137,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
       const added = steps.flatMap(({ recorded }) => recorded?.added ?? [])
       if (added.length > 0) options.onRecorded?.(added.toSorted((a, b) => a.barClose - b.barClose))
       await endFaulty()
-      // Where more is ready, outcomes share the commits of the next verdicts.
+      // Outcomes share the commits of the next verdicts while more batches are ready.
       labelling = label(steps.filter(({ one }) => one.fault === undefined))
       if (group.reduce((sum, batch) => sum + weightOf(batch), 0) < BATCHES_AT_ONCE) await endFaulty()
       if (followed.size === 0 && closed.length > 0) break
@@ -231,6 +232,7 @@ async function recordStep(
   const recorded = drafts.length === 0 ? undefined : await recorder.record(series, drafts)
   if (others.length > 0) await challengers?.record(series, others)
   const added = recorded?.added.length ?? 0
+  assert(added <= drafts.length, 'no more verdicts are recorded than were computed', added)
   counts.recorded += added
   counts.known += drafts.length - added
   const newest = recorded?.end.newest

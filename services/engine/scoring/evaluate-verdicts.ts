@@ -29,7 +29,6 @@ export interface Evaluation {
  * Scores calls by timeframe and series; the placebo is their outcomes moved by half of each series.
  *
  * @param calls in any order; at most one per series and bar
- * @example formatEvaluation(evaluateVerdicts(outcomes)).join('\n')
  */
 export const evaluateVerdicts = (calls: readonly ScoredCall[]): Evaluation =>
   evaluateColumns(columnsOf(calls))

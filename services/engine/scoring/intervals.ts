@@ -22,8 +22,8 @@ export interface BlockMean extends Measure {
 const ROUNDING = 1e-9
 
 /**
- * Mean of values that depend on one another within a block of time and not across blocks; its error is had
- * from the sums of the blocks.
+ * Mean of values that depend on one another within a block of time and not across blocks. Its error
+ * follows from the sums of the blocks.
  *
  * @param blocks the block of each value
  * @returns undefined without values

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { RACE_OUTCOMES, type RaceOutcome, ROUND_TRIP_COST } from '../../../contracts/outcome.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
@@ -107,6 +108,8 @@ function countCalls(all: readonly SeriesCalls[]) {
     RaceOutcome,
     number
   >
+  const ended = Object.values(races).reduce((sum, count) => sum + count, 0)
+  assert(ended === verdicts, 'every verdict has one race', ended)
   return { races, verdicts, buys, sells, from, to }
 }
 

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { halfWidth95 } from '../../../contracts/student-interval.ts'
 import { blockMean, type Measure } from './intervals.ts'
 import type { ReliabilityBin } from './scores-schema.ts'
@@ -30,10 +31,6 @@ function countBelow(ascending: Float64Array, value: number, isInclusive: boolean
  * coins move together: races are far from independent.
  *
  * @returns NaN where only one side ever won
- * @example
- * areaUnderCurve({
- *   probability: Float64Array.of(0.6, 0.4), outcome: Uint8Array.of(1, 0), block: Float64Array.of(0, 1),
- * }).auc === 1
  */
 export function areaUnderCurve({ probability, outcome, block }: Forecasts): { auc: number; margin: number } {
   const ofSide = (side: number): Float64Array =>
@@ -108,5 +105,6 @@ export function calibration({ probability, outcome }: Forecasts): { error: numbe
     below += own
     return { from, to, races: own, ...means }
   })
+  assert(below === count, 'every forecast is in one bin', below)
   return { error, bins }
 }

@@ -29,7 +29,7 @@ export function decideChoice(
   from: number,
 ): ModelChoice | undefined {
   if (chosen?.modelVersion === modelVersion && chosen.sha256 === sha256) return undefined
-  // Of two choices the newer one holds, also where the clock of the market was set back between them.
+  // The newer of two choices holds, even if the clock of the market was set back between them.
   return { modelVersion, sha256, from: Math.max(from, chosen?.from ?? 0) }
 }
 

@@ -9,18 +9,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 /**
  * The choice of models and the withdrawals in the log; every process follows them, from the start and as they change.
  */
-export interface StandingOrders {
-  /** The withdrawal of a model for bars that close at an instant of market time; undefined when there is none. */
-  withdrawal(modelVersion: string, timeframe: Timeframe, barClose: number): SpeechChange | undefined
-  /** Which model the operator chose for bars that close at an instant; undefined where none was chosen. */
-  chosen(barClose: number): ModelChoice | undefined
-  /** Whether anything was ever withdrawn: most never ask further. */
-  hasChanges(): boolean
-  /** Reads what stands in the log; to be awaited before anything is computed. */
-  load(): Promise<void>
-  /** Takes what is appended from then on, until the signal. */
-  follow(signal: AbortSignal): Promise<void>
-}
+export type StandingOrders = ReturnType<typeof createStandingOrders>
 
 export interface StandingOrdersOptions extends Pick<Clock, 'sleep'> {
   readonly store: Pick<EventStore, 'read' | 'head' | 'subscribe'>
@@ -38,8 +27,7 @@ const AGAIN_AFTER_MS = 5_000
 
 type Change = SpeechChange & { readonly isWithdrawal: boolean }
 
-/** @example const orders = createStandingOrders({ … }); await orders.load() */
-export function createStandingOrders(options: StandingOrdersOptions): StandingOrders {
+export function createStandingOrders(options: StandingOrdersOptions) {
   const { store, models, sleep, onFailure } = options
   /** By stream, in the order in which they hold. */
   const changes = new Map<string, Change[]>()
@@ -56,6 +44,7 @@ export function createStandingOrders(options: StandingOrdersOptions): StandingOr
     changes.set(stream, all.toSorted((a, b) => a.from - b.from).slice(-CHANGES_KEPT))
   }
 
+  /** Reads what stands in the log; to be awaited before anything is computed. */
   async function load(): Promise<void> {
     const head = await store.head()
     const streams = models.flatMap((model) => TIMEFRAMES.map((timeframe) => speechStream(model, timeframe)))
@@ -85,16 +74,20 @@ export function createStandingOrders(options: StandingOrdersOptions): StandingOr
   }
 
   return {
-    withdrawal(modelVersion, timeframe, barClose) {
+    /** The withdrawal of a model for bars that close at an instant of market time; undefined when there is none. */
+    withdrawal(modelVersion: string, timeframe: Timeframe, barClose: number): SpeechChange | undefined {
       const newest = changes
         .get(speechStream(modelVersion, timeframe))
         ?.findLast(({ from }) => from <= barClose)
       return newest?.isWithdrawal === true ? newest : undefined
     },
-    hasChanges: () => changes.size > 0,
-    chosen: (barClose) => choices.findLast(({ from }) => from <= barClose),
+    /** Whether anything was ever withdrawn: most never ask further. */
+    hasChanges: (): boolean => changes.size > 0,
+    /** Which model the operator chose for bars that close at an instant; undefined where none was chosen. */
+    chosen: (barClose: number): ModelChoice | undefined => choices.findLast(({ from }) => from <= barClose),
     load,
-    async follow(signal) {
+    /** Takes what is appended from then on, until the signal. */
+    async follow(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
           await followOnce(signal)

@@ -12,22 +12,14 @@ const QUESTIONS = 4
 const GONE_MS = 300_000
 
 /** The processes that compute, as another one knows them. */
-export interface EngineList {
-  /** One that answers, each in its turn; undefined where none is known. @param but those that were asked already */
-  pick(but: ReadonlySet<string>): string | undefined
-  /** One has not answered within the time of an answer: nothing more is asked of it unless it says that it is there. */
-  doubt(name: string): Promise<void>
-  /** Looks which there are, until the signal. Rejects for faults of the program only. */
-  run(signal: AbortSignal): Promise<void>
-  health(): { readonly answering: number; readonly silent: number }
-}
+export type EngineList = ReturnType<typeof createEngineList>
 
 export function createEngineList(options: {
   readonly bus: Pick<Bus, 'request'>
   /** A clock that is never set, milliseconds. */
   readonly elapsed: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
-}): EngineList {
+}) {
   const { bus, elapsed, sleep } = options
   /** By name: since when it has been silent; undefined while it answers. In the order of their turns. */
   const engines = new Map<string, number | undefined>()
@@ -57,24 +49,27 @@ export function createEngineList(options: {
   }
 
   return {
-    pick(but) {
+    /** One that answers, each in its turn; undefined where none is known. @param but those that were asked already */
+    pick(but: ReadonlySet<string>): string | undefined {
       const name = [...engines].find(([one, since]) => since === undefined && !but.has(one))?.[0]
       if (name === undefined) return undefined
       engines.delete(name)
       engines.set(name, undefined)
       return name
     },
-    async doubt(name) {
+    /** One has not answered within the time of an answer: nothing more is asked of it unless it says that it is there. */
+    async doubt(name: string): Promise<void> {
       if (engines.get(name) === undefined) engines.set(name, elapsed())
       await check(name)
     },
-    async run(signal) {
+    /** Looks which there are, until the signal. Rejects for faults of the program only. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await Promise.all([...Array.from({ length: QUESTIONS }, meet), ...[...engines.keys()].map(check)])
         await sleep(LOOK_MS, signal)
       }
     },
-    health() {
+    health(): { readonly answering: number; readonly silent: number } {
       const silent = [...engines.values()].filter((since) => since !== undefined).length
       return { answering: engines.size - silent, silent }
     },

@@ -14,11 +14,7 @@ const APPENDIX = '(?:USDT|USDC|USD|PERP|SWAP)'
 // Joined, with a separator, or several of them: BTCUSDT, BTC-USDT, BTC/USDT:USDT, BTC-USDT-SWAP.
 const SYMBOL = new RegExp(`^(.+?)(?:${APPENDIX}|(?:[-_/:]${APPENDIX})+)$`)
 
-/**
- * The coin of a venue's symbol, in upper case; undefined where the symbol has nothing appended.
- *
- * @example bareCoin('BTC/USDT:USDT') === 'BTC'
- */
+/** The coin of a venue's symbol, in upper case; undefined where the symbol has nothing appended. */
 export const bareCoin = (symbol: string): string | undefined => SYMBOL.exec(symbol)?.[1]
 
 /** A market and its timeframes. */
@@ -46,7 +42,6 @@ interface MarketIndex {
   timeframes(market: Market): readonly Timeframe[]
 }
 
-/** @example indexMarkets(listings, monitored).timeframes({ exchange: 'SIM', coin: 'BTC' }) */
 function indexMarkets(listings: readonly Listing[], monitored: readonly Series[]): MarketIndex {
   const markets = new Map<Exchange, Map<Coin, Set<Timeframe>>>()
   const timeframesOf = ({ exchange, coin }: Market): Set<Timeframe> => {
@@ -86,24 +81,9 @@ export interface SeriesFinderOptions extends Pick<Clock, 'now'> {
 const INDEX_KEPT_MS = 1_000
 
 /** Names as callers give them, turned into what exists. Every refusal lists what there is instead. */
-export interface SeriesFinder {
-  /** The exchange where none is named. */
-  readonly defaultExchange: Exchange | undefined
-  /** @throws ServiceError `unknown_exchange`, `venue_unavailable` */
-  exchange(given: string | undefined): Promise<Exchange>
-  /** @throws ServiceError `unknown_exchange`, `venue_unavailable`, `unknown_coin`, `unknown_timeframe` */
-  series(given: {
-    readonly exchange?: string | undefined
-    readonly coin: string
-    readonly timeframe: string
-  }): Promise<Series>
-  /** @throws ServiceError `unknown_timeframe` for one that no coin of the exchange has. */
-  timeframe(exchange: Exchange, given: string): Promise<Timeframe>
-  /** The timeframes of a market, shortest first. */
-  timeframes(market: Market): Promise<readonly Timeframe[]>
-}
+export type SeriesFinder = ReturnType<typeof createSeriesFinder>
 
-export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
+export function createSeriesFinder(options: SeriesFinderOptions) {
   const { listings, monitored, newestUniverse, now } = options
   const chosen = [...new Set([...options.exchanges, ...monitored.exchanges])]
 
@@ -135,11 +115,22 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
   }
 
   return {
+    /** The exchange where none is named. */
     defaultExchange: chosen[0],
 
-    exchange: async (given) => exchangeIn(await index(), given),
+    /** @throws ServiceError `unknown_exchange`, `venue_unavailable` */
+    exchange: async (given: string | undefined): Promise<Exchange> => exchangeIn(await index(), given),
 
-    async series({ exchange: givenExchange, coin: givenCoin, timeframe }) {
+    /** @throws ServiceError `unknown_exchange`, `venue_unavailable`, `unknown_coin`, `unknown_timeframe` */
+    async series({
+      exchange: givenExchange,
+      coin: givenCoin,
+      timeframe,
+    }: {
+      readonly exchange?: string | undefined
+      readonly coin: string
+      readonly timeframe: string
+    }): Promise<Series> {
       const markets = await index()
       const exchange = exchangeIn(markets, givenExchange)
       const coin = coinIn(markets.coins(exchange), givenCoin, exchange, newestUniverse)
@@ -151,7 +142,8 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
       }
     },
 
-    async timeframe(exchange, given) {
+    /** @throws ServiceError `unknown_timeframe` for one that no coin of the exchange has. */
+    async timeframe(exchange: Exchange, given: string): Promise<Timeframe> {
       const markets = await index()
       const known = new Set(markets.coins(exchange).flatMap((coin) => markets.timeframes({ exchange, coin })))
       return timeframeAmong(
@@ -161,7 +153,8 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
       )
     },
 
-    timeframes: async (market) => (await index()).timeframes(market),
+    /** The timeframes of a market, shortest first. */
+    timeframes: async (market: Market): Promise<readonly Timeframe[]> => (await index()).timeframes(market),
   }
 }
 

@@ -32,17 +32,9 @@ export interface NamedSeries {
 }
 
 /** The fresh verdict of a series, which is followed for it where need be. */
-export interface SeriesReader {
-  /**
-   * @param deadline until when a series may be waited for; wall clock, Unix milliseconds
-   * @param asker because of whom a series is followed that is not monitored
-   * @throws ServiceError `unknown_exchange`, `unknown_coin`, `unknown_timeframe`, `insufficient_history`,
-   *   `stale_market_data`, `series_loading`, `too_many_series`, `venue_unavailable`
-   */
-  read(given: NamedSeries, deadline: number, asker?: string): Promise<FreshReading>
-}
+export type SeriesReader = ReturnType<typeof createSeriesReader>
 
-export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
+export function createSeriesReader(options: SeriesReaderOptions) {
   const { board, finder, onDemand, freshness, monitored, canFollow } = options
 
   /** The entry under exactly these names: what most requests ask for, and no list has to be looked through. */
@@ -71,7 +63,7 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
     const entry = await onDemand.settled(series, deadline)
     const reading = freshReading(entry, freshness)
     if (reading !== undefined) return reading
-    // What nothing more is loaded for will not have more bars in a moment.
+    // A series that cannot be followed will not have more bars in a moment.
     const isAllThereIs = entry !== undefined && entry.bars < LIMITS.warmUpBars && !canFollow
     if (entry !== undefined && (isAllThereIs || isTooShort(entry, freshness))) {
       throw insufficientHistoryError(entry, await timeframesThatWork(entry))
@@ -80,7 +72,13 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   }
 
   return {
-    async read(given, deadline, asker) {
+    /**
+     * @param deadline until when a series may be waited for; wall clock, Unix milliseconds
+     * @param asker because of whom a series is followed that is not monitored
+     * @throws ServiceError `unknown_exchange`, `unknown_coin`, `unknown_timeframe`, `insufficient_history`,
+     *   `stale_market_data`, `series_loading`, `too_many_series`, `venue_unavailable`
+     */
+    async read(given: NamedSeries, deadline: number, asker?: string): Promise<FreshReading> {
       const exact = exactEntry(given)
       const reading = freshReading(exact, freshness)
       if (exact !== undefined && reading !== undefined) {

@@ -63,8 +63,6 @@ export interface RemoteToolHandlerOptions extends Pick<Clock, 'sleep'> {
  * be no newer one, and asks a process that computes for everything else. Where that says nothing for half a second, it
  * is asked again elsewhere, and the first answer is the answer. Requests are checked here first, so that a bad one costs
  * no message. Refusals arrive as they were thrown.
- *
- * @example const toolHandler = createRemoteToolHandler({ bus, newest, publicUrl, elapsed, sleep, report })
  */
 export function createRemoteToolHandler(options: RemoteToolHandlerOptions): RemoteToolHandler {
   const { report } = options

@@ -16,7 +16,6 @@ import type { UniverseManager } from './universe-manager.ts'
  * Why no call is made at a timeframe, and where there are some; null for one at which calls are made.
  *
  * @param withdrawn why calls at a timeframe are withdrawn for now; undefined where they are not
- * @example silenceNote(loadModel(), '1d') // 'No call is made at 1d: … Calls are made at 1h, 2h.'
  */
 export function silenceNote(
   { timeframes }: Pick<VerdictModel, 'timeframes'>,

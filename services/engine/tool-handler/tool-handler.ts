@@ -30,7 +30,6 @@ import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
  * changes nothing.
  *
  * @throws ServiceError `invalid_request` naming every field at fault in `details.fields`.
- * @example parseToolRequest('get_trade_call', { coin: 'btc' }) // { coin: 'BTC', timeframe: '1h', … }
  */
 export function parseToolRequest<Name extends ToolName>(tool: Name, request: unknown): ToolRequest<Name> {
   // The schemas drop this one key where they refuse every other that they do not know.
@@ -61,7 +60,6 @@ export interface ToolHandler {
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
    *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`, `open_interest_unavailable`,
    *   `venue_unavailable`, `engine_unavailable`, `shutting_down`
-   * @example await toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
    */
   answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
 }
@@ -119,8 +117,6 @@ type Answers = {
 /**
  * The tools, answered from the board: a verdict is the recorded one of the newest closed bar, and nothing is
  * computed here.
- *
- * @example const toolHandler = createToolHandler({ board, monitored, listings: feed.listings, … })
  */
 export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler {
   const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options

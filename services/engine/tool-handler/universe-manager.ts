@@ -25,22 +25,7 @@ export interface UniverseManagerOptions {
 }
 
 /** The rankings of exchanges by size, each recorded before it is used. */
-export interface UniverseManager {
-  /**
-   * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; errors are
-   * reported to `onProblem`, and the work is repeated.
-   */
-  run(exchanges: readonly Exchange[], signal: AbortSignal): Promise<void>
-  /**
-   * The newest ranking; makes one where there is none, or where `run` does not renew it.
-   *
-   * @throws ServiceError `unknown_exchange`, `venue_unavailable`; those of the store
-   */
-  of(exchange: Exchange): Promise<Universe>
-  newest(exchange: Exchange): Universe | undefined
-  /** The reason for which the ranking of an exchange cannot be renewed now. */
-  problem(exchange: Exchange): string | undefined
-}
+export type UniverseManager = ReturnType<typeof createUniverseManager>
 
 /** Interval between checks of market time, and pause after a failure of an exchange; wall clock. */
 const LOOK_EVERY_MS = 1_000
@@ -66,14 +51,8 @@ const UNKNOWN = {
   again: 'The next try reads what became of it.',
 }
 
-/**
- * Several engines may rank the same exchanges over one log: the first one in an hour ranks for all.
- *
- * @example
- * const universes = createUniverseManager({ rank: feed.universe, store, newId, clock: feed.clock, sleep, onProblem })
- * await universes.run(['SIM'], signal)
- */
-export function createUniverseManager(options: UniverseManagerOptions): UniverseManager {
+/** Several engines may rank the same exchanges over one log: the first one in an hour ranks for all. */
+export function createUniverseManager(options: UniverseManagerOptions) {
   const { rank, store, newId, clock, sleep, onProblem } = options
   // The append policy ends it after seconds: a caller that asks for a ranking has no signal.
   const patient = new AbortController()
@@ -128,13 +107,22 @@ export function createUniverseManager(options: UniverseManagerOptions): Universe
   }
 
   return {
-    async run(exchanges, signal) {
+    /**
+     * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; errors are
+     * reported to `onProblem`, and the work is repeated.
+     */
+    async run(exchanges: readonly Exchange[], signal: AbortSignal): Promise<void> {
       await Promise.all(exchanges.map((exchange) => runOne(exchange, signal)))
     },
-    async of(exchange) {
+    /**
+     * The newest ranking; makes one where there is none, or where `run` does not renew it.
+     *
+     * @throws ServiceError `unknown_exchange`, `venue_unavailable`; those of the store
+     */
+    async of(exchange: Exchange): Promise<Universe> {
       const state = stateOf(exchange)
       const known = state.head?.universe
-      // Where `run` renews it, it is hardly older than an hour; where the venue fails, `run` tries again.
+      // `run` renews it every hour, and tries again after a failure of the venue.
       const isOld = known !== undefined && clock() - known.rankedAt > OLD_AFTER_MS
       if (known !== undefined && (!isOld || state.problem !== undefined)) return known
       try {
@@ -145,8 +133,9 @@ export function createUniverseManager(options: UniverseManagerOptions): Universe
         return recorded
       }
     },
-    newest: (exchange) => states.get(exchange)?.head?.universe,
-    problem: (exchange) => states.get(exchange)?.problem,
+    newest: (exchange: Exchange): Universe | undefined => states.get(exchange)?.head?.universe,
+    /** The reason for which the ranking of an exchange cannot be renewed now. */
+    problem: (exchange: Exchange): string | undefined => states.get(exchange)?.problem,
   }
 }
 

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -59,6 +59,7 @@ describe('sealed days', () => {
   const tallied = rowsInMemory()
   let marketNow = DAY + 12 * 60 * MINUTE_MS
   let sealer: DaySealer
+  let other: DaySealer
   let app: FastifyInstance
   let address: string
   /** The list while the day goes on. */
@@ -141,23 +142,25 @@ describe('sealed days', () => {
   }
 
   beforeAll(async () => {
-    sealer = createDaySealer({
+    const options = {
       store,
       rows: {
-        get: (key) => rows.get(key),
+        get: (key: string) => rows.get(key),
         range: pageOf(rows),
       },
       directory,
-      market: 'live',
+      market: 'live' as const,
       marketNow: () => marketNow,
       checkpoint: () => null,
       newId: nextId,
       now: () => 0,
       sleep: async () => undefined,
-      onProblem: (error) => {
+      onProblem: (error: unknown) => {
         throw error
       },
-    })
+    }
+    sealer = createDaySealer(options)
+    other = createDaySealer(options)
     await record()
     await catchUp()
     await sealer.look(signal)
@@ -281,6 +284,19 @@ describe('sealed days', () => {
     const barClose = schema.find(({ name }) => name === 'bar_close')
     expect([barClose?.converted_type, barClose?.logical_type]).toEqual(['TIMESTAMP_MILLIS', undefined])
     if (sealed !== undefined) rows.put(key, sealed)
+  })
+
+  test('two processes over one folder make a day at once, and neither spoils the files of the other', async () => {
+    const place = join(directory, 'exchange=HL', 'date=2026-01-03')
+    await sealer.file('HL', '2026-01-03', 'verdicts.parquet', signal)
+    const wanted = readFileSync(join(place, 'verdicts.parquet'))
+    rmSync(place, { recursive: true })
+    const files = await Promise.all(
+      [sealer, other].map((one) => one.file('HL', '2026-01-03', 'verdicts.parquet', signal)),
+    )
+    expect(files.map(({ bytes }) => bytes)).toEqual([wanted.length, wanted.length])
+    expect(readFileSync(join(place, 'verdicts.parquet')).equals(wanted)).toBe(true)
+    expect(readdirSync(place).toSorted()).toEqual(['verdicts.csv.gz', 'verdicts.parquet'])
   })
 
   test('a file that this process does not have is made again, the same', async () => {

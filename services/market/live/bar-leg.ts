@@ -2,8 +2,8 @@ import type { Candle } from '../../../contracts/candle.ts'
 import type { ClosedBar } from '../../../contracts/feed.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { createBarAggregator } from '../aggregate-bars.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { BarAggregator } from '../aggregate-bars.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import { keptBar } from './kept/kept-bar.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
 import type { PositionBook } from './kept/position-book.ts'
@@ -11,42 +11,9 @@ import { createLeapFilter } from './leap-filter.ts'
 import type { LegPlan } from './plan-legs.ts'
 import type { Venue, VenueBars } from './venue.ts'
 
-/** Bars of one native timeframe of one market: fetched in order, page by page, and told in order. */
-export interface BarLeg {
-  readonly venue: Venue
-  readonly market: Market
-  readonly timeframe: Timeframe
-  readonly lengthMs: number
-  readonly begins: number
-  /** Infinite where bars keep coming. */
-  readonly ends: number
-  /** The series made of its bars. */
-  readonly series: readonly Series[]
-  /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
-  fetchedTo(): number
-  /** Close of the newest bar that came. */
-  knownTo(): number
-  /** Bars fetched and not told yet. */
-  waiting(): number
-  /** Fetches the next page. A second call while one is under way is that one. */
-  fetchPage(signal: AbortSignal): Promise<void>
-  /** No more bars are expected, until it is resumed: the market is gone, or its history cannot be loaded. */
-  end(): void
-  /** The market is there again. */
-  resume(): void
-  /** For a leg with an end: whether all its bars were delivered and no more are expected. */
-  isDone(): boolean
-  /** The earliest instant at which it has bars to tell, infinite while it has none. */
-  nextAt(): number
-  /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
-  takeClosed(): ClosedBar[]
-  /** Has somebody told whenever {@link BarLeg.nextAt} may be another. One at a time. */
-  watch(onChange: () => void): void
-}
-
 /** The kept bars that a leg reads before it asks the venue, and to which it adds its own if there is a book. */
 export interface BarKeeper {
-  readonly kept: KeptBars
+  readonly kept: Pick<KeptBars, keyof KeptBars>
   /** Open interest and mark to keep with live bars; without it no bars are kept. */
   readonly book?: PositionBook
 }
@@ -59,184 +26,229 @@ const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
 
 const FOREVER = Number.POSITIVE_INFINITY
 
-/**
- * A missing bar stays missing: as soon as a later bar has come, the longer bar is delivered without it.
- *
- * @param now the present, Unix milliseconds
- */
-export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper): BarLeg {
-  const { market, timeframe, begins, ends } = plan
-  const lengthMs = timeframeMs(timeframe)
-  const native = { ...market, timeframe }
-  const endsOf = new Map(plan.targets.map((target) => [seriesName(target.series), target.endsAt]))
-  const toldTo = new Map<string, number>()
-  const aggregator = createBarAggregator()
-  let source = 0
-  for (const { series, notBefore, isCovered } of plan.targets) {
-    source = aggregator.add({ series, base: timeframe, notBefore, isCovered })
-  }
-  const leaps = createLeapFilter()
-  const pages: Float64Array[] = []
-  let head = 0
-  let waiting = 0
-  let nextOpen = begins
-  let fetchedTo = begins
-  let knownTo = Number.NEGATIVE_INFINITY
+/** Bars of one native timeframe of one market: fetched in order, page by page, and told in order. */
+export class BarLeg {
+  readonly #plan: LegPlan
+  readonly venue: Venue
+  readonly #now: () => number
+  readonly #keeper: BarKeeper | undefined
+  readonly market: Market
+  readonly timeframe: Timeframe
+  readonly begins: number
+  /** Infinite where bars keep coming. */
+  readonly ends: number
+  readonly lengthMs: number
+  readonly #native: Series
+  readonly #endsOf: Map<string, number>
+  readonly #toldTo = new Map<string, number>()
+  readonly #aggregator = new BarAggregator()
+  #source = 0
+  readonly #leaps = createLeapFilter()
+  readonly #pages: Float64Array[] = []
+  #head = 0
+  #waiting = 0
+  #nextOpen: number
+  #fetchedTo: number
+  #knownTo = Number.NEGATIVE_INFINITY
   /** The newest bar that came, which the venue may still restate. */
-  let newest: Candle | undefined
+  #newest: Candle | undefined
   /** Close of the longer bar in the making that closes first. */
-  let pending = FOREVER
-  let fetching: Promise<void> | undefined
-  let changed = (): void => undefined
+  #pending = FOREVER
+  #fetching: Promise<void> | undefined
+  /** The series made of its bars. */
+  readonly series: Series[]
 
-  async function fetchNext(signal: AbortSignal): Promise<void> {
-    const asked = now() - venue.clockBehindMs()
-    if (await takeKept(Math.min(asked, ends))) return
-    const { since, count } = nextPage(Math.min(asked, ends))
-    const { bars, flow } = await venue.bars(native, since, count, signal)
-    compareNewest(bars)
-    const fresh = bars.filter(({ openTime }) => openTime >= nextOpen && openTime < ends)
-    keep(fresh)
-    hand(fresh, flow)
-    const pageEnd = since + count * lengthMs
+  constructor(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper) {
+    this.#plan = plan
+    this.venue = venue
+    this.#now = now
+    this.#keeper = keeper
+    this.market = this.#plan.market
+    this.timeframe = this.#plan.timeframe
+    this.begins = this.#plan.begins
+    this.ends = this.#plan.ends
+    this.lengthMs = timeframeMs(this.timeframe)
+    this.#native = { ...this.market, timeframe: this.timeframe }
+    this.#endsOf = new Map(this.#plan.targets.map((target) => [seriesName(target.series), target.endsAt]))
+    for (const { series, notBefore, isCovered } of this.#plan.targets) {
+      this.#source = this.#aggregator.add({ series, base: this.timeframe, notBefore, isCovered })
+    }
+    this.#nextOpen = this.begins
+    this.#fetchedTo = this.begins
+    this.series = this.#plan.targets.map(({ series }) => series)
+  }
+
+  #changed = (): void => undefined
+
+  async #fetchNext(signal: AbortSignal): Promise<void> {
+    const asked = this.#now() - this.venue.clockBehindMs()
+    if (await this.#takeKept(Math.min(asked, this.ends))) return
+    const { since, count } = this.#nextPage(Math.min(asked, this.ends))
+    const { bars, flow } = await this.venue.bars(this.#native, since, count, signal)
+    this.#compareNewest(bars)
+    const fresh = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
+    this.#keep(fresh)
+    this.#hand(fresh, flow)
+    const pageEnd = since + count * this.lengthMs
     // Nothing in a page that is all past: the venue has no bars there, the next ones come later.
-    if (bars.length === 0 && pageEnd <= asked) nextOpen = pageEnd
-    const hasPassedEnd = nextOpen >= ends || bars.some(({ openTime }) => openTime >= ends)
-    if (hasPassedEnd) fetchedTo = FOREVER
-    else fetchedTo = pageEnd > asked ? Math.max(asked, nextOpen) : nextOpen
-    changed()
+    if (bars.length === 0 && pageEnd <= asked) this.#nextOpen = pageEnd
+    const hasPassedEnd = this.#nextOpen >= this.ends || bars.some(({ openTime }) => openTime >= this.ends)
+    if (hasPassedEnd) this.#fetchedTo = FOREVER
+    else this.#fetchedTo = pageEnd > asked ? Math.max(asked, this.#nextOpen) : this.#nextOpen
+    this.#changed()
   }
 
   /** Takes what was kept of the bars up to an instant, as far as it goes on without a gap. */
-  async function takeKept(until: number): Promise<boolean> {
-    const behind = Math.floor((until - nextOpen) / lengthMs)
-    if (keeper === undefined || behind < WORTH_LOOKING) return false
-    const bars = await keeper.kept.read(native, nextOpen, behind)
+  async #takeKept(until: number): Promise<boolean> {
+    const behind = Math.floor((until - this.#nextOpen) / this.lengthMs)
+    if (this.#keeper === undefined || behind < WORTH_LOOKING) return false
+    const bars = await this.#keeper.kept.read(this.#native, this.#nextOpen, behind)
     if (bars.length === 0) return false
-    keep(bars)
-    fetchedTo = nextOpen >= ends ? FOREVER : nextOpen
-    changed()
+    this.#keep(bars)
+    this.#fetchedTo = this.#nextOpen >= this.ends ? FOREVER : this.#nextOpen
+    this.#changed()
     return true
   }
 
   /** Hands bars over to be kept, with what the venue said of them; nobody waits for that. */
-  function hand(bars: readonly Candle[], flow: VenueBars['flow']): void {
-    const { kept, book } = keeper ?? {}
-    if (kept === undefined || book === undefined || !KEPT_TIMEFRAMES.has(timeframe)) return
+  #hand(bars: readonly Candle[], flow: VenueBars['flow']): void {
+    const { kept, book } = this.#keeper ?? {}
+    if (kept === undefined || book === undefined || !KEPT_TIMEFRAMES.has(this.timeframe)) return
     book.refresh()
     const own = bars.map((bar) => {
-      const positions = book.during(market.coin, bar.openTime, bar.openTime + lengthMs)
+      const positions = book.during(this.market.coin, bar.openTime, bar.openTime + this.lengthMs)
       return keptBar(bar, { ...flow.get(bar.openTime), ...positions })
     })
-    if (own.length > 0) void kept.keep(native, own)
+    if (own.length > 0) void kept.keep(this.#native, own)
   }
 
   /** The next request: one bar more than can have closed, because venues send the open one too. */
-  function nextPage(until: number): { since: number; count: number } {
-    const open = Math.ceil((until - nextOpen) / lengthMs) + 1
+  #nextPage(until: number): { since: number; count: number } {
+    const open = Math.ceil((until - this.#nextOpen) / this.lengthMs) + 1
     // And the newest known one once more, for venues restate it at times; not where that takes another page.
-    const isAgain = newest !== undefined && newest.openTime === nextOpen - lengthMs && open < venue.pageBars
+    const isAgain =
+      this.#newest !== undefined &&
+      this.#newest.openTime === this.#nextOpen - this.lengthMs &&
+      open < this.venue.pageBars
     return isAgain
-      ? { since: nextOpen - lengthMs, count: Math.max(2, open + 1) }
-      : { since: nextOpen, count: Math.max(2, Math.min(open, venue.pageBars)) }
+      ? { since: this.#nextOpen - this.lengthMs, count: Math.max(2, open + 1) }
+      : { since: this.#nextOpen, count: Math.max(2, Math.min(open, this.venue.pageBars)) }
   }
 
-  function compareNewest(bars: readonly Candle[]): void {
-    const again = newest && bars.find(({ openTime }) => openTime === newest?.openTime)
-    if (newest === undefined || again === undefined || isSameBar(newest, again)) return
+  #compareNewest(bars: readonly Candle[]): void {
+    const again = this.#newest && bars.find(({ openTime }) => openTime === this.#newest?.openTime)
+    if (this.#newest === undefined || again === undefined || isSameBar(this.#newest, again)) return
     // The first version stays: verdicts were computed and recorded from it.
-    venue.faults.note('restated', native, `the bar of ${new Date(again.openTime).toISOString()} was restated`)
-    newest = again
+    this.venue.faults.note(
+      'restated',
+      this.#native,
+      `the bar of ${new Date(again.openTime).toISOString()} was restated`,
+    )
+    this.#newest = again
   }
 
-  function keep(rows: readonly Candle[]): void {
+  #keep(rows: readonly Candle[]): void {
     const last = rows.at(-1)
     if (last === undefined) return
-    nextOpen = last.openTime + lengthMs
-    const { bars, refused } = leaps.pass(rows)
-    if (refused !== undefined) venue.faults.note('leap', native, refused)
+    this.#nextOpen = last.openTime + this.lengthMs
+    const { bars, refused } = this.#leaps.pass(rows)
+    if (refused !== undefined) this.venue.faults.note('leap', this.#native, refused)
     if (bars.length === 0) return
     const page = new Float64Array(bars.length * ROW_NUMBERS)
     for (const [index, bar] of bars.entries()) {
       page.set([bar.openTime, bar.open, bar.high, bar.low, bar.close, bar.volume], index * ROW_NUMBERS)
     }
-    pages.push(page)
-    waiting += bars.length
-    newest = bars.at(-1)
-    knownTo = nextOpen
+    this.#pages.push(page)
+    this.#waiting += bars.length
+    this.#newest = bars.at(-1)
+    this.#knownTo = this.#nextOpen
   }
 
-  const headClose = (): number => {
-    const [page] = pages
-    return page === undefined ? FOREVER : (page[head] as number) + lengthMs
+  readonly #headClose = (): number => {
+    const [page] = this.#pages
+    return page === undefined ? FOREVER : (page[this.#head] as number) + this.lengthMs
   }
 
-  function pushHead(): void {
-    const page = pages[0] as Float64Array
-    aggregator.push(source, page, head)
-    head += ROW_NUMBERS
-    waiting -= 1
-    if (head < page.length) return
-    pages.shift()
-    head = 0
+  #pushHead(): void {
+    const page = this.#pages[0] as Float64Array
+    this.#aggregator.push(this.#source, page, this.#head)
+    this.#head += ROW_NUMBERS
+    this.#waiting -= 1
+    if (this.#head < page.length) return
+    this.#pages.shift()
+    this.#head = 0
   }
 
-  function nextAt(): number {
-    const close = headClose()
-    if (pending >= close) return close
-    const isKnownMissing = close !== FOREVER || fetchedTo === FOREVER
-    return isKnownMissing ? pending : FOREVER
+  /** The earliest instant at which it has bars to tell, infinite while it has none. */
+  readonly nextAt = (): number => {
+    const close = this.#headClose()
+    if (this.#pending >= close) return close
+    const isKnownMissing = close !== FOREVER || this.#fetchedTo === FOREVER
+    return isKnownMissing ? this.#pending : FOREVER
   }
 
-  function takeClosed(): ClosedBar[] {
-    const at = nextAt()
-    if (headClose() === at) pushHead()
-    const closed = aggregator.close(at)
-    pending = aggregator.overdue(FOREVER) ?? FOREVER
-    changed()
+  /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
+  readonly takeClosed = (): ClosedBar[] => {
+    const at = this.nextAt()
+    if (this.#headClose() === at) this.#pushHead()
+    const closed = this.#aggregator.close(at)
+    this.#pending = this.#aggregator.overdue(FOREVER) ?? FOREVER
+    this.#changed()
     return closed.filter(({ series, candle: { openTime } }) => {
       const name = seriesName(series)
       // A bar in the making when the leg ended was delivered as it was; base bars that come later are too late.
-      if (openTime >= (endsOf.get(name) ?? FOREVER) || openTime <= (toldTo.get(name) ?? -1)) return false
-      toldTo.set(name, openTime)
+      if (openTime >= (this.#endsOf.get(name) ?? FOREVER) || openTime <= (this.#toldTo.get(name) ?? -1))
+        return false
+      this.#toldTo.set(name, openTime)
       return true
     })
   }
 
-  return {
-    venue,
-    market,
-    timeframe,
-    lengthMs,
-    begins,
-    ends,
-    series: plan.targets.map(({ series }) => series),
-    fetchedTo: () => fetchedTo,
-    knownTo: () => knownTo,
-    waiting: () => waiting,
-    fetchPage(signal) {
-      fetching ??= fetchNext(signal).finally(() => {
-        fetching = undefined
-      })
-      return fetching
-    },
-    end() {
-      fetchedTo = FOREVER
-      changed()
-    },
-    resume() {
-      fetchedTo = nextOpen
-      changed()
-    },
-    // Longer bars in the making that close after the end belong to another leg.
-    isDone: () => fetchedTo === FOREVER && nextAt() > ends,
-    nextAt,
-    takeClosed,
-    watch(onChange) {
-      changed = onChange
-    },
+  /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
+  readonly fetchedTo = (): number => this.#fetchedTo
+
+  /** Close of the newest bar that came. */
+  readonly knownTo = (): number => this.#knownTo
+
+  /** Bars fetched and not told yet. */
+  readonly waiting = (): number => this.#waiting
+
+  /** Fetches the next page. A second call while one is under way is that one. */
+  fetchPage(signal: AbortSignal): Promise<void> {
+    this.#fetching ??= this.#fetchNext(signal).finally(() => {
+      this.#fetching = undefined
+    })
+    return this.#fetching
+  }
+
+  /** No more bars are expected, until it is resumed: the market is gone, or its history cannot be loaded. */
+  end(): void {
+    this.#fetchedTo = FOREVER
+    this.#changed()
+  }
+
+  /** The market is there again. */
+  resume(): void {
+    this.#fetchedTo = this.#nextOpen
+    this.#changed()
+  }
+
+  // Longer bars in the making that close after the end belong to another leg.
+  readonly isDone = (): boolean => this.#fetchedTo === FOREVER && this.nextAt() > this.ends
+
+  /** Has somebody told whenever {@link BarLeg.nextAt} may be another. One at a time. */
+  watch(onChange: () => void): void {
+    this.#changed = onChange
   }
 }
+
+/**
+ * A missing bar stays missing: as soon as a later bar has come, the longer bar is delivered without it.
+ *
+ * @param now the present, Unix milliseconds
+ */
+export const createBarLeg = (plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper): BarLeg =>
+  new BarLeg(plan, venue, now, keeper)
 
 const isSameBar = (a: Candle, b: Candle): boolean =>
   a.open === b.open && a.high === b.high && a.low === b.low && a.close === b.close && a.volume === b.volume

@@ -5,19 +5,6 @@ import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 
-/** Turns what the legs have into batches. */
-export interface BatchWriter {
-  /** The earliest instant at which there are bars to tell; infinite while there are none. */
-  nextAt(): number
-  /** The close of the newest bars that were told. */
-  lastAt(): number
-  /** The batches of {@link BatchWriter.nextAt}: usually one. Funding that was settled by then goes with it. */
-  write(): BarBatch[]
-  /** Funding that was settled by an instant and not told yet, as a batch without bars. */
-  writeFunding(at: number): BarBatch[]
-  addFunding(updates: readonly FundingUpdate[]): void
-}
-
 export interface BatchWriterOptions {
   readonly legs: readonly BarLeg[]
   /** The series that the legs make. */
@@ -30,140 +17,151 @@ export interface BatchWriterOptions {
   readonly onGivenUp: (leg: BarLeg) => void
 }
 
-/**
- * When the past of a series is fetched by a leg of its own and comes late, its newer bars are held back until the past
- * was delivered, so that the bars of a series come in order. Once enough newer bars for a verdict are held back, the
- * past is given up.
- *
- * @example for (const batch of writer.write()) yield batch
- */
-export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
-  const { legs, series, liveFrom, begins, onGivenUp } = options
-  const ranks = rankSeries(series)
-  const rankOf = (bar: ClosedBar): number => ranks.get(seriesName(bar.series)) ?? 0
-  const pastOf = pastLegs(legs)
-  const held = new Map<string, ClosedBar[]>()
+/** Turns what the legs have into batches. */
+export class BatchWriter {
+  readonly #options: BatchWriterOptions
+  readonly #ranks: ReadonlyMap<string, number>
+  readonly #pastOf: ReadonlyMap<string, BarLeg>
+  readonly #held = new Map<string, ClosedBar[]>()
   /** When legs have bars to tell, and series held ones that wait for nothing any more. What has changed since is left out. */
-  const due = createDelayQueue<BarLeg | string>()
-  const queuedAt = new Map<BarLeg, number>()
-  let funding: FundingUpdate[] = []
-  let lastAt = begins
+  readonly #due = createDelayQueue<BarLeg | string>()
+  readonly #queuedAt = new Map<BarLeg, number>()
+  #funding: FundingUpdate[] = []
+  #lastAt: number
 
-  const isUpToDate = (item: BarLeg | string, at: number): boolean =>
-    at === (typeof item === 'string' ? closeOfFirst(held.get(item)) : queuedAt.get(item))
-
-  function requeue(leg: BarLeg): void {
-    const at = leg.nextAt()
-    if (at === queuedAt.get(leg)) return
-    queuedAt.set(leg, at)
-    if (at !== Number.POSITIVE_INFINITY) due.add(at, leg)
+  constructor(options: BatchWriterOptions) {
+    this.#options = options
+    this.#ranks = rankSeries(this.#options.series)
+    this.#pastOf = pastLegs(this.#options.legs)
+    this.#lastAt = this.#options.begins
+    for (const leg of this.#options.legs) {
+      leg.watch(() => {
+        this.#requeue(leg)
+        if (leg.ends !== Number.POSITIVE_INFINITY && leg.isDone()) this.#release(leg)
+      })
+      this.#requeue(leg)
+    }
   }
 
-  for (const leg of legs) {
-    leg.watch(() => {
-      requeue(leg)
-      if (leg.ends !== Number.POSITIVE_INFINITY && leg.isDone()) release(leg)
-    })
-    requeue(leg)
+  readonly #rankOf = (bar: ClosedBar): number => this.#ranks.get(seriesName(bar.series)) ?? 0
+
+  readonly #isUpToDate = (item: BarLeg | string, at: number): boolean =>
+    at === (typeof item === 'string' ? closeOfFirst(this.#held.get(item)) : this.#queuedAt.get(item))
+
+  #requeue(leg: BarLeg): void {
+    const at = leg.nextAt()
+    if (at === this.#queuedAt.get(leg)) return
+    this.#queuedAt.set(leg, at)
+    if (at !== Number.POSITIVE_INFINITY) this.#due.add(at, leg)
   }
 
   /** The newer bars of series whose past has been told, or is done without, wait for nothing any more. */
-  function release(past: BarLeg): void {
+  #release(past: BarLeg): void {
     for (const one of past.series) {
       const name = seriesName(one)
-      for (const bar of held.get(name) ?? []) due.add(closeOf(bar), name)
+      for (const bar of this.#held.get(name) ?? []) this.#due.add(closeOf(bar), name)
     }
   }
 
-  function nextAt(): number {
+  /** The earliest instant at which there are bars to tell; infinite while there are none. */
+  readonly nextAt = (): number => {
     for (;;) {
-      const { nextAt: at, first } = due
+      const { nextAt: at, first } = this.#due
       if (at === undefined || first === undefined) return Number.POSITIVE_INFINITY
-      if (isUpToDate(first, at)) return at
-      due.take(at)
+      if (this.#isUpToDate(first, at)) return at
+      this.#due.take(at)
     }
   }
 
-  function settledBy(at: number): FundingUpdate[] {
-    const settled = funding.filter((update) => update.funding.time <= at)
+  #settledBy(at: number): FundingUpdate[] {
+    const settled = this.#funding.filter((update) => update.funding.time <= at)
     if (settled.length === 0) return settled
-    funding = funding.filter((update) => update.funding.time > at)
+    this.#funding = this.#funding.filter((update) => update.funding.time > at)
     return settled.toSorted((a, b) => a.funding.time - b.funding.time)
   }
 
   /** The newest bar of a series before the seam is worth a verdict, however late it comes. */
-  const isLive = (bar: ClosedBar, at: number): boolean => at + timeframeMs(bar.series.timeframe) > liveFrom
+  readonly #isLive = (bar: ClosedBar, at: number): boolean =>
+    at + timeframeMs(bar.series.timeframe) > this.#options.liveFrom
 
-  function hold(bar: ClosedBar, name: string, past: BarLeg): void {
-    const waiting = held.get(name) ?? []
+  #hold(bar: ClosedBar, name: string, past: BarLeg): void {
+    const waiting = this.#held.get(name) ?? []
     waiting.push(bar)
-    held.set(name, waiting)
+    this.#held.set(name, waiting)
     if (waiting.length < LIMITS.warmUpBars) return
     past.end()
-    onGivenUp(past)
+    this.#options.onGivenUp(past)
   }
 
-  function soundOf(leg: BarLeg): ClosedBar[] {
-    queuedAt.delete(leg)
+  #soundOf(leg: BarLeg): ClosedBar[] {
+    this.#queuedAt.delete(leg)
     return leg.takeClosed().filter((bar) => {
       const name = seriesName(bar.series)
-      const past = pastOf.get(name)
+      const past = this.#pastOf.get(name)
       if (past === undefined || past === leg || past.isDone()) return true
-      hold(bar, name, past)
+      this.#hold(bar, name, past)
       return false
     })
   }
 
-  function takeBars(at: number): ClosedBar[] {
+  #takeBars(at: number): ClosedBar[] {
     // Take all items before delivering any: bars that this releases follow afterwards, oldest first.
     const items: (BarLeg | string)[] = []
-    for (let item = due.take(at); item !== undefined; item = due.take(at))
-      if (isUpToDate(item, at)) items.push(item)
+    for (let item = this.#due.take(at); item !== undefined; item = this.#due.take(at))
+      if (this.#isUpToDate(item, at)) items.push(item)
     const bars = [...new Set(items)].flatMap((item) =>
-      typeof item === 'string' ? (held.get(item)?.splice(0, 1) ?? []) : soundOf(item),
+      typeof item === 'string' ? (this.#held.get(item)?.splice(0, 1) ?? []) : this.#soundOf(item),
     )
-    return bars.toSorted((a, b) => rankOf(a) - rankOf(b))
+    return bars.toSorted((a, b) => this.#rankOf(a) - this.#rankOf(b))
   }
 
-  function write(): BarBatch[] {
-    const at = nextAt()
-    const bars = takeBars(at)
-    if (at > lastAt) {
-      lastAt = at
-      const settled = settledBy(at)
+  /** The batches of {@link BatchWriter.nextAt}: usually one. Funding that was settled by then goes with it. */
+  readonly write = (): BarBatch[] => {
+    const at = this.nextAt()
+    const bars = this.#takeBars(at)
+    if (at > this.#lastAt) {
+      this.#lastAt = at
+      const settled = this.#settledBy(at)
       if (bars.length === 0 && settled.length === 0) return []
-      return [{ at, phase: at > liveFrom ? 'live' : 'history', bars, funding: settled }]
+      return [{ at, phase: at > this.#options.liveFrom ? 'live' : 'history', bars, funding: settled }]
     }
     const late = (phase: 'history' | 'live', some: ClosedBar[]): BarBatch[] =>
       some.length === 0 ? [] : [{ at, phase, bars: some, funding: [], isLate: true }]
     return [
       ...late(
         'history',
-        bars.filter((bar) => !isLive(bar, at)),
+        bars.filter((bar) => !this.#isLive(bar, at)),
       ),
       ...late(
         'live',
-        bars.filter((bar) => isLive(bar, at)),
+        bars.filter((bar) => this.#isLive(bar, at)),
       ),
     ]
   }
 
-  return {
-    nextAt,
-    lastAt: () => lastAt,
-    write,
-    writeFunding(at) {
-      if (at <= lastAt) return []
-      const settled = settledBy(at)
-      if (settled.length === 0) return []
-      lastAt = at
-      return [{ at, phase: at > liveFrom ? 'live' : 'history', bars: [], funding: settled }]
-    },
-    addFunding(updates) {
-      funding.push(...updates)
-    },
+  /** The close of the newest bars that were told. */
+  readonly lastAt = (): number => this.#lastAt
+
+  /** Funding that was settled by an instant and not told yet, as a batch without bars. */
+  writeFunding(at: number): BarBatch[] {
+    if (at <= this.#lastAt) return []
+    const settled = this.#settledBy(at)
+    if (settled.length === 0) return []
+    this.#lastAt = at
+    return [{ at, phase: at > this.#options.liveFrom ? 'live' : 'history', bars: [], funding: settled }]
+  }
+
+  addFunding(updates: readonly FundingUpdate[]): void {
+    this.#funding.push(...updates)
   }
 }
+
+/**
+ * When the past of a series is fetched by a leg of its own and comes late, its newer bars are held back until the past
+ * was delivered, so that the bars of a series come in order. Once enough newer bars for a verdict are held back, the
+ * past is given up.
+ */
+export const createBatchWriter = (options: BatchWriterOptions): BatchWriter => new BatchWriter(options)
 
 const closeOf = ({ series, candle }: ClosedBar): number => candle.openTime + timeframeMs(series.timeframe)
 

@@ -1,16 +1,7 @@
 import type { Clock } from '../../runtime/async/clock.ts'
 
 /** Whether a venue is asked at all. */
-export interface Circuit {
-  /** Whether a request may go out now. In `half-open` it is the one that tries, and must be answered for. */
-  enter(): boolean
-  succeeded(): void
-  /** @param leastPauseMs how long it is left alone at least, should this open it */
-  failed(leastPauseMs?: number): void
-  state(): 'closed' | 'open' | 'half-open'
-  /** When it may be tried again, Unix milliseconds; while it is closed an instant that has passed. */
-  opensAt(): number
-}
+export type Circuit = ReturnType<typeof createCircuit>
 
 export interface CircuitOptions extends Pick<Clock, 'now'> {
   readonly failuresInARow: number
@@ -21,12 +12,8 @@ export interface CircuitOptions extends Pick<Clock, 'now'> {
 /**
  * Leaves a venue alone after a row of failures, so that a venue in trouble is not asked by every coin at once.
  * After the pause one request tries; if it fails too, the pause doubles up to a bound.
- *
- * @example
- * if (!circuit.enter()) throw new ServiceError('venue_unavailable')
- * try { await ask(); circuit.succeeded() } catch (error) { circuit.failed(); throw error }
  */
-export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: CircuitOptions): Circuit {
+export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: CircuitOptions) {
   let failures = 0
   let pause = pauseMs
   let openUntil = Number.NEGATIVE_INFINITY
@@ -35,7 +22,8 @@ export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: Circ
   const isOpen = (): boolean => failures >= failuresInARow
 
   return {
-    enter() {
+    /** Whether a request may go out now. In `half-open` it is the one that tries, and must be answered for. */
+    enter(): boolean {
       if (!isOpen()) return true
       // A clock that was set back may not keep it shut for longer than the longest pause.
       if (openUntil > now() + pauseMaxMs) openUntil = now() + pauseMaxMs
@@ -43,12 +31,13 @@ export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: Circ
       isTrying = true
       return true
     },
-    succeeded() {
+    succeeded(): void {
       failures = 0
       pause = pauseMs
       isTrying = false
     },
-    failed(leastPauseMs = 0) {
+    /** @param leastPauseMs how long it is left alone at least, should this open it */
+    failed(leastPauseMs: number = 0): void {
       const wasTrial = isTrying
       isTrying = false
       failures += 1
@@ -59,7 +48,9 @@ export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: Circ
       pause = Math.max(pause, leastPauseMs)
       openUntil = now() + pause
     },
-    state: () => (isOpen() ? (now() >= openUntil || isTrying ? 'half-open' : 'open') : 'closed'),
-    opensAt: () => openUntil,
+    state: (): 'closed' | 'open' | 'half-open' =>
+      isOpen() ? (now() >= openUntil || isTrying ? 'half-open' : 'open') : 'closed',
+    /** When it may be tried again, Unix milliseconds; while it is closed an instant that has passed. */
+    opensAt: (): number => openUntil,
   }
 }

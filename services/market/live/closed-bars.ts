@@ -12,7 +12,6 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
  * @param onFault receives the first fault and the number of faulty rows
  * @throws ServiceError `market_data_damaged` when half of the rows or more are faulty: then the answer has another
  *   format than expected.
- * @example closedBars(newestFirst, { series, now: Date.now(), onFault }).at(-1) // the newest closed bar
  */
 export function closedBars(
   rows: readonly Candle[],

@@ -5,14 +5,7 @@ import { normaliseFunding } from '../normalise-funding.ts'
 import type { Venue } from './venue.ts'
 
 /** The settled funding of one market. What venues show of the settlement to come is an estimate, and left out. */
-export interface FundingTrack {
-  readonly venue: Venue
-  readonly market: Market
-  /** When it is worth asking again, Unix milliseconds. */
-  dueAt(): number
-  /** Fetches what was settled since the last time; oldest first. */
-  fetch(signal: AbortSignal): Promise<readonly FundingRate[]>
-}
+export type FundingTrack = ReturnType<typeof createFundingTrack>
 
 /** Venues publish a settlement some seconds to a minute after it. */
 const PUBLISHED_AFTER_MS = MINUTE_MS
@@ -29,12 +22,7 @@ const OVERLAP = 4
  *
  * @param from the earliest settlement wanted, Unix milliseconds
  */
-export function createFundingTrack(
-  venue: Venue,
-  market: Market,
-  from: number,
-  now: () => number,
-): FundingTrack {
+export function createFundingTrack(venue: Venue, market: Market, from: number, now: () => number) {
   let newest: FundingRate | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
@@ -43,7 +31,8 @@ export function createFundingTrack(
   return {
     venue,
     market,
-    dueAt() {
+    /** When it is worth asking again, Unix milliseconds. */
+    dueAt(): number {
       if (newest === undefined) return askedAt + ASK_AGAIN_MS
       const present = presentHours()
       // Venues say a longer interval before the last one of the shorter has been settled.
@@ -58,12 +47,13 @@ export function createFundingTrack(
       if (isLonger) return nextHour
       return Math.min(nextHour, askedAt + (late < PUBLISHED_AFTER_MS ? ASK_SOON_MS : ASK_AGAIN_MS))
     },
-    async fetch(signal) {
+    /** Fetches what was settled since the last time; oldest first. */
+    async fetch(signal: AbortSignal): Promise<readonly FundingRate[]> {
       const since = newest === undefined ? from : newest.time - OVERLAP * newest.intervalHours * HOUR_MS
       const rows = await venue.funding(market, Math.max(0, since), signal)
       askedAt = now()
       const present = presentHours()
-      // Of a single settlement nobody can tell the interval: it is taken when the second one is there.
+      // A single settlement does not tell its interval: it is taken once a second one is there.
       const canTell =
         rows.length > 1 || present !== undefined || rows.some(({ intervalHours }) => intervalHours)
       const funding = canTell ? normaliseFunding(rows, market, present) : []

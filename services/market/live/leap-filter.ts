@@ -1,19 +1,13 @@
 import type { Candle } from '../../../contracts/candle.ts'
 
-/** Holds back prices that cannot be: a digit too many, or those of another contract. */
-export interface LeapFilter {
-  /** The bars of a page that may be told, and what is wrong with the others; undefined where nothing is. */
-  pass(rows: readonly Candle[]): { readonly bars: readonly Candle[]; readonly refused: string | undefined }
-}
-
 /** Times the price before, or a part of it, that no bar of a traded contract has reached. */
 const LEAP = 100
 
 /** Bars in a row that must agree on the new price, before it is the price: of a contract that was split, say. */
 const BELIEVED_AFTER = 3
 
-/** @example createLeapFilter().pass([bar(100), bar(0.1), bar(101)]).bars // without the second */
-export function createLeapFilter(): LeapFilter {
+/** Holds back prices that cannot be: a digit too many, or those of another contract. */
+export function createLeapFilter() {
   let last: number | undefined
   let leapt: number | undefined
   let agreeing = 0
@@ -25,7 +19,11 @@ export function createLeapFilter(): LeapFilter {
   }
 
   return {
-    pass(rows) {
+    /** The bars of a page that may be told, and what is wrong with the others; undefined where nothing is. */
+    pass(rows: readonly Candle[]): {
+      readonly bars: readonly Candle[]
+      readonly refused: string | undefined
+    } {
       last ??= median(rows.map(({ close }) => close))
       const bars: Candle[] = []
       let refused: string | undefined

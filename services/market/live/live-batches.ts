@@ -37,7 +37,7 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
     if (signal.aborted) return
     if (!isSeamSent) yield seam
     const bell = createBell()
-    // What is under way at a venue when this ends ends by itself, in the time a request may take.
+    // Requests under way at the end of the iteration end by themselves, within the time limit of a request.
     void followVenues({ legs, tracks, writer, context, signal, wake: () => bell.ring() }).catch((error) =>
       bell.crack(error),
     )
@@ -70,7 +70,7 @@ async function* followLive(
     for (;;) {
       // Late bars are delivered at once, without waiting for the next instant.
       while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
-      // Who was later than the others, but would have been in time had they waited, is waited for again.
+      // A slow leg that answered before the last deadline is waited for again.
       if (now() <= before.deadline) for (const leg of slow) if (isAskedFor(leg, before.at)) slow.delete(leg)
       const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
       if (signal.aborted || isReady || now() >= deadline) break
@@ -88,28 +88,24 @@ async function* followLive(
 const nextStep = (at: number, stepMs: number): number => (Math.floor(at / stepMs) + 1) * stepMs
 
 /** Lets one wait until another has something. */
-interface Bell {
-  ring(): void
-  /** Rejects all waits for it, present and future ones. */
-  crack(error: unknown): void
-  /** Ends at the next ring. */
-  rung(): Promise<void>
-}
+type Bell = ReturnType<typeof createBell>
 
-function createBell(): Bell {
+function createBell() {
   let next = newRing()
   let isCracked = false
   return {
-    ring() {
+    ring(): void {
       if (isCracked) return
       next.resolve()
       next = newRing()
     },
-    crack(error) {
+    /** Rejects all waits for it, present and future ones. */
+    crack(error: unknown): void {
       isCracked = true
       next.reject(error)
     },
-    rung: () => next.promise,
+    /** Ends at the next ring. */
+    rung: (): Promise<void> => next.promise,
   }
 }
 

@@ -15,7 +15,7 @@ import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
 import { rankUniverse } from './rank-universe.ts'
 import { createVenue, type Venue, venueUnavailableError } from './venue.ts'
-import { createHealthRegistry } from './venue-health.ts'
+import { createHealthRegistry, type HealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 
@@ -38,7 +38,7 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   readonly random: () => number
   readonly report: (notice: VenueNotice) => void
   /** Bars that were kept; they are read before a venue is asked. */
-  readonly kept?: KeptBars
+  readonly kept?: Pick<KeptBars, keyof KeptBars>
   readonly fetch?: typeof fetch
 }
 
@@ -52,95 +52,108 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
  * each series.
  *
  * @throws ServiceError `config_invalid` for an exchange without a live feed
- * @example
- * const feed = createLiveFeed({ exchanges: ['BINANCE', 'HL'], now: Date.now, sleep, random: Math.random, report })
- * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
-export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
-  const { now, sleep, random, report } = options
-  const venues = openVenues(options)
-  const health = createHealthRegistry([...venues.values()], now)
-  const never = new AbortController().signal
-  const universes = new Map<Exchange, Universe>()
-  const books = new Map<Venue, PositionBook>()
+export class LiveFeed implements MarketFeed {
+  readonly #options: LiveFeedOptions
+  readonly #venues: ReadonlyMap<Exchange, Venue>
+  readonly #health: HealthRegistry
+  readonly #never = new AbortController().signal
+  readonly #universes = new Map<Exchange, Universe>()
+  readonly #books = new Map<Venue, PositionBook>()
+  readonly #context: LiveContext
+  readonly kind = 'live'
+  readonly clock: () => number
 
-  const context: LiveContext = {
-    now,
-    sleep,
-    random,
-    failed({ exchange }, error) {
-      if (health.failed(exchange, reasonOf(error))) report({ exchange, message: reasonOf(error) })
-    },
-    leftBehind(leg) {
-      report({ exchange: leg.market.exchange, message: `the history of ${legName(leg)} will come late` })
-    },
-    givenUp(leg) {
-      const message = `${legName(leg)}: its history cannot be loaded; its verdicts begin with live bars`
-      report({ exchange: leg.market.exchange, message })
-    },
-    ended(leg) {
-      const message = `${legName(leg)} ended: the venue has not listed it for a day, and sent no bar`
-      report({ exchange: leg.market.exchange, message })
-    },
-    resumed(leg) {
-      report({ exchange: leg.market.exchange, message: `${legName(leg)} goes on: the venue lists it again` })
-    },
+  constructor(options: LiveFeedOptions) {
+    this.#options = options
+    this.#venues = openVenues(this.#options)
+    this.#health = createHealthRegistry([...this.#venues.values()], this.#options.now)
+    this.#context = {
+      now: this.#options.now,
+      sleep: this.#options.sleep,
+      random: this.#options.random,
+      failed: ({ exchange }, error) => {
+        if (this.#health.failed(exchange, reasonOf(error)))
+          this.#options.report({ exchange, message: reasonOf(error) })
+      },
+      leftBehind: (leg) => {
+        this.#options.report({
+          exchange: leg.market.exchange,
+          message: `the history of ${legName(leg)} will come late`,
+        })
+      },
+      givenUp: (leg) => {
+        const message = `${legName(leg)}: its history cannot be loaded; its verdicts begin with live bars`
+        this.#options.report({ exchange: leg.market.exchange, message })
+      },
+      ended: (leg) => {
+        const message = `${legName(leg)} ended: the venue has not listed it for a day, and sent no bar`
+        this.#options.report({ exchange: leg.market.exchange, message })
+      },
+      resumed: (leg) => {
+        this.#options.report({
+          exchange: leg.market.exchange,
+          message: `${legName(leg)} goes on: the venue lists it again`,
+        })
+      },
+    }
+    this.clock = this.#options.now
   }
 
-  function keeperOf(venue: Venue, keeps = false): BarKeeper | undefined {
-    const { kept } = options
+  #keeperOf(venue: Venue, keeps = false): BarKeeper | undefined {
+    const { kept } = this.#options
     if (kept === undefined) return undefined
     if (!keeps) return { kept }
-    const onFailure = (error: unknown): void => context.failed(venue, error)
-    const book = books.get(venue) ?? createPositionBook({ venue, now, onFailure })
-    books.set(venue, book)
+    const onFailure = (error: unknown): void => this.#context.failed(venue, error)
+    const book = this.#books.get(venue) ?? createPositionBook({ venue, now: this.#options.now, onFailure })
+    this.#books.set(venue, book)
     return { kept, book }
   }
 
-  async function marketsOf(venue: Venue): Promise<readonly VenueMarket[]> {
+  readonly #marketsOf = async (venue: Venue): Promise<readonly VenueMarket[]> => {
     try {
-      return [...(await venue.markets(LIMITS.venueMarketsMs, never)).values()]
+      return [...(await venue.markets(LIMITS.venueMarketsMs, this.#never)).values()]
     } catch (error) {
-      context.failed(venue, error)
-      // What was listed before is still there, as far as anybody knows.
+      this.#context.failed(venue, error)
+      // The former list holds until the venue sends another.
       return [...venue.listings.traded().values()]
     }
   }
 
-  async function listings(): Promise<readonly MarketListing[]> {
+  readonly listings = async (): Promise<readonly MarketListing[]> => {
     const listed = await Promise.all(
-      [...venues.values()].map(async (venue) =>
-        (await marketsOf(venue)).map(({ coin }) => listingOf(venue.exchange, coin)),
+      [...this.#venues.values()].map(async (venue) =>
+        (await this.#marketsOf(venue)).map(({ coin }) => listingOf(venue.exchange, coin)),
       ),
     )
     return listed.flat().toSorted((a, b) => (marketName(a) < marketName(b) ? -1 : 1))
   }
 
-  function venueOf({ exchange }: Market): Venue {
-    const venue = venues.get(exchange)
+  readonly #venueOf = ({ exchange }: Market): Venue => {
+    const venue = this.#venues.get(exchange)
     if (venue !== undefined) return venue
     throw new ServiceError('unknown_exchange', {
-      message: `${exchange} is not among the venues that are asked: ${[...venues.keys()].join(', ')}`,
-      details: { available: [...venues.keys()] },
+      message: `${exchange} is not among the venues that are asked: ${[...this.#venues.keys()].join(', ')}`,
+      details: { available: [...this.#venues.keys()] },
     })
   }
 
-  async function* batches(request: BatchesRequest) {
+  async *batches(request: BatchesRequest) {
     const { series, funding = [], historyBars = LIMITS.historyBars, signal } = request
-    const liveFrom = request.liveFrom ?? lastBarClose('1m', now())
-    await Promise.all([...new Set([...series, ...funding].map(venueOf))].map(marketsOf))
-    for (const one of series) checkListed(one, venueOf(one))
-    const plans = [...Map.groupBy(series, venueOf)].flatMap(([{ keptBars }, own]) =>
+    const liveFrom = request.liveFrom ?? lastBarClose('1m', this.#options.now())
+    await Promise.all([...new Set([...series, ...funding].map(this.#venueOf))].map(this.#marketsOf))
+    for (const one of series) checkListed(one, this.#venueOf(one))
+    const plans = [...Map.groupBy(series, this.#venueOf)].flatMap(([{ keptBars }, own]) =>
       planLegs(own, {
         liveFrom,
-        historyBars: options.historyBars ?? historyBars,
+        historyBars: this.#options.historyBars ?? historyBars,
         keptBars,
         ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
       }),
     )
     const legs: BarLeg[] = plans.map((plan) => {
-      const venue = venueOf(plan.market)
-      return createBarLeg(plan, venue, now, keeperOf(venue, request.keeps))
+      const venue = this.#venueOf(plan.market)
+      return createBarLeg(plan, venue, this.#options.now, this.#keeperOf(venue, request.keeps))
     })
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
@@ -148,41 +161,39 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     const wanted = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.fundingCountsMs)
     const fundingFrom = wanted - LIMITS.venueFundingMoreMs
     const tracks = [...markets.values()].map((market) =>
-      createFundingTrack(venueOf(market), market, fundingFrom, now),
+      createFundingTrack(this.#venueOf(market), market, fundingFrom, this.#options.now),
     )
-    const leave = health.follow(legs)
+    const leave = this.#health.follow(legs)
     try {
-      yield* liveBatches({ series, legs, tracks, context, liveFrom, signal })
+      yield* liveBatches({ series, legs, tracks, context: this.#context, liveFrom, signal })
     } finally {
       leave()
     }
   }
 
-  async function universe(exchange: Exchange): Promise<Universe> {
-    const venue = venueOf({ exchange, coin: '' })
-    const known = universes.get(exchange)
-    if (known !== undefined && now() - known.rankedAt < LIMITS.venueUniverseMs) return known
+  readonly universe = async (exchange: Exchange): Promise<Universe> => {
+    const venue = this.#venueOf({ exchange, coin: '' })
+    const known = this.#universes.get(exchange)
+    if (known !== undefined && this.#options.now() - known.rankedAt < LIMITS.venueUniverseMs) return known
     try {
-      const ranked = rankUniverse(exchange, now(), await venue.turnovers(never))
-      universes.set(exchange, ranked)
+      const ranked = rankUniverse(exchange, this.#options.now(), await venue.turnovers(this.#never))
+      this.#universes.set(exchange, ranked)
       return ranked
     } catch (error) {
-      context.failed(venue, error)
+      this.#context.failed(venue, error)
       throw venueUnavailableError(exchange, error)
     }
   }
 
-  return {
-    kind: 'live',
-    clock: now,
-    listings,
-    batches,
-    universe,
-    isGone: (market) => venues.get(market.exchange)?.listings.isGone(market.coin) ?? false,
-    venues: () => health.read(),
-    progress: () => undefined,
-  }
+  readonly isGone = (market: Market) =>
+    this.#venues.get(market.exchange)?.listings.isGone(market.coin) ?? false
+
+  readonly venues = () => this.#health.read()
+
+  readonly progress = () => undefined
 }
+
+export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => new LiveFeed(options)
 
 function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
   const { exchanges, venueUrls = {}, now, sleep, random, report } = options

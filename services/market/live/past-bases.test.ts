@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { createBarAggregator } from '../aggregate-bars.ts'
+import { BarAggregator } from '../aggregate-bars.ts'
 import { isDataAbsent, readCandles, toRow, whenPresent } from '../testing/recorded-data.ts'
 
 /** Bars as they are made live. */
 function made(base: Timeframe, timeframe: Timeframe, bars: readonly Candle[]): Candle[] {
-  const aggregator = createBarAggregator()
+  const aggregator = new BarAggregator()
   const source = aggregator.add({ series: { exchange: 'BINANCE', coin: 'SOL', timeframe }, base })
   const closed: Candle[] = []
   for (const bar of bars) {

@@ -55,9 +55,6 @@ function pastBase(timeframe: Timeframe, spanMs: number, keptBars: number): Timef
 /**
  * The native bars to fetch for some series. A series that is made of other bars in the past than live changes
  * over at the bar that is open at `liveFrom`, which is live from its beginning.
- *
- * @example planLegs([{ exchange: 'OKX', coin: 'BTC', timeframe: '8h' }], { liveFrom, historyBars: 500, keptBars })
- *   // one leg of 4h bars for the past, one of 1h bars from the open 8h bar on
  */
 export function planLegs(series: readonly Series[], options: LegPlanOptions): LegPlan[] {
   const legs = new Map<string, LegPlan>()

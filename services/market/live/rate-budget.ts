@@ -2,12 +2,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
 /** How fast a venue may be asked. */
-export interface RateBudget {
-  /** Waits until a request of this weight may be sent; at once when the signal is aborted. First come, first served. */
-  take(weight: number, signal: AbortSignal): Promise<void>
-  /** Nothing is sent before an instant, Unix milliseconds: the venue said so. */
-  pauseUntil(instant: number): void
-}
+export type RateBudget = ReturnType<typeof createRateBudget>
 
 export interface RateBudgetOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Time that one unit of weight takes. */
@@ -19,12 +14,8 @@ export interface RateBudgetOptions extends Pick<Clock, 'now' | 'sleep'> {
 /**
  * A leaky bucket: requests are spread so that no stretch of time holds more weight than the venue allows,
  * apart from a burst. It holds no queue of its own, so nothing can be lost in it.
- *
- * @example
- * const budget = createRateBudget({ msPerUnit: 50, burstUnits: 5, now: Date.now, sleep })
- * await budget.take(2, signal)
  */
-export function createRateBudget({ msPerUnit, burstUnits, now, sleep }: RateBudgetOptions): RateBudget {
+export function createRateBudget({ msPerUnit, burstUnits, now, sleep }: RateBudgetOptions) {
   /** When all that was promised so far has drained. */
   let drained = Number.NEGATIVE_INFINITY
   let pausedUntil = Number.NEGATIVE_INFINITY
@@ -39,7 +30,8 @@ export function createRateBudget({ msPerUnit, burstUnits, now, sleep }: RateBudg
   }
 
   return {
-    async take(weight, signal) {
+    /** Waits until a request of this weight may be sent; at once when the signal is aborted. First come, first served. */
+    async take(weight: number, signal: AbortSignal): Promise<void> {
       const start = planned(weight)
       for (;;) {
         const left = Math.max(start, pausedUntil) - now()
@@ -47,7 +39,8 @@ export function createRateBudget({ msPerUnit, burstUnits, now, sleep }: RateBudg
         await sleep(Math.min(left, LIMITS.venueBudgetAheadMs), signal)
       }
     },
-    pauseUntil(instant) {
+    /** Nothing is sent before an instant, Unix milliseconds: the venue said so. */
+    pauseUntil(instant: number): void {
       pausedUntil = Math.max(pausedUntil, Math.min(instant, now() + LIMITS.venueRetryAfterMs))
     },
   }

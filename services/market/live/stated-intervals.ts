@@ -5,12 +5,7 @@ import type { CcxtClient } from './ccxt-client.ts'
 import type { VenueDefinition } from './venues.ts'
 
 /** Hours between settlements, of a venue that states them by another request than its list of contracts. */
-export interface StatedIntervals {
-  /** As stated last; undefined for a contract of which nothing was stated. */
-  hoursOf(symbol: string): number | undefined
-  /** Asks again where what is known may be out of date. Where that fails, what is known stands: a venue's history tells intervals, too. */
-  refresh(symbol: string, signal: AbortSignal): Promise<void>
-}
+export type StatedIntervals = ReturnType<typeof createStatedIntervals>
 
 export interface StatedIntervalsOptions extends Pick<Clock, 'now'> {
   readonly stating: VenueDefinition['statedIntervals']
@@ -26,12 +21,7 @@ const FRESH_MS = 5 * MINUTE_MS
 /** A venue that refuses is asked ever more seldom. */
 const MOST_WAIT_MS = 4 * 60 * MINUTE_MS
 
-export function createStatedIntervals({
-  stating,
-  ask,
-  now,
-  report,
-}: StatedIntervalsOptions): StatedIntervals {
+export function createStatedIntervals({ stating, ask, now, report }: StatedIntervalsOptions) {
   const known = new Map<string, number>()
   const fetchedAt = new Map<string, number>()
   let failures = 0
@@ -67,8 +57,10 @@ export function createStatedIntervals({
   }
 
   return {
-    hoursOf: (symbol) => known.get(symbol),
-    refresh(symbol, signal) {
+    /** As stated last; undefined for a contract of which nothing was stated. */
+    hoursOf: (symbol: string): number | undefined => known.get(symbol),
+    /** Asks again where what is known may be out of date. Where that fails, what is known stands: a venue's history tells intervals, too. */
+    refresh(symbol: string, signal: AbortSignal): Promise<void> {
       if (stating !== undefined) queue = queue.then(() => fetchIntervals(symbol, signal))
       return queue
     },

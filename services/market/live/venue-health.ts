@@ -5,13 +5,7 @@ import type { BarLeg } from './bar-leg.ts'
 import type { Venue } from './venue.ts'
 
 /** Keeps what is seen of every venue, for `/readyz`. */
-export interface HealthRegistry {
-  /** Notes a failure; true when it is worth a line in the log, which is when the venue was well before. */
-  failed(exchange: Exchange, reason: string): boolean
-  /** Watches the bars of some legs until the answer is called. */
-  follow(legs: readonly BarLeg[]): () => void
-  read(): readonly VenueHealth[]
-}
+export type HealthRegistry = ReturnType<typeof createHealthRegistry>
 
 /** A failure is news again after this time. */
 const QUIET_MS = 60_000
@@ -24,7 +18,7 @@ interface Failures {
   newestBar: number
 }
 
-export function createHealthRegistry(venues: readonly Venue[], now: () => number): HealthRegistry {
+export function createHealthRegistry(venues: readonly Venue[], now: () => number) {
   const failures = new Map<Exchange, Failures>()
   const followed = new Set<readonly BarLeg[]>()
 
@@ -70,7 +64,8 @@ export function createHealthRegistry(venues: readonly Venue[], now: () => number
   }
 
   return {
-    failed(exchange, reason) {
+    /** Notes a failure; true when it is worth a line in the log, which is when the venue was well before. */
+    failed(exchange: Exchange, reason: string): boolean {
       const seen = failuresOf(exchange)
       seen.reason = reason
       seen.newestBar = newestOf(legsOf(exchange))
@@ -78,11 +73,13 @@ export function createHealthRegistry(venues: readonly Venue[], now: () => number
       if (isNews) seen.reportedAt = now()
       return isNews
     },
-    follow(legs) {
+    /** Watches the bars of some legs until the answer is called. */
+    follow(legs: readonly BarLeg[]): () => void {
       followed.add(legs)
       return () => followed.delete(legs)
     },
-    read: () => venues.map((venue) => ({ ...healthOf(venue), faults: venue.faults.counts() })),
+    read: (): readonly VenueHealth[] =>
+      venues.map((venue) => ({ ...healthOf(venue), faults: venue.faults.counts() })),
   }
 }
 

@@ -15,20 +15,7 @@ export interface VenueMarket {
 }
 
 /** The present and former listings of a venue. */
-export interface VenueListings {
-  /** The contracts that are traded, by the newest list. */
-  traded(): ReadonlyMap<Coin, VenueMarket>
-  /** A contract of any list so far, so that its bars can be asked for while a list lacks it. */
-  find(coin: Coin): VenueMarket | undefined
-  takeList(markets: readonly VenueMarket[]): void
-  /** A bar of a coin came: it is traded, even if the list lacks it. */
-  takeBar(coin: Coin, barClose: number): void
-  /**
-   * Whether a coin is gone for good, as far as anybody can tell: for a day no list has had it as traded, and no bar
-   * of it came. Venues suspend contracts for minutes, and send lists that lack some.
-   */
-  isGone(coin: Coin): boolean
-}
+export type VenueListings = ReturnType<typeof createVenueListings>
 
 /** When a coin was last known to be traded, and how many lists there had been by then. */
 interface Sighting {
@@ -40,7 +27,7 @@ interface Sighting {
 const FEWEST_LISTS = 3
 
 /** @param now the present, Unix milliseconds */
-export function createVenueListings(now: () => number): VenueListings {
+export function createVenueListings(now: () => number) {
   const known = new Map<Coin, VenueMarket>()
   const sightings = new Map<Coin, Sighting>()
   let traded: ReadonlyMap<Coin, VenueMarket> = new Map()
@@ -48,26 +35,33 @@ export function createVenueListings(now: () => number): VenueListings {
   let newest: Sighting = { at: Number.NEGATIVE_INFINITY, lists: 0 }
 
   return {
-    traded: () => traded,
-    find: (coin) => known.get(coin),
-    takeList(markets) {
+    /** The contracts that are traded, by the newest list. */
+    traded: (): ReadonlyMap<Coin, VenueMarket> => traded,
+    /** A contract of any list so far, so that its bars can be asked for while a list lacks it. */
+    find: (coin: Coin): VenueMarket | undefined => known.get(coin),
+    takeList(markets: readonly VenueMarket[]): void {
       newest = { at: now(), lists: newest.lists + 1 }
       begin ??= newest
       const listed = new Map<Coin, VenueMarket>()
       for (const market of markets) {
-        // Of several contracts of a coin the first one that is traded counts.
+        // The first traded contract of a coin counts.
         if (listed.get(market.coin)?.isTraded !== true) known.set(market.coin, market)
         if (market.isTraded && !listed.has(market.coin)) listed.set(market.coin, market)
       }
       for (const coin of listed.keys()) sightings.set(coin, newest)
       traded = listed
     },
-    takeBar(coin, barClose) {
+    /** A bar of a coin came: it is traded, even if the list lacks it. */
+    takeBar(coin: Coin, barClose: number): void {
       const sighting = sightings.get(coin)
       if (barClose > (sighting?.at ?? Number.NEGATIVE_INFINITY))
         sightings.set(coin, { at: barClose, lists: newest.lists })
     },
-    isGone(coin) {
+    /**
+     * Whether a coin is gone for good, as far as anybody can tell: for a day no list has had it as traded, and no bar
+     * of it came. Venues suspend contracts for minutes, and send lists that lack some.
+     */
+    isGone(coin: Coin): boolean {
       const last = sightings.get(coin) ?? begin
       if (last === undefined || traded.has(coin)) return false
       return newest.at - last.at >= LIMITS.venueGoneMs && newest.lists - last.lists >= FEWEST_LISTS

@@ -43,8 +43,6 @@ const SHOWN = 160
  * An HTTP client that never waits for ever and never reads without end: the time limit covers the body too, so
  * that a venue which sends half an answer and falls silent costs one timeout, and an answer past the size limit
  * is cut off. Failures come as {@link VenueFailure}.
- *
- * @example await createVenueTransport({ fetch })('https://fapi.binance.com/fapi/v1/time', {})
  */
 export function createVenueTransport(options: VenueTransportOptions): VenueTransport {
   const { timeoutMs = LIMITS.venueRequestMs, maxBytes = LIMITS.venueResponseBytes } = options

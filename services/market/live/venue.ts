@@ -11,7 +11,7 @@ import { closedBars } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
-import { createStatedIntervals } from './stated-intervals.ts'
+import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
 import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
@@ -34,34 +34,6 @@ export interface VenueBars {
   /** Closed bars, oldest first, one per open time. */
   readonly bars: readonly Candle[]
   readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
-}
-
-/** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
-export interface Venue {
-  readonly exchange: Exchange
-  /** Bars in one page. */
-  readonly pageBars: number
-  /** Bars of each timeframe that it keeps; infinite where they are as many as anybody asks for. */
-  readonly keptBars: number
-  /** Null until the venue was first asked. */
-  access(): VenueAccess | undefined
-  /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
-  clockBehindMs(): number
-  /** Counts of unusable data that it sent. */
-  readonly faults: VenueFaults
-  /** Its present and former listings. */
-  readonly listings: Pick<VenueListings, 'traded' | 'find' | 'isGone'>
-  /** The markets that are traded, from a list not older than `maxAgeMs`. */
-  markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
-  /** The closed bars that open from `since` on, a page of them at most, in order. */
-  bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<VenueBars>
-  /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
-  fundingHours(coin: Coin): number | undefined
-  /** Settlements from an instant on; fewer where the venue does not keep them so long. */
-  funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
-  turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
-  /** Whether one request returns open interest or mark of all contracts. */
-  readonly publishesPositions: boolean
 }
 
 export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -89,106 +61,143 @@ interface OpenVenue {
   readonly take: (weight: number) => Promise<void>
 }
 
-/** @example const venue = createVenue({ exchange: 'OKX', fetch, now: Date.now, sleep, random: Math.random }) */
-export function createVenue(options: VenueOptions): Venue {
-  const { exchange, now } = options
-  const definition = VENUES[exchange]
-  const { pageBars, keptBars = Number.POSITIVE_INFINITY } = definition
-  let opening: Promise<OpenVenue> | undefined
-  let opened: OpenVenue | undefined
-  const faults = createVenueFaults(exchange, now, (message) => report(message))
-  const listings = createVenueListings(now)
-  const report = options.report ?? ((): void => undefined)
-  const intervals = createStatedIntervals({ stating: definition.statedIntervals, ask, now, report })
-  const everListed = new Map<string, CcxtMarket>()
-  let newestVenueTime = Number.NEGATIVE_INFINITY
-  let marketsAt = Number.NEGATIVE_INFINITY
-  let fetchingMarkets: Promise<void> | undefined
-  let behindMs = 0
+/** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
+export class Venue {
+  readonly #options: VenueOptions
+  readonly exchange: LiveExchange
+  readonly #definition: VenueDefinition
+  /** Bars in one page. */
+  readonly pageBars: number
+  /** Bars of each timeframe that it keeps; infinite where they are as many as anybody asks for. */
+  readonly keptBars: number
+  #opening: Promise<OpenVenue> | undefined
+  #opened: OpenVenue | undefined
+  /** Counts of unusable data that it sent. */
+  readonly faults: VenueFaults
+  /** Its present and former listings. */
+  readonly listings: VenueListings
+  readonly #report: (message: string) => void
+  readonly #intervals: StatedIntervals
+  readonly #everListed = new Map<string, CcxtMarket>()
+  #newestVenueTime = Number.NEGATIVE_INFINITY
+  #marketsAt = Number.NEGATIVE_INFINITY
+  #fetchingMarkets: Promise<void> | undefined
+  #behindMs = 0
+  /** Whether one request returns open interest or mark of all contracts. */
+  readonly publishesPositions: boolean
 
-  function takeVenueTime(time: number): void {
-    const behind = now() - time
-    behindMs = behind > CLOCK_GRACE_MS ? behind : 0
+  constructor(options: VenueOptions) {
+    this.#options = options
+    this.exchange = this.#options.exchange
+    this.#definition = VENUES[this.exchange]
+    this.pageBars = VENUES[this.exchange].pageBars
+    this.keptBars = VENUES[this.exchange].keptBars ?? Number.POSITIVE_INFINITY
+    this.faults = createVenueFaults(this.exchange, this.#options.now, (message) => this.#report(message))
+    this.listings = createVenueListings(this.#options.now)
+    this.#report = this.#options.report ?? ((): void => undefined)
+    this.#intervals = createStatedIntervals({
+      stating: this.#definition.statedIntervals,
+      ask: this.#ask,
+      now: this.#options.now,
+      report: this.#report,
+    })
+    this.publishesPositions = [
+      this.#definition.openInterest,
+      this.#definition.openInterestRequest,
+      this.#definition.mark,
+    ].some(Boolean)
+  }
+
+  readonly #takeVenueTime = (time: number): void => {
+    const behind = this.#options.now() - time
+    this.#behindMs = behind > CLOCK_GRACE_MS ? behind : 0
     // Its bars close by its clock, so nothing is taken until that is where it was.
-    if (newestVenueTime - time > CLOCK_BACK_MS)
-      faults.note('clock', undefined, `its clock went back to ${new Date(time).toISOString()}`)
-    newestVenueTime = time
+    if (this.#newestVenueTime - time > CLOCK_BACK_MS)
+      this.faults.note('clock', undefined, `its clock went back to ${new Date(time).toISOString()}`)
+    this.#newestVenueTime = time
   }
 
-  const openOnce = async (): Promise<OpenVenue> => {
-    opening ??= openVenue(options, definition, takeVenueTime)
-    opened = await opening
-    return opened
+  readonly #openOnce = async (): Promise<OpenVenue> => {
+    this.#opening ??= openVenue(this.#options, this.#definition, this.#takeVenueTime)
+    this.#opened = await this.#opening
+    return this.#opened
   }
 
-  async function ask<Answer>(
+  readonly #ask = async <Answer>(
     request: (client: CcxtClient) => Promise<Answer>,
     signal: AbortSignal,
     extraWeight = 0,
-  ): Promise<Answer> {
-    const { client, access, take } = await openOnce()
+  ): Promise<Answer> => {
+    const { client, access, take } = await this.#openOnce()
     return access.ask(async () => {
       if (extraWeight > 0) await take(extraWeight)
       return request(client)
     }, signal)
   }
 
-  async function fetchMarkets(signal: AbortSignal): Promise<void> {
-    const method = definition.marketsMethod ?? 'fetchMarkets'
-    const all = await ask((client) => client[method]({}), signal)
-    const usable = all.filter((market) => isPerpetual(market, definition))
+  async #fetchMarkets(signal: AbortSignal): Promise<void> {
+    const method = this.#definition.marketsMethod ?? 'fetchMarkets'
+    const all = await this.#ask((client) => client[method]({}), signal)
+    const usable = all.filter((market) => isPerpetual(market, this.#definition))
     if (!usable.some(isTraded)) {
       throw new VenueFailure(
         'refused',
-        `${exchange} lists ${all.length} markets, none a traded perpetual contract in ${definition.quote}`,
+        `${this.exchange} lists ${all.length} markets, none a traded perpetual contract in ${this.#definition.quote}`,
       )
     }
-    const { client } = await openOnce()
-    // What a list lacks may only be missing from it: its bars are asked for all the same.
-    for (const market of all) everListed.set(market.symbol, market)
-    adoptMarkets(client, [...everListed.values()])
-    listings.takeList(
+    const { client } = await this.#openOnce()
+    // A list may lack a traded market by mistake: bars of every market that was ever listed are asked for.
+    for (const market of all) this.#everListed.set(market.symbol, market)
+    adoptMarkets(client, [...this.#everListed.values()])
+    this.listings.takeList(
       usable.map((market) => ({
         coin: market.base,
         symbol: market.symbol,
         contractSize: market.contractSize ?? 1,
-        fundingHours: positive(definition.listedFundingHours?.(market.info ?? {})),
+        fundingHours: positive(this.#definition.listedFundingHours?.(market.info ?? {})),
         isTraded: isTraded(market),
       })),
     )
-    marketsAt = now()
+    this.#marketsAt = this.#options.now()
   }
 
-  async function freshMarkets(
+  /** The markets that are traded, from a list not older than `maxAgeMs`. */
+  readonly markets = async (
     maxAgeMs: number,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<Coin, VenueMarket>> {
-    if (now() - marketsAt > maxAgeMs || marketsAt > now()) {
-      fetchingMarkets ??= fetchMarkets(signal).finally(() => {
-        fetchingMarkets = undefined
+  ): Promise<ReadonlyMap<Coin, VenueMarket>> => {
+    if (this.#options.now() - this.#marketsAt > maxAgeMs || this.#marketsAt > this.#options.now()) {
+      this.#fetchingMarkets ??= this.#fetchMarkets(signal).finally(() => {
+        this.#fetchingMarkets = undefined
       })
-      await fetchingMarkets
+      await this.#fetchingMarkets
     }
-    return listings.traded()
+    return this.listings.traded()
   }
 
-  async function marketOf(market: Market, signal: AbortSignal): Promise<VenueMarket> {
-    if (listings.traded().size === 0) await freshMarkets(LIMITS.venueMarketsMs, signal)
-    const found = listings.find(market.coin)
+  async #marketOf(market: Market, signal: AbortSignal): Promise<VenueMarket> {
+    if (this.listings.traded().size === 0) await this.markets(LIMITS.venueMarketsMs, signal)
+    const found = this.listings.find(market.coin)
     if (found === undefined) throw new VenueFailure('unknown_symbol', `${marketName(market)} is not listed`)
     return found
   }
 
-  async function bars(series: Series, since: number, count: number, signal: AbortSignal) {
-    const { symbol, contractSize } = await marketOf(series, signal)
-    const limit = Math.min(count, pageBars)
-    const extra = definition.extraBarWeight?.(limit) ?? 0
-    const rows = await ask(
-      (client) => askBars(client, symbol, series.timeframe, since, limit, definition),
+  /** The closed bars that open from `since` on, a page of them at most, in order. */
+  readonly bars = async (
+    series: Series,
+    since: number,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<VenueBars> => {
+    const { symbol, contractSize } = await this.#marketOf(series, signal)
+    const limit = Math.min(count, this.pageBars)
+    const extra = this.#definition.extraBarWeight?.(limit) ?? 0
+    const rows = await this.#ask(
+      (client) => askBars(client, symbol, series.timeframe, since, limit, this.#definition),
       signal,
       extra,
     )
-    const inCoins = definition.volumeIn === 'coins' ? 1 : contractSize
+    const inCoins = this.#definition.volumeIn === 'coins' ? 1 : contractSize
     const raw = rows.map(([openTime, open, high, low, close, volume]) => ({
       openTime: openTime ?? Number.NaN,
       open: open ?? Number.NaN,
@@ -200,11 +209,12 @@ export function createVenue(options: VenueOptions): Venue {
     const asked = raw.filter(({ openTime }) => !(openTime < since))
     const closed = closedBars(asked, {
       series,
-      now: now() - behindMs,
-      onFault: (fault, times) => faults.note('row', series, fault, times),
+      now: this.#options.now() - this.#behindMs,
+      onFault: (fault, times) => this.faults.note('row', series, fault, times),
     })
     const newest = closed.at(-1)
-    if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
+    if (newest !== undefined)
+      this.listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
     const flow = new Map(
       rows.map(([openTime = Number.NaN, , , , , , trades = Number.NaN, bought = Number.NaN]) => [
         openTime,
@@ -214,58 +224,57 @@ export function createVenue(options: VenueOptions): Venue {
     return { bars: closed, flow }
   }
 
-  async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {
-    const { symbol } = await marketOf(market, signal)
-    await intervals.refresh(symbol, signal)
-    return fetchFunding(definition, since, now(), (from, params) =>
-      ask((client) => client.fetchFundingRateHistory(symbol, from, definition.fundingRows, params), signal),
+  /** Settlements from an instant on; fewer where the venue does not keep them so long. */
+  readonly funding = async (
+    market: Market,
+    since: number,
+    signal: AbortSignal,
+  ): Promise<readonly RawFunding[]> => {
+    const { symbol } = await this.#marketOf(market, signal)
+    await this.#intervals.refresh(symbol, signal)
+    return fetchFunding(this.#definition, since, this.#options.now(), (from, params) =>
+      this.#ask(
+        (client) => client.fetchFundingRateHistory(symbol, from, this.#definition.fundingRows, params),
+        signal,
+      ),
     )
   }
 
-  function fundingHours(coin: Coin): number | undefined {
-    const listed = listings.find(coin)
-    return listed && (listed.fundingHours ?? intervals.hoursOf(listed.symbol))
+  /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
+  readonly fundingHours = (coin: Coin): number | undefined => {
+    const listed = this.listings.find(coin)
+    return listed && (listed.fundingHours ?? this.#intervals.hoursOf(listed.symbol))
   }
 
-  async function turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]> {
-    const listed = await freshMarkets(LIMITS.venueMarketsMs, signal)
-    const tickers = await ask((client) => client.fetchTickers(), signal)
+  readonly turnovers = async (signal: AbortSignal): Promise<readonly VenueTurnover[]> => {
+    const listed = await this.markets(LIMITS.venueMarketsMs, signal)
+    const tickers = await this.#ask((client) => client.fetchTickers(), signal)
     const interests =
-      definition.openInterestRequest === undefined
+      this.#definition.openInterestRequest === undefined
         ? {}
-        : await ask((client) => client.fetchOpenInterests(), signal)
+        : await this.#ask((client) => client.fetchOpenInterests(), signal)
     return [...listed.values()].flatMap(({ coin, symbol, contractSize }) => {
       const ticker = tickers[symbol]
       if (ticker === undefined) return []
       const separate = interests[symbol]?.openInterestValue
       return {
         coin,
-        quoteVolume24h: (definition.quoteVolume ?? plainQuoteVolume)(ticker),
-        openInterest: separate ?? definition.openInterest?.(ticker, contractSize) ?? Number.NaN,
+        quoteVolume24h: (this.#definition.quoteVolume ?? plainQuoteVolume)(ticker),
+        openInterest: separate ?? this.#definition.openInterest?.(ticker, contractSize) ?? Number.NaN,
         change24h: (ticker.percentage ?? Number.NaN) / 100,
-        mark: definition.mark?.(ticker) ?? Number.NaN,
+        mark: this.#definition.mark?.(ticker) ?? Number.NaN,
       }
     })
   }
 
-  return {
-    exchange,
-    pageBars,
-    keptBars,
-    access: () => opened?.access,
-    clockBehindMs: () => behindMs,
-    faults,
-    listings,
-    markets: freshMarkets,
-    bars,
-    fundingHours,
-    funding,
-    turnovers,
-    publishesPositions: [definition.openInterest, definition.openInterestRequest, definition.mark].some(
-      Boolean,
-    ),
-  }
+  /** Null until the venue was first asked. */
+  readonly access = (): VenueAccess | undefined => this.#opened?.access
+
+  /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
+  readonly clockBehindMs = (): number => this.#behindMs
 }
+
+export const createVenue = (options: VenueOptions): Venue => new Venue(options)
 
 async function openVenue(
   options: VenueOptions,

@@ -38,7 +38,6 @@ export async function* readCandleRows(
  * interest and mark, NaN where the venue did not say them.
  *
  * @throws ServiceError `market_data_damaged`, `market_data_missing`; the former for files without those columns, too
- * @example for await (const { rows, count } of readFlowRows(recording, '1m')) fit(rows, count)
  */
 export async function* readFlowRows(
   recording: Recording,

@@ -2,7 +2,6 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
-import { parseDecimal } from './parse-decimal.ts'
 
 /** Rows of numbers, one after another, in the order of the columns that were asked for. */
 export interface RowBlock {
@@ -28,8 +27,7 @@ const CHUNK_BYTES = 262_144
 const LINE_BYTES = 1_024
 
 const NEWLINE = 10
-const CARRIAGE_RETURN = 13
-const COMMA = 44
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
 /**
  * The rows of a CSV file, packed with gzip where its name ends so, a block at a time. The header names the
@@ -81,7 +79,6 @@ const begin = (
   mayBeEmpty: new Set(mayBeEmpty.map((column) => columns.indexOf(column))),
   check,
   row: 1,
-  scratch: new Float64Array(),
 })
 
 const endlessLineError = (name: string, row: number): ServiceError =>
@@ -107,28 +104,17 @@ async function* chunksOf(path: string, name: string): AsyncGenerator<Buffer, voi
 
 function unreadableError(name: string, error: NodeJS.ErrnoException): ServiceError {
   const { code, message } = error
-  if (code === 'Z_BUF_ERROR') {
-    return unreadableFileError(
-      'market_data_damaged',
-      name,
-      'the gzip data ends too early; the file was cut off, so copy it again',
-      error,
-    )
-  }
-  if (code === 'Z_DATA_ERROR') {
-    const hint = 'copy the file again, or name it .csv if it is not packed'
-    return unreadableFileError(
-      'market_data_damaged',
-      name,
-      `this is not sound gzip data (${message}); ${hint}`,
-      error,
-    )
-  }
-  return unreadableFileError('market_data_missing', name, `the file cannot be read (${message})`, error)
+  const [refusal, fault]: [ErrorCode, string] =
+    code === 'Z_BUF_ERROR'
+      ? ['market_data_damaged', 'the gzip data ends too early; the file was cut off, so copy it again']
+      : code === 'Z_DATA_ERROR'
+        ? [
+            'market_data_damaged',
+            `this is not sound gzip data (${message}); copy the file again, or name it .csv if it is not packed`,
+          ]
+        : ['market_data_missing', `the file cannot be read (${message})`]
+  return new ServiceError(refusal, { message: `${name}: ${fault}`, details: { file: name }, cause: error })
 }
-
-const unreadableFileError = (code: ErrorCode, name: string, fault: string, cause: Error): ServiceError =>
-  new ServiceError(code, { message: `${name}: ${fault}`, details: { file: name }, cause })
 
 /** Characters of a faulty header that a message shows. */
 const HEADER_IN_MESSAGE = 200
@@ -172,83 +158,48 @@ interface BlockContext {
   readonly check: RowCheck
   /** The line of the file that was read last. */
   row: number
-  /** Buffer in which a block is parsed before its numbers are copied out, reused for each block. */
-  scratch: Float64Array
 }
 
 /** Parses whole lines; `bytes` ends with a line end. */
 function parseLines(bytes: Buffer, context: BlockContext): RowBlock {
   const { columns, check } = context
   const width = columns.length
-  // No row is shorter than a digit and a separator for each of its columns.
-  const mostNumbers = Math.ceil(bytes.length / 2) + width
-  if (context.scratch.length < mostNumbers) context.scratch = new Float64Array(mostNumbers)
-  const rows = context.scratch
+  const lines = bytes.toString('latin1').split('\n').slice(0, -1)
+  const rows = new Float64Array(lines.length * width)
   let count = 0
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(NEWLINE, start)
-    const lineEnd = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
+  for (const line of lines) {
     context.row++
-    if (lineEnd > start) {
-      parseLine(bytes, start, lineEnd, rows, count * width, context)
-      const fault = check(rows, count * width)
-      if (fault !== undefined) {
-        const value = String(rows[count * width + columns.indexOf(fault.column)])
-        throw damagedCellError(context, fault.column, value, fault.fault)
-      }
-      count++
+    const text = line.endsWith('\r') ? line.slice(0, -1) : line
+    if (text === '') continue
+    parseLine(text, rows, count * width, context)
+    const fault = check(rows, count * width)
+    if (fault !== undefined) {
+      const value = String(rows[count * width + columns.indexOf(fault.column)])
+      throw damagedCellError(context, fault.column, value, fault.fault)
     }
-    start = end + 1
+    count++
   }
-  return { rows: rows.slice(0, count * width), count }
+  return { rows: rows.subarray(0, count * width), count }
 }
 
-function parseLine(
-  bytes: Buffer,
-  start: number,
-  end: number,
-  rows: Float64Array,
-  offset: number,
-  context: BlockContext,
-): void {
+function parseLine(line: string, rows: Float64Array, offset: number, context: BlockContext): void {
   const { columns, order, mayBeEmpty } = context
-  let cellStart = start
-  let cell = 0
-  for (let at = start; at <= end; at++) {
-    if (at < end && bytes[at] !== COMMA) continue
-    const place = order[cell]
-    if (place === undefined) {
-      throw damagedCellError(
-        context,
-        `number ${cell + 1}`,
-        bytes.toString('utf8', cellStart, at),
-        'has no header',
-      )
+  const cells = line.split(',')
+  for (const [index, text] of cells.entries()) {
+    const place = order[index]
+    if (place === undefined) throw damagedCellError(context, `number ${index + 1}`, text, 'has no header')
+    if (place === IGNORED) continue
+    const isOmitted = text === '' && mayBeEmpty.has(place)
+    if (!isOmitted && !NUMBER.test(text)) {
+      const fault = text === '' ? 'is empty' : 'is not a number'
+      throw damagedCellError(context, columns[place] as string, text, fault)
     }
-    const isOmitted = place === IGNORED || (at === cellStart && mayBeEmpty.has(place))
-    const value = isOmitted ? Number.NaN : parseDecimal(bytes, cellStart, at)
-    if (Number.isNaN(value) && !isOmitted) {
-      const text = bytes.toString('utf8', cellStart, at)
-      throw damagedCellError(
-        context,
-        columns[place] as string,
-        text,
-        text === '' ? 'is empty' : 'is not a number',
-      )
-    }
-    if (place !== IGNORED) rows[offset + place] = value
-    cellStart = at + 1
-    cell++
+    rows[offset + place] = isOmitted ? Number.NaN : Number(text)
   }
-  const absent = order[cell]
-  if (absent !== undefined) {
-    throw damagedCellError(
-      context,
-      columns[absent] as string,
-      '',
-      `is missing: the row has ${cell} of ${columns.length} cells`,
-    )
-  }
+  const absent = order[cells.length]
+  if (absent === undefined) return
+  const fault = `is missing: the row has ${cells.length} of ${columns.length} cells`
+  throw damagedCellError(context, columns[absent] as string, '', fault)
 }
 
 const damagedCellError = (

@@ -45,9 +45,6 @@ const LONGEST_SLEEP_MS = HOUR_MS
  * Its clock stands at the newest batch delivered.
  *
  * @throws ServiceError from its methods: `market_data_missing`, `market_data_damaged`
- * @example
- * const feed = createRecordedFeed({ folder: '../shared/data', coins: ['BTC'], timeframes: ['1h'] })
- * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
   const { pace = 'as-fast-as-possible', warmUpBars } = options
@@ -101,7 +98,7 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
     ignored: async () => (await catalogue()).ignored,
     batches,
     universe: async (exchange) => turnovers.rank(await catalogue(), exchange, clock),
-    // What is missing here was never to come.
+    // Missing bars were never recorded, and will not come.
     isGone: () => false,
     venues: () => [],
     progress: (): FeedProgress | undefined => (progress === undefined ? undefined : { ...progress }),

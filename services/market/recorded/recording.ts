@@ -40,10 +40,6 @@ const FILE_NAME =
  * The exchange is the lower-case word before the symbol, else the first word of the folder (`binance-usdm`,
  * `hyperliquid`), else `exchange`. The coin is the symbol without USDT, USDC or USD. In a folder `funding` a name
  * without a timeframe is of funding rates. A folder whose second word is `spot` holds spot prices.
- *
- * @example
- * readRecordingName('/data/binance-usdm/BTCUSDT-1h.csv.gz', 'binance-usdm', 'BTCUSDT-1h.csv.gz')
- * // { market: { exchange: 'BINANCE', coin: 'BTC' }, content: '1h', isSpot: false, … }
  */
 export function readRecordingName(
   path: string,

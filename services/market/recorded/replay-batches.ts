@@ -4,8 +4,8 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createDelayQueue, type DelayQueue } from '../../runtime/async/delay-queue.ts'
-import { type BarAggregator, createBarAggregator } from '../aggregate-bars.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { BarAggregator } from '../aggregate-bars.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import { planSource } from '../plan-source.ts'
 import type { Catalogue, RecordedMarket, SummarisedRecording } from './open-catalogue.ts'
 import { readCandleRows, readFunding } from './read-recording.ts'
@@ -63,7 +63,7 @@ const GROUP_BATCHES = 256
  * @throws ServiceError `market_data_missing` for a series the catalogue does not have.
  */
 export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
-  const aggregator = createBarAggregator()
+  const aggregator = new BarAggregator()
   const files = new Map<SummarisedRecording, { source: number; notBefore: number }>()
   for (const series of plan.series) {
     const recording = recordingFor(catalogue, series)

@@ -2,25 +2,12 @@ import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { UniverseEntry } from '../../../contracts/universe.ts'
 
 /** Turnover of a market by the hour. */
-export interface Turnover {
-  /** Takes the next bar, in order of time: its close time, its close, and its volume in coins. */
-  add(barClose: number, close: number, volume: number): void
-  /**
-   * Volume and price change of the 24 hours before an instant, of whole hours and of bars that had closed.
-   * Without a bar in that time nothing was traded and no change is known.
-   */
-  at(instant: number): Pick<UniverseEntry, 'quoteVolume24h' | 'change24h'>
-}
+export type Turnover = ReturnType<typeof createTurnover>
 
 /**
  * Sums by the hour, so that years of 1m bars take 24 bytes an hour and any instant is answered by two searches.
- *
- * @example
- * const turnover = createTurnover()
- * for (const { barClose, close, volume } of bars) turnover.add(barClose, close, volume)
- * turnover.at(Date.UTC(2025, 0, 2)).quoteVolume24h
  */
-export function createTurnover(): Turnover {
+export function createTurnover() {
   /** Ends of the hours in which a bar closed, rising. */
   const hours: number[] = []
   /** Close of the last bar of each of them. */
@@ -41,7 +28,8 @@ export function createTurnover(): Turnover {
   }
 
   return {
-    add(barClose, close, volume) {
+    /** Takes the next bar, in order of time: its close time, its close, and its volume in coins. */
+    add(barClose: number, close: number, volume: number): void {
       const hour = Math.ceil(barClose / HOUR_MS) * HOUR_MS
       const total = (totals.at(-1) ?? 0) + close * volume
       if (hours.at(-1) !== hour) {
@@ -54,7 +42,11 @@ export function createTurnover(): Turnover {
       totals[totals.length - 1] = total
     },
 
-    at(instant) {
+    /**
+     * Volume and price change of the 24 hours before an instant, of whole hours and of bars that had closed.
+     * Without a bar in that time nothing was traded and no change is known.
+     */
+    at(instant: number): Pick<UniverseEntry, 'quoteVolume24h' | 'change24h'> {
       const end = lastBy(instant)
       const begin = lastBy(instant - DAY_MS)
       if (end === begin) return { quoteVolume24h: 0, change24h: null }

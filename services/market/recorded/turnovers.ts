@@ -2,24 +2,14 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import { planSource } from '../plan-source.ts'
 import type { Catalogue, RecordedMarket, SummarisedRecording } from './open-catalogue.ts'
 import { readCandleRows } from './read-recording.ts'
 import { createTurnover, type Turnover } from './turnover.ts'
 
-/** The turnover of recorded markets, from the bars in their files. */
-export interface Turnovers {
-  /**
-   * The coins of an exchange by what their bars of the 24 hours before an instant traded.
-   *
-   * @throws ServiceError `unknown_exchange`, `market_data_damaged`, `market_data_missing`
-   */
-  rank(catalogue: Catalogue, exchange: Exchange, at: number): Promise<Universe>
-}
-
 /** The files of an exchange are read when it is first ranked, and their hourly sums kept. */
-export function createTurnovers(): Turnovers {
+export function createTurnovers() {
   const byFile = new Map<SummarisedRecording, Promise<Turnover>>()
 
   function turnoverOf(recording: SummarisedRecording): Promise<Turnover> {
@@ -34,7 +24,12 @@ export function createTurnovers(): Turnovers {
   }
 
   return {
-    async rank(catalogue, exchange, at) {
+    /**
+     * The coins of an exchange by what their bars of the 24 hours before an instant traded.
+     *
+     * @throws ServiceError `unknown_exchange`, `market_data_damaged`, `market_data_missing`
+     */
+    async rank(catalogue: Catalogue, exchange: Exchange, at: number): Promise<Universe> {
       const markets = [...catalogue.markets.values()].filter(({ candles }) => candles.length > 0)
       const here = markets.filter(({ listing }) => listing.exchange === exchange)
       if (here.length === 0) throw unknownExchangeError(exchange, markets)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { createBarAggregator } from '../aggregate-bars.ts'
+import { BarAggregator } from '../aggregate-bars.ts'
 import { createSimulatedBars } from './simulated-bars.ts'
 
 const ROW = 6
@@ -19,7 +19,7 @@ function drawn(timeframe: Timeframe, firstOpen: number, end: number): number[][]
   const bars = createSimulatedBars('fixtures', 'BTC')
   const base = timeframeMs(timeframe) < HOUR_MS ? '1m' : '1h'
   const baseMs = base === '1m' ? MINUTE_MS : HOUR_MS
-  const aggregator = createBarAggregator()
+  const aggregator = new BarAggregator()
   const source = aggregator.add({ series: { exchange: 'SIM', coin: 'BTC', timeframe }, base })
   const closed: number[][] = []
   for (let hour = Math.floor(firstOpen / HOUR_MS); hour < end / HOUR_MS; hour++) {

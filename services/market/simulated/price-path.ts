@@ -5,13 +5,7 @@ import type { SimulatedCoin } from './simulated-coins.ts'
 export type SimulatedRegime = 'rising' | 'falling' | 'ranging' | 'volatile'
 
 /** A coin's price at every full hour, and how it moves in between. Hours count from the Unix epoch. */
-export interface PricePath {
-  /** Price at the beginning of an hour, in ticks, not rounded. */
-  priceAt(hour: number): number
-  /** Standard deviation of the return within an hour. */
-  volatilityAt(hour: number): number
-  regimeAt(hour: number): SimulatedRegime
-}
+export type PricePath = ReturnType<typeof createPricePath>
 
 interface RegimeShape {
   readonly share: number
@@ -67,10 +61,8 @@ const BLOCKS_KEPT = 2
  * The hourly price of a simulated coin: a walk through regimes of drift and volatility, tied at fixed instants
  * to levels that stay about the coin's price for ever. A pure function of seed, coin and hour; the blocks it
  * keeps only save time.
- *
- * @example createPricePath('seed', simulatedCoin('BTC')).priceAt(480_000)
  */
-export function createPricePath(seed: string, coin: SimulatedCoin): PricePath {
+export function createPricePath(seed: string, coin: SimulatedCoin) {
   const coinSeed = hashText(`${seed}/${coin.coin}`)
   const ticks = coin.price * 10 ** coin.decimals
   let kept: readonly Block[] = []
@@ -85,9 +77,11 @@ export function createPricePath(seed: string, coin: SimulatedCoin): PricePath {
   }
 
   return {
-    priceAt: (hour) => ticks * Math.exp(blockOf(hour).levels[within(hour)] as number),
-    volatilityAt: (hour) => blockOf(hour).volatilities[within(hour)] as number,
-    regimeAt: (hour) => blockOf(hour).regimes[within(hour)] as SimulatedRegime,
+    /** Price at the beginning of an hour, in ticks, not rounded. */
+    priceAt: (hour: number): number => ticks * Math.exp(blockOf(hour).levels[within(hour)] as number),
+    /** Standard deviation of the return within an hour. */
+    volatilityAt: (hour: number): number => blockOf(hour).volatilities[within(hour)] as number,
+    regimeAt: (hour: number): SimulatedRegime => blockOf(hour).regimes[within(hour)] as SimulatedRegime,
   }
 }
 

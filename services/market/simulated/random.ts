@@ -1,18 +1,7 @@
-/**
- * A stream of random numbers that is the same for the same seed, on every machine. Not for secrets.
- */
-export interface Random {
-  /** Uniform from 0 to below 1. */
-  uniform(): number
-  /** Standard normal, cut at about ±3.7. */
-  normal(): number
-}
+/** A stream of random numbers that is the same for the same seed, on every machine. Not for secrets. */
+export type Random = ReturnType<typeof createRandom>
 
-/**
- * Thirty-two bits from a text; FNV-1a.
- *
- * @example hashText('seed/BTC') === hashText('seed/BTC')
- */
+/** Thirty-two bits from a text; FNV-1a. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {
@@ -25,16 +14,17 @@ export function hashText(text: string): number {
 export const seedAt = (seed: number, index: number): number =>
   scramble((seed ^ Math.imul(index + 1, 0x9e3779b1)) | 0)
 
-/** @example createRandom(seedAt(hashText('seed/BTC'), hour)).normal() */
-export function createRandom(seed: number): Random {
+export function createRandom(seed: number) {
   let state = seed
   const bits = (): number => {
     state = (state + 0x9e3779b9) | 0
     return scramble(state)
   }
   return {
-    uniform: () => bits() / 0x1_0000_0000,
-    normal: () => NORMAL_QUANTILES[bits() >>> (32 - QUANTILE_BITS)] as number,
+    /** Uniform from 0 to below 1. */
+    uniform: (): number => bits() / 0x1_0000_0000,
+    /** Standard normal, cut at about ±3.7. */
+    normal: (): number => NORMAL_QUANTILES[bits() >>> (32 - QUANTILE_BITS)] as number,
   }
 }
 

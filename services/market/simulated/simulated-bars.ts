@@ -1,20 +1,13 @@
 import type { FundingRate } from '../../../contracts/funding.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import { activityAt, createPricePath, type PricePath } from './price-path.ts'
 import { createRandom, hashText, seedAt } from './random.ts'
 import { type SimulatedCoin, simulatedCoin } from './simulated-coins.ts'
 
 /** The bars of a simulated coin as rows of numbers. Hours count from the Unix epoch. */
-export interface SimulatedBars {
-  /** The sixty 1m bars of an hour, one row after another. Good until the next call. */
-  minutes(hour: number): Float64Array
-  /** The 1h bar of an hour: exactly what its sixty 1m bars make. Good until the next call. */
-  hour(hour: number): Float64Array
-  /** The settlement at the beginning of an hour, if the coin's schedule has one then. */
-  funding(hour: number): FundingRate | undefined
-}
+export type SimulatedBars = ReturnType<typeof createSimulatedBars>
 
 const MINUTES = 60
 
@@ -40,10 +33,8 @@ const HIGHEST_RATE = 0.003
  * A pure function of seed, coin and time: equal in every process, and independent of earlier requests.
  *
  * Prices are whole ticks, and volumes multiples of a power of two, so that sums of volumes are exact in any order.
- *
- * @example createSimulatedBars('seed', 'BTC').hour(480_000)[4] // close
  */
-export function createSimulatedBars(seed: string, coin: Coin): SimulatedBars {
+export function createSimulatedBars(seed: string, coin: Coin) {
   const shape = simulatedCoin(coin)
   const path = createPricePath(seed, shape)
   const coinSeed = hashText(`${seed}/${coin}`)
@@ -51,6 +42,7 @@ export function createSimulatedBars(seed: string, coin: Coin): SimulatedBars {
   const hourRow = new Float64Array(ROW_NUMBERS)
   let filledHour = Number.NaN
 
+  /** The sixty 1m bars of an hour, one row after another. Good until the next call. */
   function minutes(hour: number): Float64Array {
     if (hour !== filledHour) drawMinutes(minuteRows, hour, path, shape, coinSeed)
     filledHour = hour
@@ -81,7 +73,11 @@ export function createSimulatedBars(seed: string, coin: Coin): SimulatedBars {
     return { time: hour * HOUR_MS, rate: Number(rate.toFixed(8)), intervalHours }
   }
 
-  return { minutes, hour: hourBar, funding }
+  return {
+    minutes /** The 1h bar of an hour: exactly what its sixty 1m bars make. Good until the next call. */,
+    hour: hourBar,
+    funding,
+  }
 }
 
 /** Draws the minutes of an hour as a walk tied to the prices at both of its ends. */

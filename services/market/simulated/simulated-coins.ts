@@ -42,11 +42,7 @@ export const KNOWN_SIMULATED_COINS: readonly Coin[] = Object.keys(KNOWN)
 /** Digits that the price of a coin without an entry is written with. */
 const PRICE_DIGITS = 5
 
-/**
- * How a coin behaves: from the table, and else from a hash of its name, so that any coin has a market.
- *
- * @example simulatedCoin('BTC').decimals === 1
- */
+/** How a coin behaves: from the table, and else from a hash of its name, so that any coin has a market. */
 export function simulatedCoin(coin: Coin): SimulatedCoin {
   const known = Object.hasOwn(KNOWN, coin) ? KNOWN[coin] : undefined
   const [price, decimals, hourlyVolatility, minuteTurnover, fundingIntervalHours] = known ?? invented(coin)

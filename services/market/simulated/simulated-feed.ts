@@ -12,8 +12,8 @@ import {
   type Timeframe,
   timeframeMs,
 } from '../../../contracts/timeframes.ts'
-import { type BarAggregator, createBarAggregator } from '../aggregate-bars.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { BarAggregator } from '../aggregate-bars.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
 import { planSource } from '../plan-source.ts'
 import { createSimulatedBars, type SimulatedBars } from './simulated-bars.ts'
@@ -46,9 +46,6 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
  * Bars that came due while the process slept are delivered in order, none is left out.
  *
  * @throws ServiceError from `batches`: `market_data_missing` for a series of another exchange.
- * @example
- * const feed = createSimulatedFeed({ seed: 'a', now: Date.now, sleepUntil })
- * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
   const { seed, coins = DEFAULT_SIMULATED_COINS, now, sleepUntil } = options
@@ -157,7 +154,7 @@ function openMarket(
   { series, funding = [] }: BatchesRequest,
   notBefore: (series: Series) => number,
 ): SimulatedMarket {
-  const aggregator = createBarAggregator()
+  const aggregator = new BarAggregator()
   const coins = new Map<Coin, CoinSources>()
   let minutesBegin = Number.POSITIVE_INFINITY
   let hoursBegin = Number.POSITIVE_INFINITY

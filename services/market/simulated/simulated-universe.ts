@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Coin } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
-import { ROW_NUMBERS } from '../bar-slab.ts'
+import { ROW_NUMBERS } from '../bar-maker.ts'
 import { createSimulatedBars } from './simulated-bars.ts'
 
 /** Coins between two turns of the event loop, which has others to serve meanwhile. */

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -40,13 +41,6 @@ export interface AnchorerOptions extends LogWriterOptions {
   readonly onProblem: (why: string) => void
 }
 
-/** Puts checkpoints on the chain. */
-export interface Anchorer {
-  /** Anchors the newest checkpoint where it is time for that. */
-  look(signal: AbortSignal): Promise<void>
-  run(signal: AbortSignal): Promise<void>
-}
-
 const LOOK_EVERY_MS = 2_000
 const REST_MS = 60_000
 
@@ -55,7 +49,7 @@ const REST_MS = 60_000
  * witnesses, it anchors the checkpoint that they have cosigned: what is anchored in time was then cosigned in time. A checkpoint
  * anchored twice, because the outcome of the first attempt was unknown, costs its gas and changes nothing.
  */
-export function createAnchorer(options: AnchorerOptions): Anchorer {
+export function createAnchorer(options: AnchorerOptions) {
   const { tree, row, writer, isCosigned, everyMs, now, marketNow } = options
   let restUntil = 0
   let problem: string | undefined
@@ -63,6 +57,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
   const newest = (): CheckpointRow | CosignedRow | undefined =>
     row(isCosigned ? COSIGNED_CHECKPOINT : NEWEST_CHECKPOINT) as CheckpointRow | CosignedRow | undefined
 
+  /** Anchors the newest checkpoint where it is time for that. */
   async function look(signal: AbortSignal): Promise<void> {
     const write = writer()
     const checkpoint = newest()
@@ -89,6 +84,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
     countedFrom: number,
     signal: AbortSignal,
   ): Promise<void> {
+    assert(tree.size() >= head.size, 'the tree still holds the checkpoint that was anchored', tree.size())
     const anchoredAt = marketNow()
     const { verdicts, open } = countVerdicts(tree, { from: countedFrom, to: head.size, at: anchoredAt })
     const event = newEvent(CheckpointAnchored, {
@@ -110,7 +106,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
 
   return {
     look,
-    async run(signal) {
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await look(signal)
         await options.sleep(LOOK_EVERY_MS, signal)

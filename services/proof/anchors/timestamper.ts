@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -32,12 +33,6 @@ export interface TimestamperOptions extends LogWriterOptions {
   readonly onProblem: (calendar: string, why: string) => void
 }
 
-/** Has checkpoints stamped by calendars of OpenTimestamps, which put them into blocks of Bitcoin some hours later. */
-export interface Timestamper {
-  look(signal: AbortSignal): Promise<void>
-  run(signal: AbortSignal): Promise<void>
-}
-
 /** Blocks of Bitcoin are hours apart in calendars: more stamps would say no more. */
 const STAMP_EVERY_MS = 3_600_000
 const ASK_EVERY_MS = 600_000
@@ -48,13 +43,21 @@ const ASKED_AT_ONCE = 8
 const MOST_BYTES = 10_000
 const HEADERS = { accept: 'application/vnd.opentimestamps.v1' }
 
-export function createTimestamper(options: TimestamperOptions): Timestamper {
-  const { calendars, promised, now } = options
-  const problems = new Map<string, string>()
+/** Has checkpoints stamped by calendars of OpenTimestamps, which put them into blocks of Bitcoin some hours later. */
+export class Timestamper {
+  readonly #options: TimestamperOptions
   /** Begins with the start of this process: one that starts often does not stamp more often. */
-  let [stampFrom, askFrom] = [now(), now()]
+  #stampFrom: number
+  #askFrom: number
+  readonly #problems = new Map<string, string>()
 
-  async function ask(
+  constructor(options: TimestamperOptions) {
+    this.#options = options
+    this.#stampFrom = options.now()
+    this.#askFrom = options.now()
+  }
+
+  async #ask(
     calendar: string,
     path: string,
     init: Pick<RequestInit, 'method' | 'body'>,
@@ -62,78 +65,85 @@ export function createTimestamper(options: TimestamperOptions): Timestamper {
     signal: AbortSignal,
   ) {
     try {
-      const bounds = { fetch: options.fetch, signal, timeMs: PATIENCE_MS, mostBytes: MOST_BYTES }
+      const bounds = { fetch: this.#options.fetch, signal, timeMs: PATIENCE_MS, mostBytes: MOST_BYTES }
       const request = { ...init, headers: HEADERS }
       const { status, body } = await boundedFetch(`${calendar}${path}`, request, bounds)
       // It has been promised, and is not in a block yet.
       if (status === 404 && init.method === undefined) return undefined
       if (status < 200 || status >= 300) throw new Error(`it answers ${status}`)
-      problems.delete(calendar)
+      this.#problems.delete(calendar)
       return parseTimestamp(body, message)
     } catch (error) {
       const why = reasonOf(error)
-      if (!signal.aborted && problems.get(calendar) !== why) options.onProblem(calendar, why)
-      problems.set(calendar, why)
+      if (!signal.aborted && this.#problems.get(calendar) !== why) this.#options.onProblem(calendar, why)
+      this.#problems.set(calendar, why)
       return undefined
     }
   }
 
-  async function record(head: NamedTreeHead, timestamp: Timestamp, signal: AbortSignal): Promise<void> {
+  async #record(head: NamedTreeHead, timestamp: Timestamp, signal: AbortSignal): Promise<void> {
     const file = formatTimestampFile(timestamp).toString('base64')
     if (file.length > LIMITS.timestampCharacters) return
     const { origin, size, root } = head
-    const data = { origin, size, root, file, bitcoinBlock: bitcoinBlockOf(timestamp), writtenAt: now() }
+    const data = {
+      origin,
+      size,
+      root,
+      file,
+      bitcoinBlock: bitcoinBlockOf(timestamp),
+      writtenAt: this.#options.now(),
+    }
     const meta = { correlationId: `checkpoint ${size}`, actor: 'log' }
-    const event = newEvent(CheckpointTimestamped, { id: options.newId(), data, meta })
-    await appendLogEvent(options, LOG_ANCHORS_STREAM, event, signal)
+    const event = newEvent(CheckpointTimestamped, { id: this.#options.newId(), data, meta })
+    await appendLogEvent(this.#options, LOG_ANCHORS_STREAM, event, signal)
   }
 
-  async function stamp(signal: AbortSignal): Promise<void> {
-    const newest = options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+  async #stamp(signal: AbortSignal): Promise<void> {
+    const newest = this.#options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
     if (newest === undefined) return
-    stampFrom = now() + STAMP_EVERY_MS
+    this.#stampFrom = this.#options.now() + STAMP_EVERY_MS
     const text = checkpointText({ ...newest, root: Buffer.from(newest.root, 'base64') })
     const message = hash('sha256', text, 'buffer')
     const answers = await Promise.all(
-      calendars.map((calendar) =>
-        ask(calendar, '/digest', { method: 'POST', body: new Uint8Array(message) }, message, signal),
+      this.#options.calendars.map((calendar) =>
+        this.#ask(calendar, '/digest', { method: 'POST', body: new Uint8Array(message) }, message, signal),
       ),
     )
     const [first, ...others] = answers.filter((answer) => answer !== undefined)
-    if (first !== undefined) await record(newest, others.reduce(merged, first), signal)
+    if (first !== undefined) await this.#record(newest, others.reduce(merged, first), signal)
   }
 
   /** Asks the calendars that promised a block. A stamp may name other addresses; only configured calendars are asked. */
-  async function askAgain(signal: AbortSignal): Promise<void> {
-    askFrom = now() + ASK_EVERY_MS
-    for (const { row } of promised(ASKED_AT_ONCE)) {
+  async #askAgain(signal: AbortSignal): Promise<void> {
+    this.#askFrom = this.#options.now() + ASK_EVERY_MS
+    for (const { row } of this.#options.promised(ASKED_AT_ONCE)) {
       const { timestamp, ...head } = row as AnchorRow
       if (timestamp === null) continue
       const before = parseTimestampFile(Buffer.from(timestamp.file, 'base64'))
       let after = before
       for (const { uri, message } of promisesOf(before)) {
-        const calendar = calendars.find((one) => one === uri.replace(/\/+$/, ''))
+        const calendar = this.#options.calendars.find((one) => one === uri.replace(/\/+$/, ''))
         if (calendar === undefined) continue
         const path = `/timestamp/${message.toString('hex')}`
-        const known = await ask(calendar, path, {}, message, signal)
+        const known = await this.#ask(calendar, path, {}, message, signal)
         if (known !== undefined) after = grafted(after, known)
       }
-      if (bitcoinBlockOf(after) !== null) await record(head, after, signal)
+      assert(after.message.equals(before.message), 'a timestamp stays that of its message')
+      if (bitcoinBlockOf(after) !== null) await this.#record(head, after, signal)
     }
   }
 
-  async function look(signal: AbortSignal): Promise<void> {
-    if (now() >= stampFrom) await stamp(signal)
-    if (now() >= askFrom) await askAgain(signal)
+  readonly look = async (signal: AbortSignal): Promise<void> => {
+    if (this.#options.now() >= this.#stampFrom) await this.#stamp(signal)
+    if (this.#options.now() >= this.#askFrom) await this.#askAgain(signal)
   }
 
-  return {
-    look,
-    async run(signal) {
-      while (!signal.aborted) {
-        await look(signal).catch((error: unknown) => options.onProblem('all', reasonOf(error)))
-        await options.sleep(LOOK_EVERY_MS, signal)
-      }
-    },
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look(signal).catch((error: unknown) => this.#options.onProblem('all', reasonOf(error)))
+      await this.#options.sleep(LOOK_EVERY_MS, signal)
+    }
   }
 }
+
+export const createTimestamper = (options: TimestamperOptions): Timestamper => new Timestamper(options)

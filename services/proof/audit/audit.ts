@@ -29,9 +29,7 @@ import { readAnchors, silencesIn, type Trace } from './traces.ts'
 
 /** Functions of other domains that an audit calls. */
 export interface AuditTools {
-  /**
-   * Bars that open in [from, to), oldest first; undefined where nobody has them.
-   */
+  /** Bars that open in [from, to), oldest first; undefined where nobody has them. */
   readonly barsOf: (series: Series, from: number, to: number) => Promise<readonly Candle[] | undefined>
   /** How the race of a verdict ends on some bars. */
   readonly raceOf: (
@@ -95,7 +93,6 @@ export interface AuditReport {
  * that what it says holds together.
  *
  * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
- * @example (await audit({ source, keys, seen: undefined, tools, now: Date.now() })).findings.length === 0
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const { source, keys, policy, seen, tools, now, isCopy = false } = options

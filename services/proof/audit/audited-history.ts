@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { HASH_BYTES } from '../tree/merkle.ts'
+import { writeWholeFile } from '../whole-file.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'
 
@@ -46,8 +47,7 @@ export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, s
     seenAt,
     leaves: leaves.toString('base64'),
   }
-  writeFileSync(`${file}.unfinished`, JSON.stringify(state))
-  renameSync(`${file}.unfinished`, file)
+  writeWholeFile(file, JSON.stringify(state))
 }
 
 /** The state at a smaller size. */
@@ -79,7 +79,7 @@ export function checkHistory(
   }
   const [first] = changed
   if (first === undefined) return
-  // Where an entry was taken out or put in, everything after it has moved.
+  // An entry that was taken out or put in moves all entries after it.
   const hasMoved = changed.length > Math.min(MOST_EDITED, Math.max(1, (seen.size - first) / 2))
   if (hasMoved)
     return findings.add(

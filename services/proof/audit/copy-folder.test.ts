@@ -1,9 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { EMPTY_ROOT } from '../tree/merkle.ts'
+import { readAuditState, writeAuditState } from './audited-history.ts'
 import { openCopyFolder } from './copy-folder.ts'
+import type { ReadLog } from './read-log.ts'
 
 let outside: string
 beforeEach(() => {
@@ -71,3 +74,20 @@ test('what is too long, or no file, is refused', () => {
   expect(folder.read('nothing', 10)).toBeUndefined()
   expect(openCopyFolder(join(outside, 'nowhere')).read('log/checkpoint', 10)).toBeUndefined()
 })
+
+test('what another process writes beside a file stays as it is, and is no part of the file', () => {
+  const folder = openCopyFolder(outside)
+  const place = join(outside, 'checkpoint')
+  writeFileSync(`${place}.unfinished`, 'of another process')
+  folder.write('checkpoint', Buffer.from('first'))
+  writeAuditState(
+    place,
+    { checkpoint: { origin: 'x', size: 0, root: EMPTY_ROOT }, leaves: EMPTY } as ReadLog,
+    1,
+  )
+  expect(readAuditState(place)).toEqual({ origin: 'x', size: 0, seenAt: 1, leaves: EMPTY })
+  expect(readFileSync(`${place}.unfinished`, 'utf8')).toBe('of another process')
+  expect(readdirSync(outside)).toEqual(['checkpoint', 'checkpoint.unfinished'])
+})
+
+const EMPTY = Buffer.alloc(0)

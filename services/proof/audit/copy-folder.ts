@@ -1,26 +1,11 @@
 import { hash } from 'node:crypto'
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { readBoundedFile } from '../bounded-file.ts'
+import { readBoundedFile, writeWholeFile } from '../whole-file.ts'
 
 /** A folder in which each path of a log is a file. Nothing is read or written outside of it. */
-export interface CopyFolder {
-  /**
-   * Undefined for what is not there.
-   *
-   * @throws ServiceError `config_invalid` for a file that cannot be read, is too large, or lies elsewhere
-   */
-  read(path: string, mostBytes: number): Buffer | undefined
-  /**
-   * The file is there whole or not at all.
-   *
-   * @throws ServiceError `config_invalid` where it cannot be written, or would lie elsewhere
-   */
-  write(path: string, bytes: Buffer): void
-}
-
-export function openCopyFolder(folder: string): CopyFolder {
+export function openCopyFolder(folder: string) {
   /** The real place of a path, all links followed; its folder has to exist. */
   function placeOf(path: string): string {
     const root = realpathSync(folder)
@@ -43,7 +28,12 @@ export function openCopyFolder(folder: string): CopyFolder {
   }
 
   return {
-    read: (path, mostBytes) =>
+    /**
+     * Undefined for what is not there.
+     *
+     * @throws ServiceError `config_invalid` for a file that cannot be read, is too large, or lies elsewhere
+     */
+    read: (path: string, mostBytes: number): Buffer | undefined =>
       attempt('cannot be read', () => {
         try {
           return readBoundedFile(placeOf(path), mostBytes)
@@ -52,7 +42,12 @@ export function openCopyFolder(folder: string): CopyFolder {
           throw error
         }
       }),
-    write: (path, bytes) =>
+    /**
+     * The file is there whole or not at all.
+     *
+     * @throws ServiceError `config_invalid` where it cannot be written, or would lie elsewhere
+     */
+    write: (path: string, bytes: Buffer): void =>
       attempt('cannot be written', () => {
         const parent = dirname(join(folder, fileOf(path)))
         mkdirSync(folder, { recursive: true })
@@ -61,11 +56,8 @@ export function openCopyFolder(folder: string): CopyFolder {
           if (!existsSync(at)) mkdirSync(at)
           requireInside(realpathSync(folder), realpathSync(at))
         }
-        const file = join(parent, basename(fileOf(path)))
-        // A link that bears one of these names is replaced, and not followed.
-        rmSync(`${file}.unfinished`, { force: true })
-        writeFileSync(`${file}.unfinished`, bytes, { flag: 'wx' })
-        renameSync(`${file}.unfinished`, file)
+        // A link that bears its name is replaced, and not followed.
+        writeWholeFile(join(parent, basename(fileOf(path))), bytes)
       }),
   }
 }

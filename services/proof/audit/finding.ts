@@ -40,24 +40,20 @@ export interface Finding {
 const MOST_LISTED = 20
 
 /** Findings as they come. */
-export interface Findings {
-  add(fraud: Fraud, index: number | null, message: string): void
-  /** The listed findings, in the order in which they were found. */
-  listed(): readonly Finding[]
-  /** How many there are of each kind. */
-  counts(): Readonly<Partial<Record<Fraud, number>>>
-}
+export type Findings = ReturnType<typeof createFindings>
 
-export function createFindings(): Findings {
+export function createFindings() {
   const listed: Finding[] = []
   const counts: Partial<Record<Fraud, number>> = {}
   return {
-    add(fraud, index, message) {
+    add(fraud: Fraud, index: number | null, message: string): void {
       const count = (counts[fraud] ?? 0) + 1
       counts[fraud] = count
       if (count <= MOST_LISTED) listed.push({ fraud, index, message })
     },
-    listed: () => listed,
-    counts: () => counts,
+    /** The listed findings, in the order in which they were found. */
+    listed: (): readonly Finding[] => listed,
+    /** How many there are of each kind. */
+    counts: (): Readonly<Partial<Record<Fraud, number>>> => counts,
   }
 }

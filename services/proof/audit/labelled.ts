@@ -36,7 +36,6 @@ export interface Labelled extends Pick<Outcome, (typeof RACED)[number]> {
   readonly hasForecast: boolean
 }
 
-/** @example judged(verdict).barrier === verdict.barrier */
 export const judged = (verdict: Verdict): Judged => picked(verdict, ['verdictId', ...COPIED])
 
 /** @param index of the entry of the outcome */

@@ -6,20 +6,6 @@ import type { Findings } from './finding.ts'
 /** The grouping of the rows of a track record. */
 export type RecordGrouping = 'timeframe' | 'series'
 
-/** A track record counted from the log, to compare a published one with. */
-export interface RecountedRecord {
-  take(index: number, event: ServiceEvent): void
-  /**
-   * @param reported the published form of such rows
-   * @param settled entries before this one were there an hour before the newest
-   */
-  check(
-    reported: (rows: ReadonlyMap<string, JsonObject>, grouping: RecordGrouping) => readonly JsonObject[],
-    settled: number,
-    findings: Findings,
-  ): void
-}
-
 /** How many outcomes and missing bars a record has to hold, and how many of them were counted. */
 interface Progress {
   readonly wanted: number
@@ -34,7 +20,7 @@ interface Progress {
  *
  * @param said its rows
  */
-export function recountRecord(said: readonly JsonObject[], grouping: RecordGrouping): RecountedRecord {
+export function recountRecord(said: readonly JsonObject[], grouping: RecordGrouping) {
   const rows = rowsInMemory<JsonObject>()
   const isCounted = new Set<string>(trackRecord.events)
   const progress = new Map<string, Progress>()
@@ -53,7 +39,7 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
   }
 
   return {
-    take(index, event) {
+    take(index: number, event: ServiceEvent): void {
       if (!isCounted.has(event.type)) return
       const counted = event as CountedEvent
       const record = progressOf(counted)
@@ -64,7 +50,15 @@ export function recountRecord(said: readonly JsonObject[], grouping: RecordGroup
       trackRecord.fold(rows as unknown as Rows<never>, event)
       record.counted += counted.type === 'VerdictsMissing' ? counted.data.bars : 1
     },
-    check(reported, settled, findings) {
+    /**
+     * @param reported the published form of such rows
+     * @param settled entries before this one were there an hour before the newest
+     */
+    check(
+      reported: (rows: ReadonlyMap<string, JsonObject>, grouping: RecordGrouping) => readonly JsonObject[],
+      settled: number,
+      findings: Findings,
+    ): void {
       const add = (index: number | null, message: string): void =>
         findings.add('flattering_track_record', index, message)
       const name = (key: string): string => (key === '' ? 'the track record' : `the track record of ${key}`)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { getHeapStatistics } from 'node:v8'
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
@@ -50,6 +51,7 @@ export async function readLog(
     done += bundle.leaves.length / HASH_BYTES
     onEntries?.(done, checkpoint.size)
   }
+  assert(done === checkpoint.size, 'as many entries are read as the checkpoint names', done)
   const entries = Buffer.concat(bundles.map((bundle) => bundle.entries))
   const leaves = Buffer.concat(bundles.map((bundle) => bundle.leaves))
   const root = rootOf(subtreesOf(leaves), checkpoint.size)

@@ -126,7 +126,7 @@ export class Timeliness {
     const { all, latest } = this.#marked.get(verdict.exchange) ?? { all: [], latest: 0 }
     const until = inTimeUntil(verdict)
     const name = `${seriesName(verdict)} at ${isoTime(verdict.barClose)}`
-    // What the log has gone beyond cannot be shown to be false any more.
+    // Marks that the log has passed cannot be shown to be false any more.
     const kept = latest > horizon ? all : []
     kept.push({ index, name, until })
     this.#marked.set(verdict.exchange, { all: kept, latest: Math.max(latest, until) })

@@ -99,7 +99,7 @@ const SILENT_MS = 6 * HOUR_MS
  * @returns undefined where there are too few traces to say what is usual
  */
 export function silencesIn(traces: readonly Trace[]): Silence[] | undefined {
-  // What was in a tree was there no later than in a larger one.
+  // An entry was in a tree no later than in a larger one.
   let earliest = Number.POSITIVE_INFINITY
   const shown = traces
     .toSorted((a, b) => b.size - a.size || b.at - a.at)

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { TreeHead } from '../tree/merkle.ts'
 import {
@@ -44,6 +45,8 @@ export const signCheckpoint = (checkpoint: Checkpoint, keys: readonly Signer[], 
 /** Signs a checkpoint with one key, as a line of a note. */
 export function signatureLine(checkpoint: Checkpoint, key: Signer, time: number): string {
   const signature = key.sign(signedText(checkpoint, checkpointText(checkpoint), key, time))
+  const isLong = hasSignatureLength(key.type, signature.length + (isTimed(key.type) ? 8 : 0))
+  assert(isLong, 'a signature has the length of its type', signature.length)
   const parts = [key.id, ...(isTimed(key.type) ? [u64(time)] : []), signature]
   return `— ${key.name} ${Buffer.concat(parts).toString('base64')}\n`
 }

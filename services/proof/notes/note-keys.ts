@@ -65,8 +65,6 @@ function verifierOf(name: string, type: SignatureType, raw: Buffer, key: KeyObje
 
 /**
  * Reads a verifier key; undefined for text that is none, whose id is not its own, or of a type not read here.
- *
- * @example parseVkey('example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k')?.name
  */
 export function parseVkey(text: string): Verifier | undefined {
   const [, name, , base64] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { CheckpointRow, LogKeysRow } from '../../../projections/index.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import type { Hash } from '../tree/merkle.ts'
@@ -52,6 +53,12 @@ export function decideSigning(state: SigningState): SigningStep {
   const fault = contradiction(state, keys)
   if (fault !== undefined) return fault
   if (size === 0 || (newest?.origin === origin && size <= newest.size)) return { kind: 'wait' }
+  assert(newest?.origin !== origin || size > newest.size, 'a log signs only trees that have grown', size)
+  assert(
+    kept?.origin !== origin || size >= kept.size,
+    'a signed tree holds the newest checkpoint that was seen',
+    size,
+  )
   return { kind: 'sign', checkpoint: { origin, size, root: state.root(size) } }
 }
 

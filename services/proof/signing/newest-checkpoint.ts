@@ -1,25 +1,23 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { syncFolder } from '../../runtime/secrets/sealing-key.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/checkpoint.ts'
+import { writeWholeFile } from '../whole-file.ts'
 
 /**
  * The newest checkpoint that this process knows of, in a file that no backup of the log holds: a log that was set back
  * does not extend it.
  */
-export interface NewestCheckpoint {
-  /** @throws ServiceError `config_invalid` for a file that cannot be read or holds none */
-  read(): Checkpoint | undefined
-  /** Durable when it returns. */
-  write(checkpoint: Checkpoint): void
-}
+export type NewestCheckpoint = ReturnType<typeof keepNewestCheckpoint>
 
-export function keepNewestCheckpoint(file: string): NewestCheckpoint {
+export function keepNewestCheckpoint(file: string) {
   let kept: Checkpoint | undefined
   return {
-    read() {
+    /** @throws ServiceError `config_invalid` for a file that cannot be read or holds none */
+    read(): Checkpoint | undefined {
       if (kept !== undefined || !existsSync(file)) return kept
       try {
         kept = parseCheckpoint(readFileSync(file, 'utf8'))
@@ -31,17 +29,15 @@ export function keepNewestCheckpoint(file: string): NewestCheckpoint {
         })
       }
     },
-    write(checkpoint) {
+    /** Durable when it returns. */
+    write(checkpoint: Checkpoint): void {
       makePrivateFolder(dirname(file))
-      const unfinished = `${file}.unfinished`
-      const handle = openSync(unfinished, 'w', 0o600)
-      try {
-        writeSync(handle, checkpointText(checkpoint))
-        fsyncSync(handle)
-      } finally {
-        closeSync(handle)
-      }
-      renameSync(unfinished, file)
+      assert(
+        kept === undefined || kept.origin !== checkpoint.origin || checkpoint.size >= kept.size,
+        'the newest checkpoint of an origin only grows',
+        checkpoint.size,
+      )
+      writeWholeFile(file, checkpointText(checkpoint), { mode: 0o600, flush: true })
       syncFolder(dirname(file))
       kept = checkpoint
     },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
@@ -58,6 +59,7 @@ export function entryOf(content: Content, text = contentText(content)): Entry {
 
 /** Version, kind, time in big-endian order, hash. */
 export function encodeEntry({ kind, opensAt: time, hash: content }: Entry): Buffer {
+  assert(content.length === HASH_BYTES, 'an entry commits to a hash of 32 bytes', content.length)
   const bytes = Buffer.allocUnsafe(ENTRY_BYTES)
   bytes[0] = VERSION
   bytes[1] = kind

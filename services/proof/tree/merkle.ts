@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 
 /** A SHA-256: 32 bytes. */
 export type Hash = Buffer
@@ -13,6 +14,9 @@ export type HashSource = (level: number, index: number) => Hash
 
 /** The root of a tree without leaves. */
 export const EMPTY_ROOT: Hash = hash('sha256', '', 'buffer')
+
+/** No tree whose size is a safe integer is deeper. */
+const MOST_LEVELS = 53
 
 /** The hash of an entry, told apart from a node by its first byte (RFC 6962). */
 export function leafHash(entry: Uint8Array): Hash {
@@ -47,7 +51,20 @@ export function inclusionProof(source: HashSource, index: number, size: number):
       start = middle
     }
   }
+  assert(
+    path.length === inclusionLength(index, size),
+    'an inclusion path has the length that its index demands',
+    path.length,
+  )
   return path
+}
+
+/** The hashes that lead from a leaf to the root: one for each level on which its node has a sibling. */
+function inclusionLength(index: number, size: number): number {
+  let length = 0
+  for (let [at, last] = [index, size - 1]; last > 0; [at, last] = [half(at), half(last)])
+    if (at % 2 === 1 || at < last) length += 1
+  return length
 }
 
 /** Proves that the tree of one size is the beginning of the tree of another. */
@@ -65,7 +82,13 @@ export function consistencyProof(source: HashSource, from: number, to: number): 
       start = middle
     }
   }
-  return start === 0 ? path : [hashOf(source, start, end), ...path]
+  const proof = start === 0 ? path : [hashOf(source, start, end), ...path]
+  assert(
+    proof.length <= MOST_LEVELS + 1,
+    'a proof of consistency is no longer than a tree is deep',
+    proof.length,
+  )
+  return proof
 }
 
 /** The root that a proof leads to from a leaf; undefined where it is not a proof for this place. */

@@ -16,11 +16,7 @@ const TILE = /^(?:tile\/(\d{1,2}|entries)|(contents))\/((?:x\d{3}\/)*\d{3})(?:\.
 /** Levels beyond hold nothing in a tree whose size is a safe integer. */
 const MOST_LEVELS = 7
 
-/**
- * Reads a path below `/log/`; undefined where it names no tile.
- *
- * @example parseTilePath('tile/0/x001/234/.p/7') === undefined
- */
+/** Reads a path below `/log/`; undefined where it names no tile. */
 export function parseTilePath(path: string): TilePath | undefined {
   const [, place, contents, number = '', partial] = TILE.exec(path) ?? []
   if (place === undefined && contents === undefined) return undefined
@@ -34,7 +30,6 @@ export function parseTilePath(path: string): TilePath | undefined {
   return isSane && Number.isSafeInteger(index) && formatTilePath(tile) === path ? tile : undefined
 }
 
-/** @example formatTilePath({ kind: 0, index: 1_234_067, width: 256 }) === 'tile/0/x001/x234/067' */
 export function formatTilePath({ kind, index, width }: TilePath): string {
   const digits = String(index)
   const padded = digits.padStart(Math.ceil(digits.length / 3) * 3, '0')

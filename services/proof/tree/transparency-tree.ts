@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import type { RecordedProjection, Rows } from '../../../projections/projection.ts'
@@ -61,7 +62,10 @@ export const hashesIn = (tile: Buffer): Hash[] =>
     tile.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
   )
 
-const rootOfFull = (hashes: readonly Hash[]): Hash => hashesOver(hashes)(Math.log2(TILE_WIDTH), 0)
+function rootOfFull(hashes: readonly Hash[]): Hash {
+  assert(hashes.length === TILE_WIDTH, 'a tile that is full has 256 hashes', hashes.length)
+  return hashesOver(hashes)(Math.log2(TILE_WIDTH), 0)
+}
 
 /** Hashes of full tiles are those of the level above. */
 function addHash(rows: Rows<TreeRow>, level: number, index: number, hash: Hash): void {

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
@@ -20,24 +21,10 @@ import {
 const TILES_HELD = 64
 
 /** The tree of this process, as far as it holds the log. */
-export interface TreeReader {
-  size(): number
-  /** @throws RangeError for a size beyond the tree; as every question of this reader */
-  root(size: number): Hash
-  inclusion(index: number, size: number): Hash[]
-  consistency(from: number, to: number): Hash[]
-  /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
-  tile(path: TilePath): Buffer | undefined
-  /** All entries of a tile, one after the other. */
-  entries(tile: number): Buffer
-  /** The position of the log after which the entries of a tile are found. */
-  after(tile: number): Position | undefined
-  /** The tile among whose entries an event is, if it is one. */
-  tileOf(position: Position): number
-}
+export type TreeReader = ReturnType<typeof createTreeReader>
 
 /** @param get reads a row of the read model; its errors are passed on */
-export function createTreeReader(get: (key: string) => JsonObject | undefined): TreeReader {
+export function createTreeReader(get: (key: string) => JsonObject | undefined) {
   const held = new RecentMap<
     string,
     { readonly hashes: readonly Hash[]; readonly whole: ReturnType<typeof hashesOver> }
@@ -45,6 +32,7 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined): 
 
   const size = (): number => (get(SIZE_KEY) as SizeRow | undefined)?.size ?? 0
   const rowOf = (tile: number): EntriesRow | undefined => get(entriesKey(tile)) as EntriesRow | undefined
+  /** All entries of a tile, one after the other. */
   const entries = (tile: number): Buffer => Buffer.from(rowOf(tile)?.data ?? '', 'base64')
 
   function hashes(level: number, tile: number) {
@@ -81,21 +69,23 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined): 
 
   return {
     size,
-    root(wanted) {
+    /** @throws RangeError for a size beyond the tree; as every question of this reader */
+    root(wanted: number): Hash {
       within(wanted)
       return rootOf(source(), wanted)
     },
-    inclusion(index, wanted) {
+    inclusion(index: number, wanted: number): Hash[] {
       within(wanted)
       if (index >= wanted) throw new RangeError(`entry ${index} is not in a tree of ${wanted}`)
       return inclusionProof(source(), index, wanted)
     },
-    consistency(from, to) {
+    consistency(from: number, to: number): Hash[] {
       within(to)
       if (from > to) throw new RangeError(`a tree of ${from} is no beginning of one of ${to}`)
       return consistencyProof(source(), from, to)
     },
-    tile(path) {
+    /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
+    tile(path: TilePath): Buffer | undefined {
       if (path.width > tileWidth(path, size())) return undefined
       if (path.kind === 'contents') return undefined
       if (path.kind === 'entries') return bundleOf(entries(path.index), path.width)
@@ -104,8 +94,11 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined): 
       return Buffer.concat(all.slice(0, path.width), path.width * HASH_BYTES)
     },
     entries,
-    after: (tile) => rowOf(tile)?.after,
-    tileOf: (position) => tileOf(Math.ceil(size() / TILE_WIDTH), (tile) => rowOf(tile)?.after, position),
+    /** The position of the log after which the entries of a tile are found. */
+    after: (tile: number): Position | undefined => rowOf(tile)?.after,
+    /** The tile among whose entries an event is, if it is one. */
+    tileOf: (position: Position): number =>
+      tileOf(Math.ceil(size() / TILE_WIDTH), (tile) => rowOf(tile)?.after, position),
   }
 }
 
@@ -125,6 +118,11 @@ function tileOf(tiles: number, afterOf: (tile: number) => Position | undefined, 
 
 /** Entries, each after its length in two bytes. */
 function bundleOf(entries: Buffer, width: number): Buffer {
+  assert(
+    entries.length >= width * ENTRY_BYTES,
+    'a tile holds the entries that the size of the tree demands',
+    entries.length,
+  )
   const bundle = Buffer.allocUnsafe(width * (2 + ENTRY_BYTES))
   for (let index = 0; index < width; index++) {
     const at = bundle.writeUInt16BE(ENTRY_BYTES, index * (2 + ENTRY_BYTES))

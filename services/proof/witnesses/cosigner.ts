@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -31,14 +32,6 @@ export interface CosignerOptions extends LogWriterOptions {
   readonly onProblem: (witness: string, why: string) => void
 }
 
-/** Has the newest checkpoint cosigned. It waits for nobody: what is signed is served meanwhile. */
-export interface Cosigner {
-  /** Asks each witness that has not cosigned the newest checkpoint yet, and records what they say. */
-  look(signal: AbortSignal): Promise<void>
-  /** Looks again and again until the signal. */
-  run(signal: AbortSignal): Promise<void>
-}
-
 const LOOK_EVERY_MS = 2_000
 const PATIENCE_MS = 5_000
 /** A witness that does not cosign is not asked for so long. */
@@ -46,109 +39,116 @@ const REST_MS = 30_000
 /** Longer than the cosignatures of any witness. */
 const MOST_BYTES = 100_000
 
-export function createCosigner(options: CosignerOptions): Cosigner {
-  const { policy, tree, row, now } = options
+/** Has the newest checkpoint cosigned. It waits for nobody: what is signed is served meanwhile. */
+export class Cosigner {
+  readonly #options: CosignerOptions
   /** The size that each witness is believed to know; it says so itself where that is wrong. */
-  const sizes = new Map<string, number>()
-  const resting = new Map<string, { readonly until: number; readonly why: string }>()
+  readonly #sizes = new Map<string, number>()
+  readonly #resting = new Map<string, { readonly until: number; readonly why: string }>()
 
-  async function look(signal: AbortSignal): Promise<void> {
-    const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
-    if (newest === undefined || tree.size() < newest.size) return
-    const cosigners = cosignersOn(newest.note, policy)
-    const asked = policy.witnesses.filter(
+  constructor(options: CosignerOptions) {
+    this.#options = options
+  }
+
+  /** Asks each witness that has not cosigned the newest checkpoint yet, and records what they say. */
+  readonly look = async (signal: AbortSignal): Promise<void> => {
+    const newest = this.#options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+    if (newest === undefined || this.#options.tree.size() < newest.size) return
+    const cosigners = cosignersOn(newest.note, this.#options.policy)
+    const asked = this.#options.policy.witnesses.filter(
       ({ url, verifier }) =>
         url !== undefined &&
         !cosigners.includes(verifier) &&
-        (resting.get(verifier.vkey)?.until ?? 0) <= now(),
+        (this.#resting.get(verifier.vkey)?.until ?? 0) <= this.#options.now(),
     )
-    const lines = await Promise.all(asked.map((witness) => askOrRest(witness, newest, signal)))
+    const lines = await Promise.all(asked.map((witness) => this.#askOrRest(witness, newest, signal)))
     const note = `${newest.note}${lines.join('')}`
-    if (note !== newest.note) await record(newest, note, signal)
+    if (note !== newest.note) await this.#record(newest, note, signal)
   }
 
   /** The line that a witness adds to the note; an empty text where it does not cosign, and then it rests for a while. */
-  async function askOrRest(
-    witness: PolicyWitness,
-    newest: CheckpointRow,
-    signal: AbortSignal,
-  ): Promise<string> {
+  async #askOrRest(witness: PolicyWitness, newest: CheckpointRow, signal: AbortSignal): Promise<string> {
     const { vkey } = witness.verifier
     try {
-      const line = await ask(witness, newest, signal)
-      resting.delete(vkey)
+      const line = await this.#ask(witness, newest, signal)
+      this.#resting.delete(vkey)
       return line
     } catch (error) {
       if (signal.aborted) return ''
       const why = reasonOf(error)
-      if (resting.get(vkey)?.why !== why) options.onProblem(witness.verifier.name, why)
-      resting.set(vkey, { until: now() + REST_MS, why })
+      if (this.#resting.get(vkey)?.why !== why) this.#options.onProblem(witness.verifier.name, why)
+      this.#resting.set(vkey, { until: this.#options.now() + REST_MS, why })
       return ''
     }
   }
 
-  async function ask(witness: PolicyWitness, newest: CheckpointRow, signal: AbortSignal): Promise<string> {
+  async #ask(witness: PolicyWitness, newest: CheckpointRow, signal: AbortSignal): Promise<string> {
     const { verifier } = witness
     const place = `${verifier.vkey} ${newest.origin}`
-    const guess = sizes.get(place) ?? 0
-    const first = await post(witness, newest, guess > newest.size ? 0 : guess, signal)
+    const guess = this.#sizes.get(place) ?? 0
+    const first = await this.#post(witness, newest, guess > newest.size ? 0 : guess, signal)
     const known = first.status === 409 ? parseSize(first.text.replace(/\n$/, '')) : undefined
     if (known !== undefined && known > newest.size)
       throw new Error(`it has seen a tree of ${known}, and this log has signed one of ${newest.size}`)
-    const { status, text } = known === undefined ? first : await post(witness, newest, known, signal)
+    const { status, text } = known === undefined ? first : await this.#post(witness, newest, known, signal)
     if (status !== 200) throw new Error(`it answers ${status}: ${text.slice(0, 200).trim()}`)
     const line = text
       .split('\n')
       .find((one) => cosignersOn(`${textOf(newest.note)}\n${one}\n`, { witnesses: [witness] }).length === 1)
     if (line === undefined) throw new Error('its answer holds no cosignature of its key')
-    sizes.set(place, newest.size)
+    this.#sizes.set(place, newest.size)
     return `${line}\n`
   }
 
-  async function post({ url }: PolicyWitness, newest: CheckpointRow, old: number, signal: AbortSignal) {
+  async #post({ url }: PolicyWitness, newest: CheckpointRow, old: number, signal: AbortSignal) {
     const note = ownNote(newest)
+    assert(old <= newest.size, 'a witness is asked from a size within the checkpoint', old)
     const request = {
       method: 'POST',
       headers: { 'content-type': 'text/plain; charset=utf-8' },
-      body: formatAddCheckpoint({ old, proof: tree.consistency(old, newest.size), note }),
+      body: formatAddCheckpoint({ old, proof: this.#options.tree.consistency(old, newest.size), note }),
     }
-    const bounds = { fetch: options.fetch, signal, timeMs: PATIENCE_MS, mostBytes: MOST_BYTES }
+    const bounds = { fetch: this.#options.fetch, signal, timeMs: PATIENCE_MS, mostBytes: MOST_BYTES }
     const { status, body } = await boundedFetch(`${url}/add-checkpoint`, request, bounds)
     return { status, text: body.toString() }
   }
 
-  async function record(newest: CheckpointRow, note: string, signal: AbortSignal): Promise<void> {
+  async #record(newest: CheckpointRow, note: string, signal: AbortSignal): Promise<void> {
     const { origin, size, root } = newest
-    const cosigners = cosignersOn(note, policy)
-    const cosignedAt = options.marketNow()
-    const isQuorum = policy.isMet(cosigners)
-    const before = row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
+    const cosigners = cosignersOn(note, this.#options.policy)
+    const cosignedAt = this.#options.marketNow()
+    const isQuorum = this.#options.policy.isMet(cosigners)
+    const before = this.#options.row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
     const countedFrom = before?.size ?? size
-    const { verdicts, open } = countVerdicts(tree, { from: countedFrom, to: size, at: cosignedAt })
+    const { verdicts, open } = countVerdicts(this.#options.tree, {
+      from: countedFrom,
+      to: size,
+      at: cosignedAt,
+    })
     const witnesses = [...new Set(cosigners.map(({ name }) => name))]
     const said = { origin, size, root, note, witnesses, isQuorum, cosignedAt }
     const event = newEvent(CheckpointCosigned, {
-      id: options.newId(),
+      id: this.#options.newId(),
       data: { ...said, countedFrom, verdicts, inTime: open },
       meta: { correlationId: `checkpoint ${size}`, actor: 'log' },
     })
-    await appendLogEvent(options, LOG_COSIGNATURES_STREAM, event, signal)
+    await appendLogEvent(this.#options, LOG_COSIGNATURES_STREAM, event, signal)
   }
 
-  return {
-    look,
-    async run(signal) {
-      while (!signal.aborted) {
-        try {
-          await look(signal)
-        } catch (error) {
-          if (!signal.aborted) options.onProblem('all', reasonOf(error))
-        }
-        await options.sleep(LOOK_EVERY_MS, signal)
+  /** Looks again and again until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.look(signal)
+      } catch (error) {
+        if (!signal.aborted) this.#options.onProblem('all', reasonOf(error))
       }
-    },
+      await this.#options.sleep(LOOK_EVERY_MS, signal)
+    }
   }
 }
+
+export const createCosigner = (options: CosignerOptions): Cosigner => new Cosigner(options)
 
 /** The witnesses of a policy that have cosigned a note; none where the note is not sound. */
 export function cosignersOn(note: string, { witnesses }: Pick<Policy, 'witnesses'>): Verifier[] {
@@ -180,6 +180,7 @@ export function countVerdicts(
       if (entry.opensAt > at) open += 1
     }
   }
+  assert(open <= verdicts && verdicts <= Math.max(0, to - from), 'verdicts are counted once each', verdicts)
   return { verdicts, open }
 }
 

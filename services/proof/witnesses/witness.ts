@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import {
@@ -31,10 +32,7 @@ export interface WitnessAnswer {
 }
 
 /** Cosigns checkpoints of logs that only ever grow (C2SP tlog-witness). */
-export interface Witness {
-  /** Answers a request. What it has cosigned is on the disk when it returns. */
-  addCheckpoint(body: string): WitnessAnswer
-}
+export type Witness = ReturnType<typeof createWitness>
 
 /** A witness signs with each key of its file; the type says that it cosigns. */
 export const cosignersOf = (keys: readonly LogKey[], name: string): Signer[] =>
@@ -43,7 +41,7 @@ export const cosignersOf = (keys: readonly LogKey[], name: string): Signer[] =>
   )
 
 /** @throws ServiceError `config_invalid` where what it kept of a log cannot be read */
-export function createWitness({ signers, logs, directory, now }: WitnessOptions): Witness {
+export function createWitness({ signers, logs, directory, now }: WitnessOptions) {
   const known = new Map(
     logs.map(({ name }) => {
       const file = keepNewestCheckpoint(join(directory, hash('sha256', name)))
@@ -55,7 +53,7 @@ export function createWitness({ signers, logs, directory, now }: WitnessOptions)
 
   return {
     // Nothing is awaited between the comparison and the write, so that two requests cannot overlap.
-    addCheckpoint(body) {
+    addCheckpoint(body: string): WitnessAnswer {
       const request = parseAddCheckpoint(body)
       const checkpoint = request === undefined ? undefined : checkpointIn(request.note)
       if (request === undefined || checkpoint === undefined)
@@ -77,6 +75,7 @@ export function createWitness({ signers, logs, directory, now }: WitnessOptions)
         return { status: 409, body: `${before.size}\n`, type: 'text/x.tlog.size' }
       if (!isConsistent(before, checkpoint, proof))
         return refused(422, `The proof does not show that the tree of ${before.size} is its beginning.`)
+      assert(checkpoint.size >= before.size, 'a witness cosigns only trees that grow', checkpoint.size)
       if (checkpoint.size > before.size) log.file.write(checkpoint)
       const seconds = Math.floor(now() / 1_000)
       return { status: 200, body: signers.map((key) => signatureLine(checkpoint, key, seconds)).join('') }

@@ -112,6 +112,9 @@ function unknownFlag(written: string, names: Iterable<string>, hint: string): Se
   )
 }
 
+/** Characters of a refused value that a message repeats: a page may have been pasted. */
+const SHOWN_CHARACTERS = 200
+
 function readOne(
   { schema, example, isSecret }: FlagDefinition,
   text: string | undefined,
@@ -120,7 +123,8 @@ function readOne(
   const read = schema.safeParse(text)
   if (read.success) return read.data
   if (text === undefined) throw invalid(`${source} is missing. For example: ${source} ${example}`)
-  const value = isSecret === true ? '(not shown)' : JSON.stringify(text)
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text
+  const value = isSecret === true ? '(not shown)' : JSON.stringify(shown)
   throw invalid(`${source} is ${value}: ${firstReason(read.error.issues)}. For example: ${example}`)
 }
 

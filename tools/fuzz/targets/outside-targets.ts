@@ -7,7 +7,6 @@ import { parseVerdictStream } from '../../../contracts/streams.ts'
 import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
 import { closedBars } from '../../../services/market/live/closed-bars.ts'
 import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
-import { parseDecimal } from '../../../services/market/recorded/parse-decimal.ts'
 import {
   bitcoinBlockOf,
   merged,
@@ -120,7 +119,6 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     refusesBy: ['SyntaxError'],
   },
   { name: 'kept-bar', read: (input) => [readKeptLine(textOf(input)), readCheckedLine(textOf(input))] },
-  { name: 'decimal', read: (input) => parseDecimal(input, 0, input.length) },
   {
     name: 'stream-name',
     read: (input) => [parseVerdictStream(textOf(input)), parseSeriesName(textOf(input))],

@@ -5,7 +5,7 @@ import { reasonOf } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import type { Series } from '../../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
-import { createBarSlab } from '../../bar-slab.ts'
+import { BarMaker } from '../../bar-maker.ts'
 import type { KeptBar } from './kept-bar.ts'
 import {
   appendKept,
@@ -16,22 +16,6 @@ import {
   readKept,
   sealKept,
 } from './kept-files.ts'
-
-/**
- * The bars that venues sent, with their order flow, in files of a day (1m) or a month (1h). They are a copy and no
- * truth: what is not there, or cannot be read, is asked of the venue.
- */
-export interface KeptBars {
-  /**
-   * The bars that open from `since` on, as many as there are without a gap, made of shorter ones where those of the
-   * timeframe are not kept; none where the first is missing.
-   */
-  read(series: Series, since: number, count: number): Promise<readonly Candle[]>
-  /** Keeps bars of 1m or 1h that are not kept yet; of two versions of a bar the first stays. Never rejects. */
-  keep(series: Series, bars: readonly KeptBar[]): Promise<void>
-  /** Seals the files whose period is over, and removes those that are too old. Never rejects. */
-  tidy(): Promise<void>
-}
 
 export interface KeptBarsOptions {
   /** Folder of the files; created with the first bar. */
@@ -50,58 +34,67 @@ export interface KeptBarsOptions {
 /** A period is over this long before its file is sealed: venues finish bars late. */
 const SEALED_AFTER_MS = HOUR_MS
 
-/** @example const kept = createKeptBars({ folder: 'data/live/bars', keepDays: 400, now: Date.now, random, report }) */
-export function createKeptBars(options: KeptBarsOptions): KeptBars {
-  const { folder, keepDays, now, random, report, append = appendKept } = options
+/**
+ * The bars that venues sent, with their order flow, in files of a day (1m) or a month (1h). They are a copy and no
+ * truth: what is not there, or cannot be read, is asked of the venue.
+ */
+export class KeptBars {
+  readonly #options: KeptBarsOptions
+  readonly #append: (file: KeptFile, bars: readonly KeptBar[]) => Promise<void>
   /** Which bars a file has, one byte a bar, so that a page that is fetched again is not written again. */
-  const known = new Map<string, Uint8Array>()
-  const turns = new Map<string, Promise<void>>()
-  let toldAt = Number.NEGATIVE_INFINITY
+  readonly #known = new Map<string, Uint8Array>()
+  readonly #turns = new Map<string, Promise<void>>()
+  #toldAt = Number.NEGATIVE_INFINITY
 
-  function reportProblem(error: unknown): void {
-    if (now() - toldAt < HOUR_MS) return
-    toldAt = now()
-    report(`bars with order flow cannot be kept in ${folder}: ${reasonOf(error)}`)
+  constructor(options: KeptBarsOptions) {
+    this.#options = options
+    this.#append = this.#options.append ?? appendKept
   }
 
-  async function knownOf(file: KeptFile, timeframe: Timeframe): Promise<Uint8Array> {
+  #reportProblem(error: unknown): void {
+    if (this.#options.now() - this.#toldAt < HOUR_MS) return
+    this.#toldAt = this.#options.now()
+    this.#options.report(`bars with order flow cannot be kept in ${this.#options.folder}: ${reasonOf(error)}`)
+  }
+
+  async #knownOf(file: KeptFile, timeframe: Timeframe): Promise<Uint8Array> {
     const path = join(file.folder, file.name)
-    const there = known.get(path)
+    const there = this.#known.get(path)
     if (there !== undefined) return there
     const marks = new Uint8Array(barsIn(file, timeframe))
     for (const { openTime } of await readKept(file)) marks[indexIn(file, openTime, timeframe)] = 1
-    known.set(path, marks)
+    this.#known.set(path, marks)
     return marks
   }
 
-  async function keepIn(file: KeptFile, timeframe: Timeframe, bars: readonly KeptBar[]): Promise<void> {
-    const marks = await knownOf(file, timeframe)
+  async #keepIn(file: KeptFile, timeframe: Timeframe, bars: readonly KeptBar[]): Promise<void> {
+    const marks = await this.#knownOf(file, timeframe)
     const fresh = bars.filter(({ openTime }) => marks[indexIn(file, openTime, timeframe)] === 0)
     if (fresh.length === 0) return
     await mkdir(file.folder, { recursive: true, mode: 0o700 })
-    await append(file, fresh)
+    await this.#append(file, fresh)
     for (const { openTime } of fresh) marks[indexIn(file, openTime, timeframe)] = 1
   }
 
   /** One writer at a time for each file. */
-  function inTurn(file: KeptFile, work: () => Promise<void>): Promise<void> {
+  #inTurn(file: KeptFile, work: () => Promise<void>): Promise<void> {
     const path = join(file.folder, file.name)
-    const turn = (turns.get(path) ?? Promise.resolve()).then(work).catch((error: unknown) => {
+    const turn = (this.#turns.get(path) ?? Promise.resolve()).then(work).catch((error: unknown) => {
       // How much of it was written nobody knows.
-      known.delete(path)
-      reportProblem(error)
+      this.#known.delete(path)
+      this.#reportProblem(error)
     })
-    turns.set(path, turn)
-    void turn.then(() => turns.get(path) === turn && turns.delete(path))
+    this.#turns.set(path, turn)
+    void turn.then(() => this.#turns.get(path) === turn && this.#turns.delete(path))
     return turn
   }
 
-  async function readBase(series: Series, since: number, until: number): Promise<Candle[]> {
+  async #readBase(series: Series, since: number, until: number): Promise<Candle[]> {
     const barMs = timeframeMs(series.timeframe)
     const found: Candle[] = []
     let next = since
     while (next < until) {
-      const file = keptFile(folder, series, next)
+      const file = keptFile(this.#options.folder, series, next)
       for (const bar of await readKept(file)) {
         if (bar.openTime < next) continue
         if (bar.openTime > next || next >= until) return found
@@ -113,59 +106,66 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
     return found
   }
 
-  async function tidyFolder(path: string): Promise<void> {
+  async #tidyFolder(path: string): Promise<void> {
     const files = new Map<string, KeptFile>()
     for (const entry of await readdir(path)) {
       const file = keptFileNamed(path, entry)
       if (file === undefined) continue
-      const isOld = file.until < now() - keepDays * DAY_MS
+      const isOld = file.until < this.#options.now() - this.#options.keepDays * DAY_MS
       // Somebody who was killed while sealing left it.
-      const isLeft = entry.endsWith('.tmp') && file.until + DAY_MS < now()
+      const isLeft = entry.endsWith('.tmp') && file.until + DAY_MS < this.#options.now()
       if (isOld || isLeft) await rm(join(path, entry), { force: true })
       else if (!entry.endsWith('.csv.gz')) files.set(file.name, file)
     }
     for (const file of files.values()) {
-      if (file.until + SEALED_AFTER_MS > now()) continue
-      const mark = Math.floor(random() * Number.MAX_SAFE_INTEGER).toString(36)
-      await inTurn(file, () => sealKept(file, mark))
-      known.delete(join(path, file.name))
+      if (file.until + SEALED_AFTER_MS > this.#options.now()) continue
+      const mark = Math.floor(this.#options.random() * Number.MAX_SAFE_INTEGER).toString(36)
+      await this.#inTurn(file, () => sealKept(file, mark))
+      this.#known.delete(join(path, file.name))
     }
   }
 
-  return {
-    async read(series, since, count) {
-      const base: Timeframe = timeframeMs(series.timeframe) < HOUR_MS ? '1m' : '1h'
-      const end = since + Math.min(count, LIMITS.venuePageBars) * timeframeMs(series.timeframe)
-      try {
-        const bars = await readBase({ ...series, timeframe: base }, since, end)
-        return base === series.timeframe ? bars.map(plainBar) : longerBars(bars, series)
-      } catch (error) {
-        reportProblem(error)
-        return []
-      }
-    },
+  /**
+   * The bars that open from `since` on, as many as there are without a gap, made of shorter ones where those of the
+   * timeframe are not kept; none where the first is missing.
+   */
+  async read(series: Series, since: number, count: number): Promise<readonly Candle[]> {
+    const base: Timeframe = timeframeMs(series.timeframe) < HOUR_MS ? '1m' : '1h'
+    const end = since + Math.min(count, LIMITS.venuePageBars) * timeframeMs(series.timeframe)
+    try {
+      const bars = await this.#readBase({ ...series, timeframe: base }, since, end)
+      return base === series.timeframe ? bars.map(plainBar) : longerBars(bars, series)
+    } catch (error) {
+      this.#reportProblem(error)
+      return []
+    }
+  }
 
-    async keep(series, bars) {
-      const files = Map.groupBy(bars, ({ openTime }) => keptFile(folder, series, openTime).name)
-      await Promise.all(
-        [...files.values()].map((own) => {
-          const file = keptFile(folder, series, own[0]?.openTime ?? 0)
-          return inTurn(file, () => keepIn(file, series.timeframe, own))
-        }),
-      )
-    },
+  /** Keeps bars of 1m or 1h that are not kept yet; of two versions of a bar the first stays. Never rejects. */
+  async keep(series: Series, bars: readonly KeptBar[]): Promise<void> {
+    const files = Map.groupBy(bars, ({ openTime }) => keptFile(this.#options.folder, series, openTime).name)
+    await Promise.all(
+      [...files.values()].map((own) => {
+        const file = keptFile(this.#options.folder, series, own[0]?.openTime ?? 0)
+        return this.#inTurn(file, () => this.#keepIn(file, series.timeframe, own))
+      }),
+    )
+  }
 
-    async tidy() {
-      try {
-        const entries = await readdir(folder, { withFileTypes: true })
-        for (const entry of entries) if (entry.isDirectory()) await tidyFolder(join(folder, entry.name))
-      } catch (error) {
-        // Nothing was kept yet.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') reportProblem(error)
-      }
-    },
+  /** Seals the files whose period is over, and removes those that are too old. Never rejects. */
+  async tidy(): Promise<void> {
+    try {
+      const entries = await readdir(this.#options.folder, { withFileTypes: true })
+      for (const entry of entries)
+        if (entry.isDirectory()) await this.#tidyFolder(join(this.#options.folder, entry.name))
+    } catch (error) {
+      // Nothing was kept yet.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#reportProblem(error)
+    }
   }
 }
+
+export const createKeptBars = (options: KeptBarsOptions): KeptBars => new KeptBars(options)
 
 const indexIn = ({ from }: KeptFile, openTime: number, timeframe: Timeframe): number =>
   (openTime - from) / timeframeMs(timeframe)
@@ -181,13 +181,12 @@ const plainBar = ({ openTime, open, high, low, close, volume }: Candle): Candle 
 
 /** The longer bars of which all shorter ones are there; the shorter ones follow one another without a gap. */
 function longerBars(bars: readonly Candle[], { timeframe }: Series): Candle[] {
-  const slab = createBarSlab()
-  const slot = slab.addSlot(timeframeMs(timeframe), 0, true)
+  const maker = new BarMaker(timeframeMs(timeframe), 0, true)
   const found: Candle[] = []
   const lastClose = (bars.at(-1)?.openTime ?? 0) + ((bars[1]?.openTime ?? 0) - (bars[0]?.openTime ?? 0))
   let closes = 0
   const end = (): void => {
-    const bar = closes === 0 ? undefined : slab.finish(slot)
+    const bar = closes === 0 ? undefined : maker.finish()
     if (bar !== undefined && closes <= lastClose) found.push(bar)
   }
   for (const { openTime, open, high, low, close, volume } of bars) {
@@ -195,7 +194,7 @@ function longerBars(bars: readonly Candle[], { timeframe }: Series): Candle[] {
       end()
       closes = 0
     }
-    closes = slab.take(slot, Float64Array.of(openTime, open, high, low, close, volume), 0) || closes
+    closes = maker.take(Float64Array.of(openTime, open, high, low, close, volume), 0) || closes
   }
   end()
   return found

@@ -4,12 +4,7 @@ import type { Venue } from '../venue.ts'
 import type { OrderFlow } from './kept-bar.ts'
 
 /** Open interest and mark of all coins of a venue, asked for now and then. */
-export interface PositionBook {
-  /** Positions of a coin at an instant from `from` on and before `until`, Unix milliseconds. */
-  during(coin: Coin, from: number, until: number): Partial<OrderFlow>
-  /** Asks, where it is time to; nobody waits for it. */
-  refresh(): void
-}
+export type PositionBook = ReturnType<typeof createPositionBook>
 
 /** How often: a request or two for all coins. */
 const EVERY_MS = 5 * MINUTE_MS
@@ -26,8 +21,7 @@ export interface PositionBookOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** @example const book = createPositionBook({ venue, now: Date.now, onFailure }) */
-export function createPositionBook({ venue, now, onFailure }: PositionBookOptions): PositionBook {
+export function createPositionBook({ venue, now, onFailure }: PositionBookOptions) {
   const never = new AbortController().signal
   let samples: { readonly at: number; readonly byCoin: ReadonlyMap<Coin, Positions> }[] = []
   let asked = Number.NaN
@@ -44,9 +38,11 @@ export function createPositionBook({ venue, now, onFailure }: PositionBookOption
   }
 
   return {
-    during: (coin, from, until) =>
+    /** Positions of a coin at an instant from `from` on and before `until`, Unix milliseconds. */
+    during: (coin: Coin, from: number, until: number): Partial<OrderFlow> =>
       samples.findLast(({ at }) => at >= from && at < until)?.byCoin.get(coin) ?? {},
-    refresh() {
+    /** Asks, where it is time to; nobody waits for it. */
+    refresh(): void {
       const turn = Math.floor(now() / EVERY_MS)
       if (!venue.publishesPositions || turn === asked) return
       asked = turn

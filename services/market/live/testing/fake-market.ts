@@ -10,7 +10,7 @@ import {
   timeframeMs,
 } from '../../../../contracts/timeframes.ts'
 import type { Clock } from '../../../runtime/async/clock.ts'
-import { ROW_NUMBERS } from '../../bar-slab.ts'
+import { ROW_NUMBERS } from '../../bar-maker.ts'
 import { createSimulatedBars, type SimulatedBars } from '../../simulated/simulated-bars.ts'
 import { simulatedCoin } from '../../simulated/simulated-coins.ts'
 

@@ -18,7 +18,7 @@ export interface LiveBench {
   readonly feed: MarketFeed
   readonly notices: readonly VenueNotice[]
   /** What is kept, where a folder was named. */
-  readonly kept: KeptBars | undefined
+  readonly kept: Pick<KeptBars, keyof KeptBars> | undefined
   venue(exchange: LiveExchange): FakeVenue
   /** Batches until one says so, with time passing as it must. */
   collect(request: Omit<BatchesRequest, 'signal'>, isLast: (batch: BarBatch) => boolean): Promise<BarBatch[]>
@@ -102,7 +102,7 @@ function keptOf(
   { keepsIn, keepDays = 400 }: LiveBenchOptions,
   clock: VirtualClock,
   report: (message: string) => void,
-): KeptBars | undefined {
+): Pick<KeptBars, keyof KeptBars> | undefined {
   if (keepsIn === undefined) return undefined
   const random = createRandom(2)
   const kept = createKeptBars({
