@@ -312,8 +312,7 @@ async function claimByCredit(
   if (loaded !== undefined) return claimedOf(loaded, false)
   const other = await claimOfAnother(log, stream)
   // It was claimed without the credit, by a process that did not know of it yet.
-  if (other.payment.state !== 'credited')
-    await parts.credits.give(payment.payer, other.payment.paymentId, value)
+  if (other.payment.state !== 'credited') await parts.credits.giveBack(other.payment, value)
   return other
 }
 

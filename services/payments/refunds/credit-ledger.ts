@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc, type PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
@@ -5,10 +7,12 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
+import type { Payment } from '../../../projections/index.ts'
 import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain
@@ -20,8 +24,13 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
 
 /** The credits of payers for payments in vain. Amounts are millionths of a USDC. */
 export interface CreditLedger {
-  /** Gives a credit for a payment, once however often it is called. @throws ServiceError of the store */
+  /** Gives a credit as the refund of a payment, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
+  /**
+   * Gives back credit that was taken for an authorization which was then claimed without it. A refund of the same
+   * payment is owed besides, so it has a name of its own in the log.
+   */
+  giveBack(payment: Payment, value: bigint): Promise<void>
   /**
    * Whether there is enough for an authorization, or it was taken for it before.
    *
@@ -37,6 +46,12 @@ export interface CreditLedger {
    */
   take(payer: string, authorization: string, value: bigint, requestId: string): Promise<boolean>
 }
+
+const NOTHING = { result: undefined } as const
+
+/** The name under which credit comes back that was taken for an authorization. */
+const returnIdOf = (authorization: string): string =>
+  uuidV8(createHash('sha256').update(`credit back for ${authorization}`).digest())
 
 /** The credit of one payer as its stream tells it. */
 interface Credit {
@@ -103,13 +118,26 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     return result
   }
 
+  function given(payer: string, paymentId: string, value: bigint, balance: bigint) {
+    assert(value > 0n, 'a credit that is given is more than nothing', value)
+    const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
+    const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
+    return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
+  }
+
   return {
     give: (payer, paymentId, value) =>
-      change(payer, ({ balance, given }) => {
-        if (given.has(paymentId)) return { result: undefined }
-        const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
-        const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
-        return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
+      change(payer, (credit) =>
+        credit.given.has(paymentId) ? NOTHING : given(payer, paymentId, value, credit.balance),
+      ),
+    giveBack: ({ payer, paymentId, stream, refund }, value) =>
+      change(payer, (credit) => {
+        const amount = credit.taken.get(stream)
+        assert(amount === value, 'credit comes back as much as was taken', amount)
+        const name = returnIdOf(stream)
+        // A former release gave it back under the name of the payment, which is a refund's where there is one.
+        if (credit.given.has(name) || (refund === null && credit.given.has(paymentId))) return NOTHING
+        return given(payer, name, value, credit.balance)
       }),
     async covers(payer, authorization, value) {
       const { state } = await load(creditStream(on.id, payer))
@@ -120,6 +148,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         const { balance } = credit
         if (wasTaken(credit, authorization, value)) return { result: true }
         if (balance < value) return { result: false }
+        assert(value > 0n, 'credit that is taken is more than nothing', value)
         const meta = { correlationId: requestId, actor: 'calls' }
         const data = { payer, authorization, value: value.toString(), balance: (balance - value).toString() }
         return { event: newEvent(CreditUsed, { id: newId(), data, meta }), result: true }
