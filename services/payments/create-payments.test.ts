@@ -632,7 +632,7 @@ describe('servable', () => {
     })
     const claimed = await settledFirst(world)
     expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
-    expect(looked).toEqual([1_000, 1_000, 1_000])
+    expect(looked).toEqual([500, 500, 500])
   })
 
   test('is told to all that wait for it', async () => {

@@ -27,9 +27,7 @@ export interface LoadedPayment {
   readonly lastReason: string | null
   /** Whether a facilitator was ever asked to settle it. */
   readonly wasForwarded: boolean
-  /**
-   * Whether others than the payer may know its signature: it was handed to the chain or to a facilitator.
-   */
+  /** Whether others than the payer may know its signature: it was handed to the chain or to a facilitator. */
   readonly isPublic: boolean
   /** Whether it was ever not known what became of an attempt. */
   readonly wasInDoubt: boolean

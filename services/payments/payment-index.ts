@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import {
   accountPaymentPrefix,
@@ -13,7 +14,7 @@ import {
   payments,
   TOTALS_KEY,
 } from '../../projections/index.ts'
-import type { Projector } from '../log/projector/projector.ts'
+import type { ProjectionReader, Projector } from '../log/projector/projector.ts'
 
 export interface PaymentPage {
   /** Behind this payment. */
@@ -64,5 +65,18 @@ export function createPaymentIndex(projector: Pick<Projector, 'reader'>): Paymen
         ({ row }) => (reader.get(paymentRowKey((row as OpenPayment).paymentId)) as Payment | undefined) ?? [],
       )
     },
+  }
+}
+
+/** The payments of all rows under a prefix of open ones. */
+export function* openPayments(
+  reader: Pick<ProjectionReader<PaymentsRow>, 'range'>,
+  prefix: string,
+): Generator<string> {
+  for (let after: string | undefined, isMore = true; isMore; ) {
+    const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
+    for (const { row } of rows) yield (row as OpenPayment).paymentId
+    after = rows.at(-1)?.key
+    isMore = rows.length === LIMITS.rowsPerPage
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -98,7 +99,10 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
     const claimed = await payments.claim(payment, { ...work, requestHash, answer: JSON.stringify(computed) })
-    return claimed.isReplay ? claimed : { ...claimed, computed }
+    if (claimed.isReplay) return claimed
+    assert(BigInt(claimed.payment.value) === work.price, 'a claim is over the price', claimed.payment.value)
+    assert(claimed.requestHash === requestHash, 'a claim is for its request', claimed.payment.paymentId)
+    return { ...claimed, computed }
   }
 
   async function claimOnce(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
@@ -151,7 +155,11 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   return {
     async pay(presented, work) {
       const claimed = await take(presented, work)
-      const payment = await payments.give(await servable(claimed, work), claimed.isReplay)
+      const served = await servable(claimed, work)
+      assert(isServable(served), 'an answer leaves when it is served first or paid', served.state)
+      const payment = await payments.give(served, claimed.isReplay)
+      const { paymentId } = claimed.payment
+      assert(payment.paymentId === paymentId, 'an answer is of the payment that was taken', paymentId)
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -48,8 +49,6 @@ async function started(
 /**
  * The path of a bought plan. It is settled before it begins, since 30 days of calls are more than one answer to lend
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
- *
- * @example const outcome = await plans.buy('starter', { authorization, rawHeaders, body, requestId, signal })
  */
 export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
@@ -84,7 +83,14 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
           const { payment } = paid
           if (payment.state === 'refunded') throw refundedError(payment)
           const { paymentId, claimedAtMs } = payment
+          assert(
+            payment.accountId === accountId,
+            'a plan begins for the account that it was paid for',
+            paymentId,
+          )
+          assert(!payment.isServedFirst, 'a plan is paid before it begins', paymentId)
           const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
+          assert(from < to, 'a plan lasts', paymentId)
           const body: JsonObject = {
             ...answer,
             from: isoTime(from),

@@ -77,7 +77,6 @@ export interface PaymentAdminOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** @example const admin = createPaymentAdmin({ store, index, newId, sleep, signal }) */
 export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
   const { index, newId } = options
   const log = createPaymentLog(options)

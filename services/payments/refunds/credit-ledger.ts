@@ -77,26 +77,9 @@ function wasTaken({ taken }: Credit, authorization: string, value: bigint): bool
   })
 }
 
-/** @example if (await credits.take(payer, stream, 20_000n, requestId)) … // its authorization is not used */
 export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
   const { on, store, newId } = options
   const path = { ...options, policy: CALLER_WAITS }
-
-  async function load(stream: string): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
-    let revision: Revision | 'no-stream' = 'no-stream'
-    let balance = 0n
-    const given = new Set<string>()
-    const taken = new Map<string, bigint>()
-    for await (const recorded of store.read(stream)) {
-      const event = decodeEvent(recorded)
-      revision = recorded.revision
-      if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
-      balance = BigInt(event.data.balance)
-      if (event.type === 'CreditGiven') given.add(event.data.paymentId)
-      else taken.set(event.data.authorization, BigInt(event.data.value))
-    }
-    return { state: { balance, given, taken }, revision }
-  }
 
   async function change<Result>(
     payer: string,
@@ -105,7 +88,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     const stream = creditStream(on.id, payer)
     const { result } = await executeCommand(path, {
       stream,
-      load: () => load(stream),
+      load: () => load(store, stream),
       decide(credit) {
         const decided = decide(credit)
         return { events: decided.event === undefined ? [] : [decided.event], result: decided.result }
@@ -120,6 +103,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
 
   function given(payer: string, paymentId: string, value: bigint, balance: bigint) {
     assert(value > 0n, 'a credit that is given is more than nothing', value)
+    assert(balance >= 0n, 'a credit to which is added is not below zero', balance)
     const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
     const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
     return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
@@ -140,7 +124,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         return given(payer, name, value, credit.balance)
       }),
     async covers(payer, authorization, value) {
-      const { state } = await load(creditStream(on.id, payer))
+      const { state } = await load(store, creditStream(on.id, payer))
       return wasTaken(state, authorization, value) || state.balance >= value
     },
     take: (payer, authorization, value, requestId) =>
@@ -149,9 +133,30 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         if (wasTaken(credit, authorization, value)) return { result: true }
         if (balance < value) return { result: false }
         assert(value > 0n, 'credit that is taken is more than nothing', value)
+        assert(!credit.taken.has(authorization), 'credit is taken once for an authorization')
+        assert(balance - value >= 0n, 'a credit is never below zero', balance - value)
         const meta = { correlationId: requestId, actor: 'calls' }
         const data = { payer, authorization, value: value.toString(), balance: (balance - value).toString() }
         return { event: newEvent(CreditUsed, { id: newId(), data, meta }), result: true }
       }),
   }
+}
+
+async function load(
+  store: EventStore,
+  stream: string,
+): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
+  let revision: Revision | 'no-stream' = 'no-stream'
+  let balance = 0n
+  const given = new Set<string>()
+  const taken = new Map<string, bigint>()
+  for await (const recorded of store.read(stream)) {
+    const event = decodeEvent(recorded)
+    revision = recorded.revision
+    if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
+    balance = BigInt(event.data.balance)
+    if (event.type === 'CreditGiven') given.add(event.data.paymentId)
+    else taken.set(event.data.authorization, BigInt(event.data.value))
+  }
+  return { state: { balance, given, taken }, revision }
 }

@@ -1,10 +1,8 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import {
   evolvePayment,
   OPEN_PAYMENT_PREFIX,
   OPEN_TRANSFER_PREFIX,
-  type OpenPayment,
   type Payment,
   type PaymentsRow,
   paymentRowKey,
@@ -12,6 +10,7 @@ import {
 } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
+import { openPayments } from '../payment-index.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 
 export interface FollowedClaims {
@@ -37,15 +36,10 @@ export async function followClaims(
     { prefix: OPEN_TRANSFER_PREFIX, keyOf: transferKey },
   ]
   for (const { prefix, keyOf } of kinds)
-    for (let page: string | undefined, isMore = true; isMore && !signal.aborted; ) {
-      const from = page === undefined ? {} : { after: page }
-      const rows = reader.range({ prefix, ...from, limit: LIMITS.rowsPerPage })
-      for (const { row } of rows) {
-        const payment = reader.get(keyOf((row as OpenPayment).paymentId))
-        if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
-      }
-      page = rows.at(-1)?.key
-      isMore = rows.length === LIMITS.rowsPerPage
+    for (const paymentId of openPayments(reader, prefix)) {
+      if (signal.aborted) return
+      const payment = reader.get(keyOf(paymentId))
+      if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
     }
   const filter = { types: ['PaymentClaimed', 'RefundAuthorised', 'SettlementConfirmed'] }
   for await (const item of store.subscribe({ after, filter, signal })) {
