@@ -5,7 +5,6 @@ import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
-import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
@@ -22,8 +21,6 @@ export * from './debits/debits.ts'
 export * from './decided/decided.ts'
 export * from './latest-verdicts/latest-verdicts.ts'
 export * from './log-checkpoints/log-checkpoints.ts'
-export * from './payments/payment-state.ts'
-export * from './payments/payments.ts'
 export * from './projection.ts'
 export * from './record-months/record-months.ts'
 export * from './regime-shifts/regime-shifts.ts'
@@ -44,7 +41,6 @@ export const PROJECTIONS: readonly Projection[] = [
   decided,
   latestVerdicts,
   logCheckpoints,
-  payments,
   recordMonths,
   regimeShifts,
   sealedDays,

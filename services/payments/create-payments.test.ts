@@ -9,7 +9,6 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PayerBlocked } from '../../contracts/payment-events.ts'
 import { CreditGiven } from '../../contracts/refund-events.ts'
 import { creditStream, payerStream } from '../../contracts/streams.ts'
-import type { Payment } from '../../projections/index.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { sleep } from '../runtime/async/sleep.ts'
@@ -17,6 +16,7 @@ import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
 import { createCreditLedger } from './refunds/credit-ledger.ts'
 import type { FacilitatorOpinion } from './settlement/facilitator.ts'
+import type { Payment } from './state/payment-state.ts'
 import {
   closePayments,
   newId,

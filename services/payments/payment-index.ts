@@ -1,5 +1,7 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
+import type { ProjectionReader, Projector } from '../log/projector/projector.ts'
+import { type Payment } from './state/payment-state.ts'
 import {
   accountPaymentPrefix,
   CLAIM_COUNTS_KEY,
@@ -7,14 +9,12 @@ import {
   type OpenPayment,
   PAYMENT_PREFIX,
   type PayerTotals,
-  type Payment,
   type PaymentsRow,
   payerKey,
   paymentRowKey,
   payments,
   TOTALS_KEY,
-} from '../../projections/index.ts'
-import type { ProjectionReader, Projector } from '../log/projector/projector.ts'
+} from './state/payments.ts'
 
 export interface PaymentPage {
   /** Behind this payment. */

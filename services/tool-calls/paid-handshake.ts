@@ -4,8 +4,8 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
-import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
+import { isServable, type Payment } from '../payments/index.ts'
 import { createPlaces, type Places } from '../runtime/admission/places.ts'
 import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
@@ -100,8 +100,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     const computed = await work.compute()
     const claimed = await payments.claim(payment, { ...work, requestHash, answer: JSON.stringify(computed) })
     if (claimed.isReplay) return claimed
-    assert(BigInt(claimed.payment.value) === work.price, 'a claim is over the price', claimed.payment.value)
-    assert(claimed.requestHash === requestHash, 'a claim is for its request', claimed.payment.paymentId)
+    requireWhole(claimed, requestHash, work)
     return { ...claimed, computed }
   }
 
@@ -158,8 +157,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
       const served = await servable(claimed, work)
       assert(isServable(served), 'an answer leaves when it is served first or paid', served.state)
       const payment = await payments.give(served, claimed.isReplay)
-      const { paymentId } = claimed.payment
-      assert(payment.paymentId === paymentId, 'an answer is of the payment that was taken', paymentId)
+      assert(payment.stream === served.stream, 'an answer is of the payment that was taken', payment.stream)
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
@@ -208,6 +206,16 @@ function createServing(
       leave?.()
     }
   }
+}
+
+/** A claim of our own is for what was asked, at its price. */
+function requireWhole(
+  { payment, requestHash: claimed }: Claimed,
+  requestHash: string,
+  { price }: PaidWork,
+): void {
+  assert(BigInt(payment.value) === price, 'a claim is over the price', payment.value)
+  assert(claimed === requestHash, 'a claim is for its request', payment.paymentId)
 }
 
 function requireSame(ofClaim: string, ofRequest: string): void {

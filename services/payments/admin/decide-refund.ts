@@ -1,7 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Payment } from '../../../projections/index.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 /** Money that was sent back. */
 export interface SentRefund {

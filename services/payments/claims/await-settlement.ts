@@ -1,9 +1,9 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { UncollectableReason } from '../../../contracts/payment-events.ts'
-import { isServable, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { paymentRefusedError, type X402Reason } from '../refusal.ts'
+import { isServable, type Payment } from '../state/payment-state.ts'
 import type { PaymentLog } from './payment-log.ts'
 
 export interface AwaitSettlementOptions extends Pick<Clock, 'elapsed' | 'sleep'> {

@@ -2,8 +2,8 @@ import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import type { Payment } from '../../../projections/index.ts'
 import type { PaymentIndex } from '../payment-index.ts'
+import type { Payment } from '../state/payment-state.ts'
 import type { Exposure } from './decide-claim.ts'
 
 /** A claim that is being made. */

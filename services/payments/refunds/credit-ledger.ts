@@ -7,12 +7,12 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
-import type { Payment } from '../../../projections/index.ts'
 import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain

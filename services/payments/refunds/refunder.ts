@@ -2,9 +2,12 @@ import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
+import { openPayments } from '../payment-index.ts'
+import { createSettlementLog } from '../settlement/settlement-log.ts'
+import { type Payment } from '../state/payment-state.ts'
 import {
   OPEN_REFUND_PREFIX,
-  type Payment,
   type PaymentsRow,
   paymentRowKey,
   REFUND_TOTALS_KEY,
@@ -12,10 +15,7 @@ import {
   type RefundTotals,
   refundDayKey,
   transferKey,
-} from '../../../projections/index.ts'
-import type { ProjectionReader } from '../../log/projector/projector.ts'
-import { openPayments } from '../payment-index.ts'
-import { createSettlementLog } from '../settlement/settlement-log.ts'
+} from '../state/payments.ts'
 import { carryOutRefund, type RefundTools } from './carry-out-refund.ts'
 import { decideRefundStep, type RefundWaits } from './decide-refund-step.ts'
 

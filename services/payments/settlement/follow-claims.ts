@@ -1,16 +1,15 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import {
-  evolvePayment,
-  OPEN_PAYMENT_PREFIX,
-  OPEN_TRANSFER_PREFIX,
-  type Payment,
-  type PaymentsRow,
-  paymentRowKey,
-  transferKey,
-} from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
 import { openPayments } from '../payment-index.ts'
+import { evolvePayment, type Payment } from '../state/payment-state.ts'
+import {
+  OPEN_PAYMENT_PREFIX,
+  OPEN_TRANSFER_PREFIX,
+  type PaymentsRow,
+  paymentRowKey,
+  transferKey,
+} from '../state/payments.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 
 export interface FollowedClaims {

@@ -1,7 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { decodeEvent, EVENT_CATALOGUE, type FactOf } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
-import { isAwaited, isOpen, type Payment } from '../../../projections/index.ts'
 import {
   appendedOr,
   appendUntilKnown,
@@ -11,6 +10,7 @@ import {
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { afterEvent, type LoadedPayment, loadPayment } from '../loaded-payment.ts'
+import { isAwaited, isOpen, type Payment } from '../state/payment-state.ts'
 
 type WithoutPayment<Fact> = Fact extends { readonly type: infer Type; readonly data: infer Data }
   ? { readonly type: Type; readonly data: Omit<Data, 'paymentId'> }

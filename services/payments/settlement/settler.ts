@@ -2,19 +2,14 @@ import type { PaymentChain } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import {
-  type OpenPayment,
-  PAYABLE_PREFIX,
-  type Payment,
-  type PaymentsRow,
-  paymentRowKey,
-} from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
 import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
+import { type Payment } from '../state/payment-state.ts'
+import { type OpenPayment, PAYABLE_PREFIX, type PaymentsRow, paymentRowKey } from '../state/payments.ts'
 import type { Facilitator } from './facilitator.ts'
 import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
 import { followClaims } from './follow-claims.ts'

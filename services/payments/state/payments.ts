@@ -1,7 +1,7 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { refundStream } from '../../contracts/streams.ts'
-import type { Projection, Rows } from '../projection.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { refundStream } from '../../../contracts/streams.ts'
+import type { Projection, Rows } from '../../../projections/index.ts'
 import {
   evolvePayment,
   isAwaited,
