@@ -1,6 +1,5 @@
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
-import type { ProjectionReader, Projector } from '../log/projector/projector.ts'
+import type { Projector } from '../log/projector/projector.ts'
 import { type Payment } from './state/payment-state.ts'
 import {
   accountPaymentPrefix,
@@ -65,18 +64,5 @@ export function createPaymentIndex(projector: Pick<Projector, 'reader'>): Paymen
         ({ row }) => (reader.get(paymentRowKey((row as OpenPayment).paymentId)) as Payment | undefined) ?? [],
       )
     },
-  }
-}
-
-/** The payments of all rows under a prefix of open ones. */
-export function* openPayments(
-  reader: Pick<ProjectionReader<PaymentsRow>, 'range'>,
-  prefix: string,
-): Generator<string> {
-  for (let after: string | undefined, isMore = true; isMore; ) {
-    const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
-    for (const { row } of rows) yield (row as OpenPayment).paymentId
-    after = rows.at(-1)?.key
-    isMore = rows.length === LIMITS.rowsPerPage
   }
 }

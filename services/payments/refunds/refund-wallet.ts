@@ -1,7 +1,6 @@
 import type { Hex } from 'viem'
 import { assert } from '../../../contracts/assert.ts'
-import { keyAccount } from '../chain/key-account.ts'
-import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
+import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
 import { signingDomain } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'

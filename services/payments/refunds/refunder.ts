@@ -3,11 +3,11 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
-import { openPayments } from '../payment-index.ts'
 import { createSettlementLog } from '../settlement/settlement-log.ts'
 import { type Payment } from '../state/payment-state.ts'
 import {
   OPEN_REFUND_PREFIX,
+  openPayments,
   type PaymentsRow,
   paymentRowKey,
   REFUND_TOTALS_KEY,

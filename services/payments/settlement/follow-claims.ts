@@ -1,11 +1,11 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
-import { openPayments } from '../payment-index.ts'
 import { evolvePayment, type Payment } from '../state/payment-state.ts'
 import {
   OPEN_PAYMENT_PREFIX,
   OPEN_TRANSFER_PREFIX,
+  openPayments,
   type PaymentsRow,
   paymentRowKey,
   transferKey,

@@ -1,7 +1,6 @@
 import { keccak256, stringToHex } from 'viem'
 import type { SignedAuthorization } from '../chain/chain.ts'
-import { keyAccount } from '../chain/key-account.ts'
-import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
+import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { type ContractCall, transfersCall } from '../chain/transfer-call.ts'
 
 /** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
