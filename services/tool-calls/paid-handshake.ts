@@ -155,7 +155,6 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     async pay(presented, work) {
       const claimed = await take(presented, work)
       const served = await servable(claimed, work)
-      assert(isServable(served), 'an answer leaves when it is served first or paid', served.state)
       const payment = await payments.give(served, claimed.isReplay)
       assert(payment.stream === served.stream, 'an answer is of the payment that was taken', payment.stream)
       return {
@@ -185,7 +184,10 @@ function createServing(
     const { give: leave } = waitingRoom.take({ payer: claimed.payment.payer, address: work.address })
     try {
       // A caller without a place gets the state at once, and asks again.
-      return await payments.servable(claimed, leave === undefined ? AbortSignal.abort() : work.signal())
+      const until = leave === undefined ? AbortSignal.abort() : work.signal()
+      const served = await payments.servable(claimed, until)
+      assert(isServable(served), 'an answer leaves when it is served first or paid', served.state)
+      return served
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
       const { paymentId } = claimed.payment
