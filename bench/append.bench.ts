@@ -8,6 +8,7 @@ import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import type { EventStore } from '../services/log/event-store.ts'
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
+import { payments } from '../services/payments/state/payments.ts'
 import { transparencyTree } from '../services/proof/index.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
@@ -133,8 +134,12 @@ async function withReadModels(name: string, projections: readonly Projection[]) 
   }
   return { ...embedded(own, 64), name, close }
 }
-const withoutTree = await withReadModels('every read model but the tree', PROJECTIONS)
-const withTree = await withReadModels('every read model and the tree', [...PROJECTIONS, transparencyTree])
+const withoutTree = await withReadModels('every read model but the tree', [...PROJECTIONS, payments])
+const withTree = await withReadModels('every read model and the tree', [
+  ...PROJECTIONS,
+  payments,
+  transparencyTree,
+])
 report(
   'what the tree costs appends, 64 callers',
   'events/s',

@@ -103,6 +103,7 @@ export const CreditGiven = defineEvent({
     'A payer has a credit for what it paid in vain: its next payments are not settled, as far as it reaches.',
   data: z.object({
     payer: addressSchema,
+    /** The payment that is refunded; credit that comes back after a lost race has a name made of its authorization. */
     paymentId,
     value: microUsdcSchema,
     /** Left to the payer, this one included. */

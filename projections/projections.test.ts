@@ -10,6 +10,7 @@ import { LOG_KEYS_STREAM } from '../contracts/streams.ts'
 import { SubscriptionCreated } from '../contracts/subscription-events.ts'
 import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
+import { payments } from '../services/payments/state/payments.ts'
 import {
   accountFact,
   challengerVerdict,
@@ -114,7 +115,7 @@ test('every projection has a name of its own', () => {
   expect(new Set(PROJECTIONS.map(({ name }) => name)).size).toBe(PROJECTIONS.length)
 })
 
-describe.each(PROJECTIONS)('projection $name', (projection) => {
+describe.each([...PROJECTIONS, payments])('projection $name', (projection) => {
   test('is named and numbered as part of a table name', () => {
     expect(projection.name).toMatch(/^[a-z]+(?:_[a-z]+)*$/)
     expect(Number.isSafeInteger(projection.version) && projection.version >= 1).toBe(true)

@@ -13,11 +13,7 @@ export interface LatestVerdict extends JsonObject {
   readonly sells: number
 }
 
-/**
- * The board: what every series says now.
- *
- * @example rows.get('SIM.BTC.1h')?.verdict.call
- */
+/** The board: what every series says now. @example rows.get('SIM.BTC.1h')?.verdict.call */
 export const latestVerdicts: Projection<LatestVerdict> = {
   name: 'latest_verdicts',
   version: 1,

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
 import type { Tier } from '../../contracts/plans.ts'
@@ -142,8 +143,6 @@ export interface Accounts extends SignIn, Sessions, OperatorAccounts {
 
 /**
  * Accounts over the log. From now on it follows changes of other processes and finishes erasures, until it is closed.
- *
- * @example const accounts = createAccounts({ store, index: createAccountIndex(projector), mailer, … })
  */
 export function createAccounts(options: AccountsOptions): Accounts {
   const { store, index, newId, now, sleep, random, deriveSecret, report } = options
@@ -246,14 +245,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
       await identifier.settled()
       const { bought, generation } = await log.load(accountId)
       const plan = bought.find((one) => one.reference === reference)
-      if (plan?.generation === generation) return { tier: plan.tier, from: plan.from, to: plan.to }
-      if (plan !== undefined) {
-        throw new ServiceError('plan_ended', {
-          message: `The plan of payment ${reference} ended when its account was erased; it begins no other.`,
-        })
-      }
-      throw new ServiceError('internal_error', {
-        message: `The plan that payment ${reference} bought for account ${accountId} is not in its log.`,
+      assert(plan !== undefined, 'a payment that was taken has begun its plan', reference)
+      if (plan.generation === generation) return { tier: plan.tier, from: plan.from, to: plan.to }
+      throw new ServiceError('plan_ended', {
+        message: `The plan of payment ${reference} ended when its account was erased; it begins no other.`,
       })
     },
     async erase(accountId, origin) {

@@ -20,7 +20,6 @@ const SHAPE = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$
  * mistyped key from one that does not exist, without asking anybody.
  *
  * @param random unpredictable bytes
- * @example createApiKey(randomBytes) // 'sk_live_…'
  */
 export const createApiKey = (random: (bytes: number) => Uint8Array): string =>
   createSecret(KEY_PREFIX, random)

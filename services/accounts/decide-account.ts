@@ -1,4 +1,5 @@
 import type { KeyLabel } from '../../contracts/account-events.ts'
+import { assert } from '../../contracts/assert.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -224,6 +225,8 @@ function startPlan(
   if (source !== 'payment') requirePlanRoom(kept)
   const from = Math.max(now, ...kept.map(({ to }) => to))
   const to = from + PLAN_DAYS * DAY_MS
+  assert(!kept.some((plan) => plan.to > from), 'a plan begins after those that it waits for', from)
+  assert(!replaced.includes(tier), 'a plan does not replace one of its own tier', tier)
   return [...endings, { type: 'PlanStarted', data: { accountId, tier, from, to, source, reference } }]
 }
 

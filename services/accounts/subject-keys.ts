@@ -1,4 +1,5 @@
 import { SubjectKeyCreated } from '../../contracts/account-events.ts'
+import { assert } from '../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
@@ -106,7 +107,7 @@ const textContext = (subject: Subject, purpose: string): string => `text of ${na
 export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
   const { store, wrapping, random, newId } = options
   const { known, used } = wrapping
-  const usedKey = known[used] as Uint8Array
+  const usedKey = usedOf(wrapping)
   const path = { ...options, policy: CALLER_WAITS }
   const streamOf = ({ accountId, generation }: Subject): string => subjectStream(accountId, generation)
 
@@ -235,6 +236,12 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
 /** A stream that was erased takes no new key. */
 function unlessErased(error: unknown): never {
   throw isServiceError(error, 'stream_erased') ? new ServiceError('account_unknown') : error
+}
+
+function usedOf({ known, used }: WrappingKeys): Uint8Array {
+  const key = known[used]
+  assert(key !== undefined, 'the key that wraps is one that is known', used)
+  return key
 }
 
 /** Names a wrapping key in the names of streams, without telling it. */

@@ -21,11 +21,6 @@ export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> 
   readonly signal: AbortSignal
 }
 
-/**
- * @example
- * const subscribers = createSubscriberAccounts({ store, index, newId, random, deriveSecret, now, sleep, signal })
- * const { generation, sealed } = await subscribers.sealFor(accountId, 'secret of …', secret, origin)
- */
 export function createSubscriberAccounts(options: SubscriberAccountsOptions): OwnerAccounts {
   const { store, index, now, sleep, signal } = options
   // The read model of accounts has nothing of slots, so nobody waits for it.

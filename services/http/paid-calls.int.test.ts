@@ -21,16 +21,12 @@ import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import { START } from '../../contracts/position.ts'
 import { PRICES, type Product } from '../../contracts/prices.ts'
-import {
-  evolvePayment,
-  type Payment,
-  type PaymentsRow,
-  payments as paymentsProjection,
-} from '../../projections/index.ts'
 import { createChain } from '../payments/chain/create-chain.ts'
 import { createFacilitator } from '../payments/settlement/facilitator.ts'
 import { createSettler } from '../payments/settlement/settler.ts'
 import { createWallet } from '../payments/settlement/wallet.ts'
+import { evolvePayment, type Payment } from '../payments/state/payment-state.ts'
+import { type PaymentsRow, payments as paymentsProjection } from '../payments/state/payments.ts'
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 import { uuidV7 } from '../runtime/ids/uuid.ts'

@@ -5,8 +5,8 @@ import { decodeEvent, EVENT_CATALOGUE, type EventType } from '../../contracts/ev
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
-import { payments as paymentsProjection } from '../../projections/index.ts'
 import { createRefunder } from '../payments/index.ts'
+import { payments as paymentsProjection } from '../payments/state/payments.ts'
 import {
   anAuthorization,
   encoded,

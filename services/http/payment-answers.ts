@@ -1,7 +1,7 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
-import type { Payment, PaymentRefund } from '../../projections/index.ts'
+import type { Payment, PaymentRefund } from '../payments/index.ts'
 
 /** The next step of the payer, by the state of the payment. */
 const NEXT_STEPS: Readonly<Record<Payment['state'], string>> = {

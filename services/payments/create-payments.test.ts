@@ -9,7 +9,6 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PayerBlocked } from '../../contracts/payment-events.ts'
 import { CreditGiven } from '../../contracts/refund-events.ts'
 import { creditStream, payerStream } from '../../contracts/streams.ts'
-import type { Payment } from '../../projections/index.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { sleep } from '../runtime/async/sleep.ts'
@@ -17,6 +16,7 @@ import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
 import { createCreditLedger } from './refunds/credit-ledger.ts'
 import type { FacilitatorOpinion } from './settlement/facilitator.ts'
+import type { Payment } from './state/payment-state.ts'
 import {
   closePayments,
   newId,
@@ -632,7 +632,7 @@ describe('servable', () => {
     })
     const claimed = await settledFirst(world)
     expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
-    expect(looked).toEqual([1_000, 1_000, 1_000])
+    expect(looked).toEqual([500, 500, 500])
   })
 
   test('is told to all that wait for it', async () => {

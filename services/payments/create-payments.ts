@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import type { PaymentChain } from '../../contracts/chain.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
@@ -7,7 +8,6 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import type { Position } from '../../contracts/position.ts'
 import { CreditApplied } from '../../contracts/refund-events.ts'
-import { isServable } from '../../projections/index.ts'
 import type { Appended } from '../log/append-until-known.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
@@ -17,7 +17,6 @@ import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createGivenUpLook } from './claims/given-up-payments.ts'
-import { createPaymentChanges } from './claims/payment-changes.ts'
 import { bindIdentifier } from './claims/payment-identifier.ts'
 import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
 import { afterEvent, type LoadedPayment } from './loaded-payment.ts'
@@ -39,6 +38,7 @@ import { type CreditLedger, createCreditLedger } from './refunds/credit-ledger.t
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
+import { isServable } from './state/payment-state.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
@@ -94,18 +94,13 @@ interface PaymentParts extends PaymentsOptions {
 /** How soon a payment may be taken again where as many wait as may: settling takes seconds. */
 const ROOM_RETRY_AFTER_S = 5
 
-/**
- * Payments over the log. From now on it follows settlements of other processes, until it is closed.
- *
- * @example const payments = createPayments({ store, index: createPaymentIndex(projector), recovery, … })
- */
+/** Payments over the log. */
 export function createPayments(options: PaymentsOptions): RunningPayments {
-  const { on, store, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed, report } = options
+  const { on, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed } = options
   const ending = new AbortController()
   const { signal } = ending
   const parts = partsOf(options, signal)
   const { log, exposure, keeper } = parts
-  const changes = createPaymentChanges({ store, sleep, signal, report })
   const lookAgain = createGivenUpLook({ log, chain: options.chain, newId: options.newId, elapsed })
   const ours = payTo?.toLowerCase()
 
@@ -133,7 +128,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (isServable(payment)) return payment
       const found = await lookAgain(payment)
       if (found !== undefined) return found
-      return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, elapsed })
+      return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, elapsed, sleep })
     },
     give: keeper.give,
     withhold: keeper.withhold,
@@ -148,7 +143,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     },
     async close() {
       ending.abort()
-      await Promise.all([changes.ended, keeper.ended()])
+      await keeper.ended()
     },
   }
 }
@@ -240,6 +235,8 @@ async function claimPayment(
   const { log, exposure, caps, funds } = parts
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
+  assert(value > 0n, 'a claim is over more than nothing', value)
+  assert(claim.answer !== '', 'a claim has its answer', stream)
   await bindIdentifier(parts, payment, claim.requestId)
   let exposed = exposure.of(payer, rail)
   if (exposed.hasCredit) {
@@ -251,6 +248,8 @@ async function claimPayment(
   const decision = decideClaim(exposed, terms, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   const { isServedFirst } = decision
+  assert(!(isServedFirst && mustSettleFirst), 'a plan is never served before its money is there', stream)
+  assert(!isServedFirst || exposed.debt === 0n, 'a payer in debt is not served first', payer)
   const event = claimEvent(parts, payment, claim, isServedFirst)
   // Counted before it is appended, and without waiting in between: the next one decides with it.
   const reservation = exposure.reserve({ payer, rail, value, isServedFirst })
@@ -258,6 +257,7 @@ async function claimPayment(
   try {
     const loaded = await appendClaim(parts, stream, [event])
     if (loaded === undefined) return await claimOfAnother(log, stream)
+    assert(BigInt(loaded.payment.value) === value, 'a claim is over what was signed', loaded.payment.value)
     reservation.landed(loaded.payment, loaded.position)
     isLanded = true
     return claimedOf(loaded, false)
@@ -309,11 +309,13 @@ async function claimByCredit(
   const data = { paymentId, value: value.toString() }
   const applied = newEvent(CreditApplied, { id: newId(), data, meta: event.meta })
   const loaded = await appendClaim(parts, stream, [event, applied])
-  if (loaded !== undefined) return claimedOf(loaded, false)
+  if (loaded !== undefined) {
+    assert(loaded.payment.state === 'credited', 'a claim by credit is not settled', loaded.payment.state)
+    return claimedOf(loaded, false)
+  }
   const other = await claimOfAnother(log, stream)
   // It was claimed without the credit, by a process that did not know of it yet.
-  if (other.payment.state !== 'credited')
-    await parts.credits.give(payment.payer, other.payment.paymentId, value)
+  if (other.payment.state !== 'credited') await parts.credits.giveBack(other.payment, value)
   return other
 }
 

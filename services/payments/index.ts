@@ -26,3 +26,5 @@ export {
 } from './settlement/settler.ts'
 export { createWallet } from './settlement/wallet.ts'
 export { createOfferSigner } from './signing/offer-signer.ts'
+export { isServable, type Payment, type PaymentRefund } from './state/payment-state.ts'
+export { payments } from './state/payments.ts'

@@ -4,9 +4,9 @@ import type { Revision } from '../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentClaimed, RefundSent } from '../../contracts/payment-events.ts'
 import type { RefundAuthorised } from '../../contracts/refund-events.ts'
-import { evolvePayment, type Payment } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { SignedAuthorization } from './chain/chain.ts'
+import { evolvePayment, type Payment } from './state/payment-state.ts'
 
 export type ClaimData = z.output<typeof PaymentClaimed.data>
 export type Refund = Pick<z.output<typeof RefundSent.data>, 'transaction' | 'value'>
@@ -27,9 +27,7 @@ export interface LoadedPayment {
   readonly lastReason: string | null
   /** Whether a facilitator was ever asked to settle it. */
   readonly wasForwarded: boolean
-  /**
-   * Whether others than the payer may know its signature: it was handed to the chain or to a facilitator.
-   */
+  /** Whether others than the payer may know its signature: it was handed to the chain or to a facilitator. */
   readonly isPublic: boolean
   /** Whether it was ever not known what became of an attempt. */
   readonly wasInDoubt: boolean

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { type Fact, paymentFact, paymentIdOf } from '../../projections/given-events.fixture.ts'
-import { payments } from '../../projections/index.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { startProjector } from '../log/projector/projector.ts'
 import { openRowTables } from '../log/projector/row-tables.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 import { createPaymentIndex, type PaymentIndex } from './payment-index.ts'
+import { payments } from './state/payments.ts'
 import { createIndexInMemory } from './testing/index-in-memory.ts'
 import { newId } from './testing/payments-in-memory.fixture.ts'
 

@@ -1,4 +1,6 @@
 import type { Position } from '../../contracts/position.ts'
+import type { Projector } from '../log/projector/projector.ts'
+import { type Payment } from './state/payment-state.ts'
 import {
   accountPaymentPrefix,
   CLAIM_COUNTS_KEY,
@@ -6,14 +8,12 @@ import {
   type OpenPayment,
   PAYMENT_PREFIX,
   type PayerTotals,
-  type Payment,
   type PaymentsRow,
   payerKey,
   paymentRowKey,
   payments,
   TOTALS_KEY,
-} from '../../projections/index.ts'
-import type { Projector } from '../log/projector/projector.ts'
+} from './state/payments.ts'
 
 export interface PaymentPage {
   /** Behind this payment. */

@@ -2,8 +2,8 @@ import type { PaymentChain } from '../../contracts/chain.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
-import type { Payment } from '../../projections/index.ts'
 import type { AnswerKeeper } from './claims/answer-keeper.ts'
+import type { Payment } from './state/payment-state.ts'
 
 /** The product of an offer. */
 export interface Offered {

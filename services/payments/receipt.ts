@@ -1,6 +1,6 @@
 import type { PaymentChain } from '../../contracts/chain.ts'
-import type { Payment } from '../../projections/index.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
+import type { Payment } from './state/payment-state.ts'
 
 /** States in which money has come, so that there is something to show for it. */
 const SETTLED: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
@@ -57,10 +58,6 @@ const NOTICE =
 /**
  * The one path of a tool call: identify → look → compute → commit → answer. The commit is one append
  * that holds the debit and the answer; before it nothing was charged, and behind it nothing is left to do.
- *
- * @example
- * const calls = createCallPath({ identify, ledger, answer: (tool, request) => toolHandler.answer(tool, request), … })
- * const { body } = await calls.call({ tool: 'get_trade_call', request: { coin: 'BTC' }, channel: 'http', … })
  */
 export function createCallPath(options: CallPathOptions): CallPath {
   const { identify, anonymousPayer, ledger, answer, now } = options
@@ -109,6 +106,8 @@ export function createCallPath(options: CallPathOptions): CallPath {
         idempotencyHash: hash,
       }
       const counted = hash === null ? await count(pending) : await countOnce(pending, hash)
+      assert(counted.answer !== '', 'a debit has its answer', call.requestId)
+      assert(counted.isReplay || counted.balance.used > 0, 'a call that was counted is in the balance')
       const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
       const service = serviceBlock(options, pending, identity.outcome, counted)
       return {

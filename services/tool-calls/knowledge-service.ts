@@ -75,7 +75,6 @@ interface Outcome {
   readonly isReplay: boolean
 }
 
-/** @example const service = createKnowledgeService({ identify: accounts.identify, knowledge, ledger, now: Date.now }) */
 export function createKnowledgeService({
   identify,
   knowledge,

@@ -1,6 +1,6 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import type { PaymentBlock } from '../../contracts/service-block.ts'
-import type { Payment } from '../../projections/index.ts'
+import type { Payment } from '../payments/index.ts'
 
 /** The address that shows the state of a payment. */
 export const statusUrl = (publicUrl: string, paymentId: string): string =>

@@ -30,10 +30,6 @@ const PAID_NOTICE =
 /**
  * The path of a paid tool call: a key with calls left pays; otherwise who brings no payment has an offer for just
  * this request, and who brings one has the answer. A key that does not exist is refused, never taken for none.
- *
- * @example
- * const paid = createPaidCallPath({ calls, payments, handshake, offers, identify, answer, market, version, publicUrl })
- * const outcome = await paid.call({ tool: 'get_trade_call', body, rawHeaders, … })
  */
 export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
   const { handshake, offers, identify, publicUrl } = options

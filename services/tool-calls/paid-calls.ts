@@ -12,10 +12,6 @@ export interface PaidCalls {
 
 /**
  * The paths of paid tool calls and of plans. They share their offers, and the bound on payments that are under way.
- *
- * @example
- * const paid = createPaidCalls({ calls, payments, identify, answer, plans, market, version, publicUrl })
- * const outcome = await paid.tools.call({ tool: 'get_trade_call', body, rawHeaders, … })
  */
 export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
   const { payments, publicUrl, withdrawn, clock = () => performance.now() } = options

@@ -1,10 +1,11 @@
+import { assert } from '../../contracts/assert.ts'
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
-import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
+import { isServable, type Payment } from '../payments/index.ts'
 import { createPlaces, type Places } from '../runtime/admission/places.ts'
 import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
@@ -98,7 +99,9 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
     const claimed = await payments.claim(payment, { ...work, requestHash, answer: JSON.stringify(computed) })
-    return claimed.isReplay ? claimed : { ...claimed, computed }
+    if (claimed.isReplay) return claimed
+    requireWhole(claimed, requestHash, work)
+    return { ...claimed, computed }
   }
 
   async function claimOnce(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
@@ -151,7 +154,9 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   return {
     async pay(presented, work) {
       const claimed = await take(presented, work)
-      const payment = await payments.give(await servable(claimed, work), claimed.isReplay)
+      const served = await servable(claimed, work)
+      const payment = await payments.give(served, claimed.isReplay)
+      assert(payment.stream === served.stream, 'an answer is of the payment that was taken', payment.stream)
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
@@ -179,7 +184,10 @@ function createServing(
     const { give: leave } = waitingRoom.take({ payer: claimed.payment.payer, address: work.address })
     try {
       // A caller without a place gets the state at once, and asks again.
-      return await payments.servable(claimed, leave === undefined ? AbortSignal.abort() : work.signal())
+      const until = leave === undefined ? AbortSignal.abort() : work.signal()
+      const served = await payments.servable(claimed, until)
+      assert(isServable(served), 'an answer leaves when it is served first or paid', served.state)
+      return served
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
       const { paymentId } = claimed.payment
@@ -200,6 +208,16 @@ function createServing(
       leave?.()
     }
   }
+}
+
+/** A claim of our own is for what was asked, at its price. */
+function requireWhole(
+  { payment, requestHash: claimed }: Claimed,
+  requestHash: string,
+  { price }: PaidWork,
+): void {
+  assert(BigInt(payment.value) === price, 'a claim is over the price', payment.value)
+  assert(claimed === requestHash, 'a claim is for its request', payment.paymentId)
 }
 
 function requireSame(ofClaim: string, ofRequest: string): void {

@@ -34,8 +34,6 @@ const OFFERS_KEPT_MS = (LIMITS.offerValidityS * 1_000) / 2
 /**
  * Offers, each made once: nothing in them changes from request to request, and making one costs more than everything
  * else that an unpaid request causes.
- *
- * @example const { members, header } = createPaidOffers({ payments, publicUrl, clock })('get_trade_call', 20_000n, 'payment_required')
  */
 export function createPaidOffers({
   payments,

@@ -1,9 +1,11 @@
+import { assert } from '../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
-import type { Payment, PlanPeriod } from '../../projections/index.ts'
+import type { PlanPeriod } from '../../projections/index.ts'
+import type { Payment } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock, statusUrl } from './paid-block.ts'
@@ -48,8 +50,6 @@ async function started(
 /**
  * The path of a bought plan. It is settled before it begins, since 30 days of calls are more than one answer to lend
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
- *
- * @example const outcome = await plans.buy('starter', { authorization, rawHeaders, body, requestId, signal })
  */
 export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
@@ -84,7 +84,14 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
           const { payment } = paid
           if (payment.state === 'refunded') throw refundedError(payment)
           const { paymentId, claimedAtMs } = payment
+          assert(
+            payment.accountId === accountId,
+            'a plan begins for the account that it was paid for',
+            paymentId,
+          )
+          assert(!payment.isServedFirst, 'a plan is paid before it begins', paymentId)
           const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
+          assert(from < to, 'a plan lasts', paymentId)
           const body: JsonObject = {
             ...answer,
             from: isoTime(from),

@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
 import type { EventType } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Payment } from '../../projections/index.ts'
 import { createMemoryLog } from '../../testing/memory-store/memory-store.ts'
 import type { Chain } from '../payments/chain/chain.ts'
 import { decideRefundStep } from '../payments/refunds/decide-refund-step.ts'
+import type { Payment } from '../payments/state/payment-state.ts'
 import {
   closePayments,
   PUBLIC_URL,

@@ -222,10 +222,18 @@ function* valueImports(file: string): Generator<{ isExport: boolean; names: read
   }
 }
 
+const declares = (file: string, name: string): boolean =>
+  new RegExp(`^export (?:async )?(?:const|function|class) ${name}\\b`, 'm').test(
+    readFileSync(join(ROOT, file), 'utf8'),
+  )
+
 /** The files in which a name of a file is made: of an index, those behind it. */
 function madeIn(file: string, name: string): string[] {
   if (!file.endsWith('/index.ts')) return [file]
-  const behind = [...valueImports(file)].filter(({ isExport, names }) => isExport && names.includes(name))
+  const behind = [...valueImports(file)].filter(
+    ({ isExport, names, to }) =>
+      isExport && (names.includes(name) || (names.includes('*') && declares(to, name))),
+  )
   return behind.length === 0 ? [file] : behind.flatMap(({ to }) => madeIn(to, name))
 }
 

@@ -2,8 +2,8 @@ import { isServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { comparePositions, START } from '../../contracts/position.ts'
 import { isTimeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { evolvePayment, type Payment } from '../../projections/index.ts'
 import type { EventStore, ReadAllOptions } from '../../services/log/event-store.ts'
+import { evolvePayment, type Payment } from '../../services/payments/state/payment-state.ts'
 import type { Records } from './records.ts'
 
 type EventOf<Type extends ServiceEvent['type']> = Extract<ServiceEvent, { readonly type: Type }>

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Candle } from '../../contracts/candle.ts'
 import { BASE } from '../../contracts/chain.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
-import { PROJECTIONS, payments as paymentsProjection } from '../../projections/index.ts'
+import { PROJECTIONS } from '../../projections/index.ts'
 import {
   type Accounts,
   createAccountIndex,
@@ -24,6 +24,7 @@ import { type Projector, startProjector } from '../../services/log/projector/pro
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import { createPaymentIndex, createPayments, createSettler } from '../../services/payments/index.ts'
 import type { RecoverSigner } from '../../services/payments/recovery/recover-signer.ts'
+import { payments as paymentsProjection } from '../../services/payments/state/payments.ts'
 import type { Bus } from '../../services/runtime/bus/bus.ts'
 import type { Cache } from '../../services/runtime/cache/cache.ts'
 import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
@@ -135,7 +136,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
   const projector = startProjector({
     store: storeOf('projector'),
     tables: seams.tables?.(machine.tables, around) ?? machine.tables,
-    projections: PROJECTIONS,
+    projections: [...PROJECTIONS, paymentsProjection],
     sleep,
     onProblem: ({ state, detail }) => {
       if (state === 'stopped') onFault(new Error(`a read model stopped: ${detail}`))

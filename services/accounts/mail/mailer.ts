@@ -8,11 +8,7 @@ export interface Mail {
 
 /** Sends mail. */
 export interface Mailer {
-  /**
-   * Resolves once the next server has taken the mail.
-   *
-   * @throws MailError
-   */
+  /** Resolves once the next server has taken the mail. @throws MailError */
   send(mail: Mail): Promise<void>
   close(): Promise<void>
 }

@@ -19,7 +19,6 @@ const CONNECTIONS = 2
  * Sends mail by SMTP. `smtp://` uses STARTTLS wherever the server offers it. The connection is made by the first mail.
  *
  * @throws ServiceError `config_invalid` for an address that is none, which it does not quote
- * @example const mailer = createSmtpMailer({ url: 'smtp://localhost:1025', from: 'signals@example.com' })
  */
 export function createSmtpMailer({ url, from, timeoutMs = LIMITS.mailSendMs }: SmtpMailerOptions): Mailer {
   const server = parseUrl(url)

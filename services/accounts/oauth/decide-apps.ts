@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
 import { type AccountState } from '../account-state.ts'
 import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'
-import { decideSessions, isSessionCommand, type SessionCommand } from '../sessions/decide-sessions.ts'
+import { decideSessions, type SessionCommand } from '../sessions/decide-sessions.ts'
 import { type AppFact, type Apps, type Grant, liveGrants } from './app-state.ts'
 
 /** The commands for an account's programs. Times are Unix milliseconds. */
@@ -59,33 +59,32 @@ export type AppCommand =
     }
   | { readonly kind: 'RemoveMachine'; readonly machineId: string; readonly reason: string }
 
-const COMMANDS: Readonly<Record<AppCommand['kind'], true>> = {
-  AuthorizeApp: true,
-  ExchangeCode: true,
-  RefreshApp: true,
-  EndApp: true,
-  CreateMachine: true,
-  IssueMachineToken: true,
-  RemoveMachine: true,
-}
-
-const isAppCommand = (command: { readonly kind: string }): command is AppCommand =>
-  Object.hasOwn(COMMANDS, command.kind)
-
 /** A command to an account, its sessions, or the programs that act for it. */
 export type AnyCommand = AccountCommand | SessionCommand | AppCommand
 
 /** @throws ServiceError those of {@link decide}, {@link decideSessions} and {@link decideApps} */
 export function decideAny(accountId: string, command: AnyCommand, state: AccountState): Decision {
-  if (isSessionCommand(command)) {
-    requireOpen(accountId, state)
-    return { facts: decideSessions(accountId, command, state.sessions) }
+  switch (command.kind) {
+    case 'SeeSession':
+    case 'EndSession':
+    case 'EndOtherSessions':
+      requireOpen(accountId, state)
+      return { facts: decideSessions(accountId, command, state.sessions) }
+    case 'AuthorizeApp':
+      requireOpen(accountId, state)
+      return decideApps(accountId, command, state.apps)
+    case 'ExchangeCode':
+    case 'RefreshApp':
+    case 'EndApp':
+    case 'CreateMachine':
+    case 'IssueMachineToken':
+    case 'RemoveMachine':
+      // No token of an erased account holds, and the refusal must not reveal that the account existed.
+      if (!state.isOpen) throw new ServiceError('grant_refused')
+      return decideApps(accountId, command, state.apps)
+    default:
+      return decide(accountId, command, state)
   }
-  if (!isAppCommand(command)) return decide(accountId, command, state)
-  // No token of an erased account holds, and the refusal must not reveal that the account existed.
-  if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
-  requireOpen(accountId, state)
-  return decideApps(accountId, command, state.apps)
 }
 
 /**

@@ -99,7 +99,6 @@ const challengeOf = (verifier: string): string => createHash('sha256').update(ve
 export const issuerOf = (publicUrl: string): string => publicUrl.replace(/\/+$/, '')
 export const resourceOf = (publicUrl: string): string => `${issuerOf(publicUrl)}/mcp`
 
-/** @example const { access_token } = await createOAuth(parts).token({ parameters, … }, origin) */
 export function createOAuth(parts: OAuthParts): OAuth {
   const { log, documents, identifier, publicUrl } = parts
   const issuer = (): string => issuerOf(publicUrl())

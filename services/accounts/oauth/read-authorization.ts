@@ -94,11 +94,7 @@ export function readScopes(text: string | undefined): readonly Scope[] {
   return SCOPES.filter((scope) => named.includes(scope))
 }
 
-/**
- * A token is for the one resource there is, named or not (RFC 8707).
- *
- * @throws OAuthError `invalid_target`
- */
+/** A token is for the one resource there is, named or not (RFC 8707). @throws OAuthError `invalid_target` */
 export function requireResource(parameters: Parameters, resource: string): void {
   const { resource: given = [] } = parameters
   for (const named of [given].flat()) {

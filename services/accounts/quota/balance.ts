@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { PLAN_LIMITS, type QuotaWindow, type Tier } from '../../../contracts/plans.ts'
@@ -24,6 +25,7 @@ export function freeWindow(at: number): QuotaWindow {
  * @example planWindow(Date.UTC(2026, 10, 21, 3, 15), …).id === 'plan-20261121T031500Z'
  */
 export function planWindow(from: number, to: number): QuotaWindow {
+  assert(from < to, 'a window lasts', from)
   const id = `plan-${new Date(from).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
   return { id, from, to }
 }
@@ -95,20 +97,16 @@ export function decideDebit(balance: Balance, tier: Tier, day: string): DebitDec
   const today = onDay(balance, day)
   if (today.used >= callsPerWindow + today.granted) return { kind: 'refuse', exhausted: 'window' }
   if (callsPerDay !== null && today.usedToday >= callsPerDay) return { kind: 'refuse', exhausted: 'day' }
-  return {
-    kind: 'debit',
-    after: {
-      ...today,
-      revision: nextRevision(balance),
-      used: today.used + 1,
-      usedToday: today.usedToday + 1,
-    },
-  }
+  const [used, usedToday] = [today.used + 1, today.usedToday + 1]
+  assert(usedToday <= used, 'the calls of a day are calls of its window', usedToday)
+  assert(used <= callsPerWindow + today.granted, 'a window has no more calls than its limit', used)
+  return { kind: 'debit', after: { ...today, revision: nextRevision(balance), used, usedToday } }
 }
 
 /** The balance after further calls were given. */
 export const decideGrant = (balance: Balance, calls: number, day: string): Balance => {
   const today = onDay(balance, day)
+  assert(today.granted >= 0, 'a grant is added to no less than nothing', today.granted)
   return { ...today, revision: nextRevision(balance), granted: today.granted + calls }
 }
 

@@ -19,9 +19,7 @@ export interface DebitLog {
   at(stream: string, revision: number): Promise<QuotaEvent | undefined>
   /** The debits in front of a revision, or from the end of the stream, newest first. */
   before(stream: string, revision: number | undefined, limit: number): Promise<DebitEvent[]>
-  /**
-   * The events after a revision, oldest first; undefined if there are too many to read.
-   */
+  /** The events after a revision, oldest first; undefined if there are too many to read. */
   behind(stream: string, revision: Balance['revision']): Promise<QuotaEvent[] | undefined>
   /**
    * Appends at an explicit revision, and repeats the same append while the log does not answer: that is safe, and the

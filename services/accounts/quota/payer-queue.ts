@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
@@ -123,6 +124,7 @@ export function createPayerQueue(
     known?.windowId === windowId ? known.balance : undefined
 
   function see(event: QuotaEvent): Balance {
+    assert(event.data.payerId === payerId, 'the stream of a payer holds its own calls', event.revision)
     if (event.type === 'QuotaDebited' && event.data.idempotencyHash !== null) {
       const { window, idempotencyHash, requestHash } = event.data
       keys.add(idempotencyHash, { window: window.id, revision: event.revision, requestHash }, event.position)
@@ -194,6 +196,8 @@ export function createPayerQueue(
     const [oldest] = batch
     if (oldest === undefined) return
     const { since, payer } = oldest
+    const isOfOne = batch.every((one) => one.payer.id === payerId && one.payer.window.id === payer.window.id)
+    assert(isOfOne, 'an append of debits is of one payer and window', batch.length)
     const windowId = payer.window.id
     for (let left = batch, conflicts = 1; ; conflicts++) {
       const balance = balanceOf(windowId) ?? (await load(windowId))
@@ -255,6 +259,9 @@ export function createPayerQueue(
   function settle(planned: readonly Planned[], windowId: string, position: string): void {
     const last = planned.at(-1)
     if (last === undefined) return
+    const first = Number(planned[0]?.after.revision)
+    const isInOrder = planned.every(({ after }, index) => after.revision === first + index)
+    assert(isInOrder, 'debits of one append follow each other', first)
     known = { windowId, balance: last.after }
     for (const { waiting, after } of planned) {
       if (waiting.what.kind === 'debit') {
@@ -302,11 +309,7 @@ export function createPayerQueue(
   }
 }
 
-/**
- * The event of one that waits, and the balance after it.
- *
- * @throws ServiceError `quota_exhausted`
- */
+/** The event of one that waits, and the balance after it. @throws ServiceError `quota_exhausted` */
 function planEvent(
   waiting: Waiting,
   balance: Balance,

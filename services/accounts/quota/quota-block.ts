@@ -6,11 +6,7 @@ import { PRICES } from '../../../contracts/prices.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import { type Balance, dayEnd, dayOf, onDay, type Payer } from './balance.ts'
 
-/**
- * The quota in an answer.
- *
- * @param at Unix milliseconds
- */
+/** The quota in an answer. @param at Unix milliseconds */
 export function quotaBlock({ tier, window }: Payer, balance: Balance, at: number): QuotaBlock {
   const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]
   const { used, usedToday, granted, day } = onDay(balance, dayOf(at, window))

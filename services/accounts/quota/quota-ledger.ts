@@ -99,7 +99,6 @@ function dropOldest(accounts: Map<string, Account>): void {
 /** A payer with nothing left makes the log be read so often at most. */
 const ASK_AGAIN_MS = 1_000
 
-/** @example const ledger = createQuotaLedger({ store, index, idOf, newId, now: Date.now, sleep, signal }) */
 export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   const { store, index, idOf, newId, now, sleep, signal, payPerCall = () => undefined } = options
   const log = createDebitLog(options)

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -23,15 +24,6 @@ export type SessionCommand =
   | { readonly kind: 'EndSession'; readonly sessionId: string; readonly reason: string }
   | { readonly kind: 'EndOtherSessions'; readonly than: string; readonly reason: string }
 
-const COMMANDS: Readonly<Record<SessionCommand['kind'], true>> = {
-  SeeSession: true,
-  EndSession: true,
-  EndOtherSessions: true,
-}
-
-export const isSessionCommand = (command: { readonly kind: string }): command is SessionCommand =>
-  Object.hasOwn(COMMANDS, command.kind)
-
 /** When a session ends by itself, Unix milliseconds. */
 export const sessionEnd = ({ begunAt, seenAt }: Pick<Session, 'begunAt' | 'seenAt'>): number =>
   Math.min(begunAt + LIMITS.sessionMs, seenAt + LIMITS.sessionIdleMs)
@@ -45,6 +37,7 @@ export function beginSession(
 ): SessionFact[] {
   const live = sessions.filter((one) => sessionEnd(one) > now)
   const tooMany = live.slice(0, Math.max(0, live.length + 1 - LIMITS.sessionsPerAccount))
+  assert(live.length - tooMany.length < LIMITS.sessionsPerAccount, 'a new session finds room')
   return [
     ...sessions.filter((one) => !live.includes(one)).map((one) => ended(accountId, one, 'it expired')),
     ...tooMany.map((one) => ended(accountId, one, 'it gave way to a newer one')),

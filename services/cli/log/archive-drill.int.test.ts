@@ -11,12 +11,13 @@ import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
 import { eventsOf } from '../../log-operations/backup/testing/made-log.fixture.ts'
 import { openEmbeddedSource } from '../../log-operations/copy/embedded-ends.ts'
+import { payments } from '../../payments/state/payments.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
-const projections = [...PROJECTIONS, transparencyTree]
+const projections = [...PROJECTIONS, payments, transparencyTree]
 let folder: string
 let service: RunningService | undefined
 

@@ -12,12 +12,13 @@ import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { compareTables } from '../../log/projector/compare-tables.ts'
 import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables, type RowTables } from '../../log/projector/row-tables.ts'
+import { payments } from '../../payments/state/payments.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
-const projections = [...PROJECTIONS, transparencyTree]
+const projections = [...PROJECTIONS, payments, transparencyTree]
 let folder: string
 let service: RunningService | undefined
 let receiver: Server

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { PROJECTIONS, type Projection } from '../../../projections/index.ts'
 import { type Projector, startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
+import { payments } from '../../payments/index.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
@@ -18,7 +19,7 @@ export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
 export function startProjections(
   platform: Platform,
   log: Logger,
-  projections: readonly Projection[] = [...PROJECTIONS, transparencyTree],
+  projections: readonly Projection[] = [...PROJECTIONS, payments, transparencyTree],
 ): Projector {
   return startProjector({
     store: platform.store,

@@ -1,7 +1,8 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import { accounts, chats, debits, payments, subscriptions } from '../../../projections/index.ts'
+import { accounts, chats, debits, subscriptions } from '../../../projections/index.ts'
 import type { Component } from '../../http/readiness.ts'
 import type { ProjectionHealth } from '../../log/projector/projector.ts'
+import { payments } from '../../payments/index.ts'
 
 /** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
 const ASKED_LIVE: ReadonlySet<string> = new Set(

@@ -3,7 +3,6 @@ import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { PRICES } from '../../../contracts/prices.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
-import { payments as paymentsProjection } from '../../../projections/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { aWorld, codeOf, ORIGIN, type World } from '../../accounts/testing/accounts.fixture.ts'
 import { readPaidBody } from '../../http/routes/x402-body.ts'
@@ -19,6 +18,7 @@ import {
 } from '../../payments/index.ts'
 import { openRecovery } from '../../payments/recovery/open-recovery.ts'
 import type { Facilitator } from '../../payments/settlement/facilitator.ts'
+import { payments as paymentsProjection } from '../../payments/state/payments.ts'
 import {
   anAuthorization,
   encoded,

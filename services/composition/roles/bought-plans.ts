@@ -1,6 +1,6 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { Payment } from '../../../projections/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
+import type { Payment } from '../../payments/index.ts'
 import type { PaidTier, PlanSales } from '../../tool-calls/index.ts'
 
 /** Plans of accounts as they are bought by request. */

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
-import { payments as paymentsProjection } from '../../../projections/index.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import {
   cdpAuthorize,
@@ -20,6 +19,7 @@ import {
   type Facilitator,
   openRecovery,
   type PaymentTotals,
+  payments as paymentsProjection,
   type RefundHealth,
   type Settler,
   startDemoChain,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { type PlanPeriod, payments as paymentsProjection } from '../../../projections/index.ts'
+import { type PlanPeriod } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createServer } from '../../composition/server.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -17,6 +17,7 @@ import {
   openRecovery,
   type PaymentsOptions,
 } from '../../payments/index.ts'
+import { payments as paymentsProjection } from '../../payments/state/payments.ts'
 import { RICH_CHAIN } from '../../payments/testing/rich-chain.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'

@@ -1,6 +1,7 @@
+import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Payment } from '../../../projections/index.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 /** Money that was sent back. */
 export interface SentRefund {
@@ -45,6 +46,10 @@ export function decideRefund(
       `${formatUsdc(refund.value)} USDC is more than is left of the payment: ${formatUsdc(left)} of ${formatUsdc(BigInt(payment.value))}.`,
     )
   }
+  assert(
+    BigInt(payment.refunded) + refund.value <= BigInt(payment.value),
+    'refunds are no more than the payment',
+  )
   return 'record'
 }
 

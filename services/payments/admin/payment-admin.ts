@@ -7,7 +7,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
 import { payerStream } from '../../../contracts/streams.ts'
-import type { ClaimCounts, Payment } from '../../../projections/index.ts'
 import { type AppendPath, CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
@@ -15,6 +14,8 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { createPaymentLog } from '../claims/payment-log.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
 import type { PaymentIndex, PaymentPage } from '../payment-index.ts'
+import type { Payment } from '../state/payment-state.ts'
+import type { ClaimCounts } from '../state/payments.ts'
 import { decideRefund, type SentRefund } from './decide-refund.ts'
 
 export interface PaymentQuery {
@@ -77,7 +78,6 @@ export interface PaymentAdminOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** @example const admin = createPaymentAdmin({ store, index, newId, sleep, signal }) */
 export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
   const { index, newId } = options
   const log = createPaymentLog(options)

@@ -19,13 +19,7 @@ import { transferCall } from './transfer-call.ts'
 
 export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
 
-/**
- * A chain and its USDC, as a node tells them.
- *
- * @example
- * const chain = createChain({ on: BASE, rpcUrl: 'http://127.0.0.1:8545', elapsed: () => performance.now() })
- * await chain.payerFacts({ payer: '0x1111…', nonce: '0xabcd…' })
- */
+/** A chain and its USDC, as a node tells them. */
 export function createChain({ elapsed, ...options }: ChainOptions): SettlementChain {
   const node = createNodeClient(options)
   const remembered = <Value>(ttlMs: number) =>

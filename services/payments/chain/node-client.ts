@@ -1,4 +1,5 @@
-import { createPublicClient, http, type PublicClient } from 'viem'
+import { createPublicClient, type Hex, http, type PublicClient } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
@@ -85,4 +86,16 @@ function shortReason(error: unknown, hidden: readonly string[]): string {
   const more = details === undefined || details === '' || line.includes(details) ? '' : ` (${details})`
   const shown = `${line}${more}`.replaceAll(/https?:\/\/\S+/g, 'the node')
   return hidden.reduce((text, secret) => text.replaceAll(secret, '…'), shown).slice(0, 160)
+}
+
+/** The account of a private key. @param setting names it in the refusal. @throws ServiceError `config_invalid` */
+export function keyAccount(privateKey: string, setting: string): PrivateKeyAccount {
+  try {
+    return privateKeyToAccount(privateKey as Hex)
+  } catch {
+    // What it throws may repeat the key.
+    throw new ServiceError('config_invalid', {
+      message: `${setting} is not a private key: it must be 0x and 64 hexadecimal digits, not zero and below the order of the curve`,
+    })
+  }
 }

@@ -1,4 +1,5 @@
 import { encodeFunctionData } from 'viem'
+import { assert } from '../../../contracts/assert.ts'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { SignedAuthorization } from './chain.ts'
 import { MULTICALL_ADDRESS, multicallAbi, tokenAbi } from './token-abi.ts'
@@ -12,6 +13,7 @@ export interface ContractCall {
 /** The call that makes an authorization a transfer: of the overload that every version 2 of the token has. */
 export function transferCall(authorization: SignedAuthorization, { usdc }: PaymentChain): ContractCall {
   const { payer, payTo, value, validAfter, validBefore, nonce, signature } = authorization
+  assert(signature.length === 132, 'an authorization that is sent is signed with 65 bytes', signature.length)
   const [r, s] = [`0x${signature.slice(2, 66)}`, `0x${signature.slice(66, 130)}`] as const
   const v = Number.parseInt(signature.slice(130, 132), 16)
   const data = encodeFunctionData({
@@ -28,7 +30,8 @@ export function transfersCall(
   on: PaymentChain,
 ): ContractCall {
   const [first] = authorizations
-  if (first !== undefined && authorizations.length === 1) return transferCall(first, on)
+  assert(first !== undefined, 'a transaction carries an authorization')
+  if (authorizations.length === 1) return transferCall(first, on)
   const calls = authorizations.map((authorization) => {
     const { to, data } = transferCall(authorization, on)
     return { target: to, allowFailure: true, callData: data }

@@ -2,12 +2,12 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { AnswerGiven, AnswerWithheld } from '../../../contracts/refund-events.ts'
-import type { Payment } from '../../../projections/index.ts'
 import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
+import type { Payment } from '../state/payment-state.ts'
 import type { PaymentLog } from './payment-log.ts'
 
 export interface AnswerKeeperOptions extends Pick<Clock, 'now' | 'sleep'> {

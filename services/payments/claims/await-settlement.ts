@@ -1,19 +1,17 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { UncollectableReason } from '../../../contracts/payment-events.ts'
-import { isServable, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { paymentRefusedError, type X402Reason } from '../refusal.ts'
-import type { PaymentChanges } from './payment-changes.ts'
+import { isServable, type Payment } from '../state/payment-state.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface AwaitSettlementOptions extends Pick<Clock, 'elapsed'> {
+export interface AwaitSettlementOptions extends Pick<Clock, 'elapsed' | 'sleep'> {
   readonly log: PaymentLog
-  readonly changes: PaymentChanges
 }
 
-/** How often the log is read although nobody has said that something changed. */
-const LOOK_EVERY_MS = 1_000
+/** How often the log is read: whichever process settles, blocks come every two seconds. */
+const LOOK_EVERY_MS = 500
 
 /**
  * The payment once its answer may leave: it is served first, or its money has come.
@@ -24,23 +22,17 @@ const LOOK_EVERY_MS = 1_000
 export async function awaitSettlement(
   payment: Payment,
   signal: AbortSignal,
-  { log, changes, elapsed }: AwaitSettlementOptions,
+  { log, elapsed, sleep }: AwaitSettlementOptions,
 ): Promise<Payment> {
-  const known = settled(payment)
-  if (known !== undefined) return known
   const deadline = elapsed() + LIMITS.settlementWaitMs
-  const listener = changes.listen(payment.stream)
-  try {
-    while (true) {
-      const newest = (await log.load(payment.stream))?.payment ?? payment
-      const done = settled(newest)
-      if (done !== undefined) return done
-      const leftMs = deadline - elapsed()
-      if (leftMs <= 0 || signal.aborted) throw pendingError(newest)
-      await listener.next(Math.min(leftMs, LOOK_EVERY_MS), signal)
-    }
-  } finally {
-    listener.end()
+  let newest = payment
+  while (true) {
+    const done = settled(newest)
+    if (done !== undefined) return done
+    const leftMs = deadline - elapsed()
+    if (leftMs <= 0 || signal.aborted) throw pendingError(newest)
+    await sleep(Math.min(leftMs, LOOK_EVERY_MS), signal)
+    newest = (await log.load(payment.stream))?.payment ?? payment
   }
 }
 

@@ -1,8 +1,9 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import type { Payment } from '../../../projections/index.ts'
 import type { PaymentIndex } from '../payment-index.ts'
+import type { Payment } from '../state/payment-state.ts'
 import type { Exposure } from './decide-claim.ts'
 
 /** A claim that is being made. */
@@ -39,54 +40,34 @@ interface Pending extends Reserved {
   position?: Position
 }
 
-/** Sums over all payers. */
-interface Sums {
-  readonly unsettled: bigint
-  readonly waiting: number
-  readonly waitingGateway: number
-}
-
 const RETRY_AFTER_S = 1
 
 export function createExposureLedger(index: PaymentIndex | undefined): ExposureLedger {
   const pending = new Set<Pending>()
 
-  /** Sums over all payers, read once per turn of the event loop, since they cost the most. */
-  let sums: Sums | undefined
-
-  /**
-   * Reads how far the read model has come, and forgets the claims that it counts by then. Should it come further
-   * before the turn is over, claims of one payer count twice for a moment: too careful, and never too trusting.
-   */
-  function look(model: PaymentIndex): Sums {
-    if (sums !== undefined) return sums
-    const position = model.position()
+  /** Forgets the claims that the read model counts by now. */
+  function forgetFolded(position: Position | undefined): void {
     if (position === undefined) throw exposureUnknownError()
     for (const claim of pending) {
       const isFolded = claim.position !== undefined && comparePositions(position, claim.position) >= 0
       if (isFolded) pending.delete(claim)
     }
-    const { unsettled = '0', waiting = 0, waitingGateway = 0 } = model.total() ?? {}
-    sums = { unsettled: BigInt(unsettled), waiting, waitingGateway }
-    setImmediate(() => {
-      sums = undefined
-    })
-    return sums
   }
 
   return {
     of(payer, rail) {
       if (index === undefined) throw exposureUnknownError()
-      const all = look(index)
+      forgetFolded(index.position())
+      const all = index.total()
       const own = index.payer(payer)
       const name = rail === 'gateway' ? 'waitingGateway' : 'waiting'
       const found = {
         payer: BigInt(own?.unsettled ?? '0'),
         awaited: BigInt(own?.awaited ?? '0'),
         debt: BigInt(own?.debt ?? '0'),
-        total: all.unsettled,
+        total: BigInt(all?.unsettled ?? '0'),
         waiting: own?.[name] ?? 0,
-        waitingOfAll: all[name],
+        waitingOfAll: all?.[name] ?? 0,
         isBlocked: own?.isBlocked === true,
         hasCredit: own?.hasCredit === true,
       }
@@ -102,10 +83,12 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
       return found
     },
     reserve(reserved) {
+      assert(reserved.value > 0n, 'a claim that is pending is over more than nothing', reserved.value)
       const claim: Pending = { ...reserved }
       pending.add(claim)
       return {
         landed(payment, position) {
+          assert(claim.payment === undefined, 'a pending claim lands once', payment.paymentId)
           claim.payment = payment
           claim.position = position
         },

@@ -1,10 +1,10 @@
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { SettlementConfirmed } from '../../../contracts/payment-events.ts'
-import type { Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { Chain } from '../chain/chain.ts'
+import type { Payment } from '../state/payment-state.ts'
 import type { PaymentLog } from './payment-log.ts'
 
 export interface GivenUpPaymentsOptions extends Pick<Clock, 'elapsed'> {

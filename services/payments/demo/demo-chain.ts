@@ -63,7 +63,6 @@ const GAS_WEI = 1_000n * 10n ** 18n
  * taken back: they are settled again while they are valid, and given up after that.
  *
  * @throws ServiceError `config_invalid` where anvil is not installed, or the folder holds other keys
- * @example const demo = await startDemoChain({ directory: './data/simulated/demo-chain' })
  */
 export async function startDemoChain(options: DemoChainOptions): Promise<DemoChain> {
   const { directory, report = () => undefined, blockTimeS = 2 } = options

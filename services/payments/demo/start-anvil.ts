@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceError } from '../../../contracts/errors.ts'
 
@@ -24,10 +23,7 @@ export interface RunningAnvil {
 }
 
 const ANSWER_DEADLINE_MS = 20_000
-const PROBE_INTERVAL_MS = 20
 const STOP_DEADLINE_MS = 8_000
-/** Attempts at a free port: between finding one and listening on it, another process may take it. */
-const PORT_ATTEMPTS = 3
 /** How often a kept chain is written out, so that a kill loses no more. */
 const STATE_INTERVAL_S = 5
 /** A block is final two epochs behind the newest one. */
@@ -39,21 +35,17 @@ const FINAL_EPOCHS = 2
  * @throws ServiceError `config_invalid` where it does not start
  */
 export async function startAnvil(options: AnvilOptions): Promise<RunningAnvil> {
-  for (let attempt = 1; ; attempt++) {
-    const port = await freePort()
-    const child = spawn(options.binary, argumentsFor(options, port), { stdio: ['ignore', 'ignore', 'pipe'] })
-    try {
-      await answering(child, port)
-      return running(child, port)
-    } catch (error) {
-      child.kill('SIGKILL')
-      if (attempt === PORT_ATTEMPTS) throw error
-    }
+  const child = spawn(options.binary, argumentsFor(options), { stdio: ['ignore', 'pipe', 'pipe'] })
+  try {
+    return running(child, await portOf(child))
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error
   }
 }
 
-function argumentsFor({ chainId, blockTimeS, state }: AnvilOptions, port: number): string[] {
-  const place = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId), '--silent']
+function argumentsFor({ chainId, blockTimeS, state }: AnvilOptions): string[] {
+  const place = ['--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId)]
   // Nobody waits a quarter of an hour for play money; but what is final must have been written out, so that a kill
   // cannot undo it.
   const isKept = state !== undefined && blockTimeS !== undefined
@@ -96,48 +88,24 @@ function running(child: ChildProcess, port: number): RunningAnvil {
   }
 }
 
-/** Resolves when the node takes connections; a process that ends before is reported instead of waited for. */
-async function answering(child: ChildProcess, port: number): Promise<void> {
+/** The port that the node says it listens on; a process that ends before is reported instead of waited for. */
+function portOf(child: ChildProcess): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
   let said = ''
-  child.stderr?.on('data', (bytes: Buffer) => {
-    said = `${said}${bytes.toString()}`.slice(-500)
-  })
-  const ended = new Promise<never>((_resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code, signal) =>
-      reject(notStartedError(`it ended with ${code ?? signal}: ${said.trim()}`)),
-    )
-  })
-  // The caller of the start gets the error; a later end is handled elsewhere.
-  ended.catch(() => undefined)
-  const deadlineMs = Date.now() + ANSWER_DEADLINE_MS
-  while (!(await Promise.race([ended, accepts(port)]))) {
-    if (Date.now() > deadlineMs)
-      throw notStartedError(`no answer on port ${port} for ${ANSWER_DEADLINE_MS} ms`)
-    await delay(PROBE_INTERVAL_MS)
-  }
-}
-
-const accepts = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' })
-    const finish = (isThere: boolean): void => {
-      socket.destroy()
-      resolve(isThere)
-    }
-    socket.once('connect', () => finish(true))
-    socket.once('error', () => finish(false))
-  })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw notStartedError('the system gave no port')
-  return address.port
+  // Read to their ends, also later: a pipe that is full would hold the chain up.
+  for (const output of [child.stdout, child.stderr])
+    output?.on('data', (bytes: Buffer) => {
+      said = `${said}${bytes.toString()}`.slice(-500)
+      const [, port] = /Listening on 127\.0\.0\.1:(\d+)/.exec(said) ?? []
+      if (port !== undefined) resolve(Number(port))
+    })
+  child.once('error', reject)
+  child.once('exit', (code, signal) =>
+    reject(notStartedError(`it ended with ${code ?? signal}: ${said.trim()}`)),
+  )
+  const overdue = notStartedError(`it does not say where it listens for ${ANSWER_DEADLINE_MS} ms`)
+  const timer = setTimeout(reject, ANSWER_DEADLINE_MS, overdue)
+  return promise.finally(() => clearTimeout(timer))
 }
 
 const notStartedError = (reason: string): ServiceError =>

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Offered, Quote } from '../payments.ts'
@@ -33,6 +34,7 @@ export function makeQuote(
   offered: Offered,
   error: string,
 ): Quote {
+  assert(offered.price > 0n, 'an offer costs more than nothing', offered.price)
   const said = payTo === undefined ? NOT_CONFIGURED : error
   const { url, description } = offered
   const rails = offersGateway ? (['direct', 'gateway'] as const) : (['direct'] as const)

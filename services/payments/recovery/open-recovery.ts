@@ -31,8 +31,6 @@ const KNOWN = {
 /**
  * The fastest way to recover signers that is right here. Before it is used it has to agree with viem on a signature
  * that is known, and on the same one over another amount: a binary that goes wrong would give answers away.
- *
- * @example const recovery = await openRecovery({ report: (event, details) => log.warn(details, event) })
  */
 export async function openRecovery(options: OpenRecoveryOptions): Promise<RecoverSigner> {
   const { report, createFast = createNativeRecovery } = options

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
@@ -94,6 +95,7 @@ async function allot(
         const after = total + value
         if (isKnown) return { events: [], result: true }
         if (after > dailyCap) return { events: [], result: false }
+        assert(after > total && after <= dailyCap, 'refunds of a day stay within its cap', after)
         const data = { paymentId, day, value: value.toString(), total: after.toString() }
         const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
         return { events: [newEvent(RefundAllotted, { id: newId(), data, meta })], result: true }
@@ -112,6 +114,9 @@ async function begin(
 ): Promise<void> {
   const { paymentId } = payment
   const { dailyCap: cap, report } = tools
+  assert(payment.state === 'final', 'only a final payment is given back', payment.state)
+  assert(payment.refund === null, 'a payment is given back once', paymentId)
+  assert(value <= BigInt(payment.value), 'no more is given back than was paid', value)
   const purse = { balance: await tools.balance(), promised: tools.promised(), allotted: 0n, cap }
   const way = decideRefundWay(value, purse)
   const isAllotted = way === 'transfer' && (await allot(tools, paymentId, value, signal))
@@ -134,6 +139,8 @@ async function authorise(
   // It was begun with a wallet, and there is none any more: it waits for it, and the health says so.
   if (wallet === undefined) throw noWalletError(paymentId)
   const validBefore = Math.floor(now() / 1_000) + validityS
+  assert(payment.refund?.by === 'transfer', 'only a refund by transfer is signed', paymentId)
+  assert(BigInt(payment.refund.value) === value, 'a transfer gives back what was begun', value)
   const nonce = `0x${hash('sha256', `refund of ${paymentId}`)}` as const
   const to = claim.payer as `0x${string}`
   const signature = await wallet.sign({ to, value, validBefore, nonce })
@@ -171,15 +178,19 @@ export async function carryOutRefund(
     case 'sent': {
       const reason = payment.refund?.cause ?? 'refund'
       const { transaction, value } = step
+      assert(transaction !== '', 'a transfer that is final has a transaction', paymentId)
+      assert(value <= BigInt(payment.value), 'no more is sent back than was paid', value)
       const data = { paymentId, value: value.toString(), transaction, reason }
       return void (await append(tools, stream, revision, RefundSent, data, signal))
     }
     case 'credit': {
       const { value, cause } = step
+      assert(payment.refund?.by === 'transfer', 'only a transfer becomes a credit instead', paymentId)
       const data = { paymentId, by: 'credit', value: value.toString(), cause, why: 'not_sent' }
       return void (await append(tools, stream, revision, RefundBegun, data, signal))
     }
     case 'giveCredit':
+      assert(step.value <= BigInt(payment.value), 'a credit is given of no more than was paid', step.value)
       return createCreditLedger({ ...tools, signal }).give(payer, paymentId, step.value)
   }
 }

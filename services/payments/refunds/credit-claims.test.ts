@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
-import { CreditGiven } from '../../../contracts/refund-events.ts'
+import { CreditGiven, RefundBegun } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
 import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -147,4 +147,45 @@ test('credit is there again where another process, which knew of none, took mone
   expect(claimed).toMatchObject({ isReplay: true, payment: { state: 'owed' } })
   expect(await ledgerOf(informed).covers(address, 'another authorization', CALL)).toBe(true)
   expect(await ledgerOf(informed).covers(address, 'another authorization', CALL + 1n)).toBe(false)
+})
+
+test.each(['before', 'after'])(
+  'credit that came back after a lost race does not take the place of a refund of the same payment, which begins %s it',
+  async (when) => {
+    const log = createMemoryLog()
+    const [informed, late] = [paymentsInMemory({}, log), paymentsInMemory({}, log)]
+    await giveCredit(informed)
+    const payment = await signed(informed, 1)
+    const { paymentId } = (await buy(late, payment)).payment
+    const refund = newEvent(RefundBegun, {
+      id: newId(),
+      data: { paymentId, by: 'credit', value: `${CALL}`, cause: 'answer_not_given', why: 'no_wallet' },
+      meta: { correlationId: 'test', actor: 'settler' },
+    })
+    const begin = () => informed.store.append(payment.stream, [refund], { expected: 0 })
+    if (when === 'before') await begin()
+    await informed.payments.claim(payment, claimOf())
+    await informed.payments.claim(payment, claimOf())
+    if (when === 'after') await begin()
+    await informed.index.catchUp()
+    expect(informed.index.payment(paymentId)?.refund).toMatchObject({ by: 'credit', isDone: false })
+    await ledgerOf(informed).give(address, paymentId, CALL)
+    await ledgerOf(informed).give(address, paymentId, CALL)
+    await informed.index.catchUp()
+    expect(informed.index.payment(paymentId)).toMatchObject({ state: 'refunded', refund: { isDone: true } })
+    expect(informed.index.payer(address)?.credit).toBe(`${2n * CALL}`)
+  },
+)
+
+test('credit that a former release gave back under the name of the payment is not given back again', async () => {
+  const log = createMemoryLog()
+  const [informed, late] = [paymentsInMemory({}, log), paymentsInMemory({}, log)]
+  await giveCredit(informed)
+  const payment = await signed(informed, 1)
+  const { paymentId } = (await buy(late, payment)).payment
+  const ledger = ledgerOf(informed)
+  await ledger.take(address, payment.stream, CALL, 'request')
+  await ledger.give(address, paymentId, CALL)
+  await informed.payments.claim(payment, claimOf())
+  expect(await ledger.covers(address, 'another authorization', CALL + 1n)).toBe(false)
 })

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc, type PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
@@ -9,6 +11,8 @@ import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain
@@ -20,8 +24,13 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
 
 /** The credits of payers for payments in vain. Amounts are millionths of a USDC. */
 export interface CreditLedger {
-  /** Gives a credit for a payment, once however often it is called. @throws ServiceError of the store */
+  /** Gives a credit as the refund of a payment, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
+  /**
+   * Gives back credit that was taken for an authorization which was then claimed without it. A refund of the same
+   * payment is owed besides, so it has a name of its own in the log.
+   */
+  giveBack(payment: Payment, value: bigint): Promise<void>
   /**
    * Whether there is enough for an authorization, or it was taken for it before.
    *
@@ -37,6 +46,12 @@ export interface CreditLedger {
    */
   take(payer: string, authorization: string, value: bigint, requestId: string): Promise<boolean>
 }
+
+const NOTHING = { result: undefined } as const
+
+/** The name under which credit comes back that was taken for an authorization. */
+const returnIdOf = (authorization: string): string =>
+  uuidV8(createHash('sha256').update(`credit back for ${authorization}`).digest())
 
 /** The credit of one payer as its stream tells it. */
 interface Credit {
@@ -62,26 +77,9 @@ function wasTaken({ taken }: Credit, authorization: string, value: bigint): bool
   })
 }
 
-/** @example if (await credits.take(payer, stream, 20_000n, requestId)) … // its authorization is not used */
 export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
   const { on, store, newId } = options
   const path = { ...options, policy: CALLER_WAITS }
-
-  async function load(stream: string): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
-    let revision: Revision | 'no-stream' = 'no-stream'
-    let balance = 0n
-    const given = new Set<string>()
-    const taken = new Map<string, bigint>()
-    for await (const recorded of store.read(stream)) {
-      const event = decodeEvent(recorded)
-      revision = recorded.revision
-      if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
-      balance = BigInt(event.data.balance)
-      if (event.type === 'CreditGiven') given.add(event.data.paymentId)
-      else taken.set(event.data.authorization, BigInt(event.data.value))
-    }
-    return { state: { balance, given, taken }, revision }
-  }
 
   async function change<Result>(
     payer: string,
@@ -90,7 +88,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     const stream = creditStream(on.id, payer)
     const { result } = await executeCommand(path, {
       stream,
-      load: () => load(stream),
+      load: () => load(store, stream),
       decide(credit) {
         const decided = decide(credit)
         return { events: decided.event === undefined ? [] : [decided.event], result: decided.result }
@@ -103,16 +101,30 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     return result
   }
 
+  function given(payer: string, paymentId: string, value: bigint, balance: bigint) {
+    assert(value > 0n, 'a credit that is given is more than nothing', value)
+    assert(balance >= 0n, 'a credit to which is added is not below zero', balance)
+    const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
+    const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
+    return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
+  }
+
   return {
     give: (payer, paymentId, value) =>
-      change(payer, ({ balance, given }) => {
-        if (given.has(paymentId)) return { result: undefined }
-        const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
-        const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
-        return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
+      change(payer, (credit) =>
+        credit.given.has(paymentId) ? NOTHING : given(payer, paymentId, value, credit.balance),
+      ),
+    giveBack: ({ payer, paymentId, stream, refund }, value) =>
+      change(payer, (credit) => {
+        const amount = credit.taken.get(stream)
+        assert(amount === value, 'credit comes back as much as was taken', amount)
+        const name = returnIdOf(stream)
+        // A former release gave it back under the name of the payment, which is a refund's where there is one.
+        if (credit.given.has(name) || (refund === null && credit.given.has(paymentId))) return NOTHING
+        return given(payer, name, value, credit.balance)
       }),
     async covers(payer, authorization, value) {
-      const { state } = await load(creditStream(on.id, payer))
+      const { state } = await load(store, creditStream(on.id, payer))
       return wasTaken(state, authorization, value) || state.balance >= value
     },
     take: (payer, authorization, value, requestId) =>
@@ -120,9 +132,31 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         const { balance } = credit
         if (wasTaken(credit, authorization, value)) return { result: true }
         if (balance < value) return { result: false }
+        assert(value > 0n, 'credit that is taken is more than nothing', value)
+        assert(!credit.taken.has(authorization), 'credit is taken once for an authorization')
+        assert(balance - value >= 0n, 'a credit is never below zero', balance - value)
         const meta = { correlationId: requestId, actor: 'calls' }
         const data = { payer, authorization, value: value.toString(), balance: (balance - value).toString() }
         return { event: newEvent(CreditUsed, { id: newId(), data, meta }), result: true }
       }),
   }
+}
+
+async function load(
+  store: EventStore,
+  stream: string,
+): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
+  let revision: Revision | 'no-stream' = 'no-stream'
+  let balance = 0n
+  const given = new Set<string>()
+  const taken = new Map<string, bigint>()
+  for await (const recorded of store.read(stream)) {
+    const event = decodeEvent(recorded)
+    revision = recorded.revision
+    if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
+    balance = BigInt(event.data.balance)
+    if (event.type === 'CreditGiven') given.add(event.data.paymentId)
+    else taken.set(event.data.authorization, BigInt(event.data.value))
+  }
+  return { state: { balance, given, taken }, revision }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { JUST_CLAIMED, type Payment, type PaymentRefund } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment, type PaymentRefund } from '../state/payment-state.ts'
 import { decideRefundStep, decideRefundWay } from './decide-refund-step.ts'
 
 const NOON = Date.UTC(2026, 10, 23, 12)

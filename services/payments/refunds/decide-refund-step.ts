@@ -1,5 +1,5 @@
 import type { CreditReason, RefundCause } from '../../../contracts/refund-events.ts'
-import type { Payment } from '../../../projections/index.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 /** A payment that may have to be given back, and the transfer that does so; undefined before there is one. */
 export interface RefundFacts {

@@ -6,12 +6,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { RefundAllotted } from '../../../contracts/refund-events.ts'
 import { refundsOfDayStream } from '../../../contracts/streams.ts'
 import { rangeIn } from '../../../projections/given-events.fixture.ts'
-import {
-  type Payment,
-  type PaymentsRow,
-  payments as paymentsProjection,
-  rowsInMemory,
-} from '../../../projections/index.ts'
+import { rowsInMemory } from '../../../projections/index.ts'
+import { type Payment } from '../state/payment-state.ts'
+import { type PaymentsRow, payments as paymentsProjection } from '../state/payments.ts'
 import {
   closePayments,
   newId,

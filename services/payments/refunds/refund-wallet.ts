@@ -1,7 +1,6 @@
 import type { Hex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
+import { assert } from '../../../contracts/assert.ts'
+import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
 import { signingDomain } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
@@ -29,15 +28,12 @@ export interface RefundWallet {
   sign(terms: RefundTerms): Promise<Hex>
 }
 
-/**
- * @throws ServiceError `config_invalid` for a key that is none
- * @example createRefundWallet({ on: BASE, rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
- */
+/** @throws ServiceError `config_invalid` for a key that is none */
 export function createRefundWallet({
   privateKey,
   ...options
 }: NodeOptions & { readonly privateKey: string }): RefundWallet {
-  const account = accountOf(privateKey)
+  const account = keyAccount(privateKey, 'X402_REFUND_KEY')
   const node = createNodeClient(options)
   return {
     address: account.address.toLowerCase() as Hex,
@@ -50,8 +46,9 @@ export function createRefundWallet({
           args: [account.address],
         }),
       ),
-    sign: ({ to, value, validBefore, nonce }) =>
-      account.signTypedData({
+    async sign({ to, value, validBefore, nonce }) {
+      assert(value > 0n, 'a refund that is signed is over more than nothing', value)
+      return account.signTypedData({
         domain: signingDomain('direct', node.on),
         types: AUTHORIZATION_TYPES,
         primaryType: 'TransferWithAuthorization',
@@ -63,18 +60,7 @@ export function createRefundWallet({
           validBefore: BigInt(validBefore),
           nonce,
         },
-      }),
-  }
-}
-
-function accountOf(privateKey: string) {
-  try {
-    return privateKeyToAccount(privateKey as Hex)
-  } catch {
-    // What it throws may repeat the key.
-    throw new ServiceError('config_invalid', {
-      message:
-        'X402_REFUND_KEY is not a private key: it must be 0x and 64 hexadecimal digits, not zero and below the order of the curve',
-    })
+      })
+    },
   }
 }

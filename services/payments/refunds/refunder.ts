@@ -1,10 +1,13 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
+import { createSettlementLog } from '../settlement/settlement-log.ts'
+import { type Payment } from '../state/payment-state.ts'
 import {
   OPEN_REFUND_PREFIX,
-  type OpenPayment,
-  type Payment,
+  openPayments,
   type PaymentsRow,
   paymentRowKey,
   REFUND_TOTALS_KEY,
@@ -12,9 +15,7 @@ import {
   type RefundTotals,
   refundDayKey,
   transferKey,
-} from '../../../projections/index.ts'
-import type { ProjectionReader } from '../../log/projector/projector.ts'
-import { createSettlementLog } from '../settlement/settlement-log.ts'
+} from '../state/payments.ts'
 import { carryOutRefund, type RefundTools } from './carry-out-refund.ts'
 import { decideRefundStep, type RefundWaits } from './decide-refund-step.ts'
 
@@ -71,7 +72,6 @@ export const REFUND_TIMING: RefundTiming = {
 /** The wallet is asked for its balance this often, while nothing is to be given back. */
 const BALANCE_MS = 60_000
 
-/** @example const refunder = createRefunder({ store, reader, wallet, dailyCap, newId, now, sleep, report }) */
 export function createRefunder(options: RefunderOptions): Refunder {
   const { reader, wallet, now, sleep, report } = options
   const timing = { ...REFUND_TIMING, ...options.timing }
@@ -114,7 +114,7 @@ export function createRefunder(options: RefunderOptions): Refunder {
 
   async function workOnce(signal: AbortSignal): Promise<void> {
     let failure: unknown
-    const all = Array.from(rowsOf(reader, OPEN_REFUND_PREFIX))
+    const all = Array.from(openPayments(reader, OPEN_REFUND_PREFIX))
     for (const paymentId of all) {
       if (signal.aborted) return
       // One that cannot be worked on keeps no other from its money.
@@ -144,7 +144,7 @@ export function createRefunder(options: RefunderOptions): Refunder {
         await sleep(timing.pollMs, signal)
       }
     },
-    health: () => healthOf(options, { trouble, balance, ids: [...rowsOf(reader, OPEN_REFUND_PREFIX)] }),
+    health: () => healthOf(options, { trouble, balance, ids: [...openPayments(reader, OPEN_REFUND_PREFIX)] }),
   }
 }
 
@@ -161,22 +161,14 @@ function promisedOf(reader: RefunderOptions['reader'], begun: Map<string, bigint
     if (refund === null) sum += value
     else begun.delete(paymentId)
   }
-  for (const paymentId of rowsOf(reader, OPEN_REFUND_PREFIX)) {
+  for (const paymentId of openPayments(reader, OPEN_REFUND_PREFIX)) {
     const refund = rowOf(paymentRowKey(paymentId))?.refund
     const state = rowOf(transferKey(paymentId))?.state
     const isOut = state === 'confirmed' || state === 'final'
     if (refund?.by === 'transfer' && !isOut) sum += BigInt(refund.value)
   }
+  assert(sum >= 0n, 'the transfers under way are worth no less than nothing', sum)
   return sum
-}
-
-function* rowsOf(reader: RefunderOptions['reader'], prefix: string): Generator<string> {
-  for (let after: string | undefined, isMore = true; isMore; ) {
-    const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
-    for (const { row } of rows) yield (row as OpenPayment).paymentId
-    after = rows.at(-1)?.key
-    isMore = rows.length === LIMITS.rowsPerPage
-  }
 }
 
 /** How refunds stand, by the read model and what was seen of the wallet. */

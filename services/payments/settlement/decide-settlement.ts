@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
-import type { Payment } from '../../../projections/index.ts'
 import type { AuthorizationOutcome, Rehearsal, TokenRefusal } from '../chain/chain.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 /** The log's facts about a payment that is settled on the chain. */
 export interface SettlingFacts {

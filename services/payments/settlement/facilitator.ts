@@ -57,7 +57,6 @@ const opinionSchema = z.object({
   invalidReason: z.string().max(1_000).nullish(),
 })
 
-/** @example createFacilitator({ url: 'https://facilitator.example.com', publicUrl: () => 'https://signals.example.com' }) */
 export function createFacilitator(options: FacilitatorOptions): Facilitator {
   const { url, publicUrl, authorize, requestMs = LIMITS.chainRequestMs } = options
 

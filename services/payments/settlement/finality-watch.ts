@@ -1,8 +1,9 @@
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Payment } from '../../../projections/index.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
+import type { Payment } from '../state/payment-state.ts'
 import { decideFinality } from './decide-settlement.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 import type { SettlementFact } from './settlement-log.ts'
@@ -34,7 +35,8 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
   async function finalise(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
     if (!(await queue.notifyPaid(loaded.payment))) return queue.again(loaded.stream)
     const { transaction, blockNumber } = loaded.payment
-    const data = { transaction: transaction ?? '', blockNumber }
+    assert(transaction !== null, 'money that is final came in a transaction', loaded.stream)
+    const data = { transaction, blockNumber }
     await queue.record(loaded, [{ type: 'SettlementFinalised', data }], signal)
   }
 

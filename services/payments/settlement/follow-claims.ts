@@ -1,17 +1,15 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
+import type { EventStore } from '../../log/event-store.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
+import { evolvePayment, type Payment } from '../state/payment-state.ts'
 import {
-  evolvePayment,
   OPEN_PAYMENT_PREFIX,
   OPEN_TRANSFER_PREFIX,
-  type OpenPayment,
-  type Payment,
+  openPayments,
   type PaymentsRow,
   paymentRowKey,
   transferKey,
-} from '../../../projections/index.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { ProjectionReader } from '../../log/projector/projector.ts'
+} from '../state/payments.ts'
 import type { PaymentQueue } from './payment-queue.ts'
 
 export interface FollowedClaims {
@@ -37,15 +35,10 @@ export async function followClaims(
     { prefix: OPEN_TRANSFER_PREFIX, keyOf: transferKey },
   ]
   for (const { prefix, keyOf } of kinds)
-    for (let page: string | undefined, isMore = true; isMore && !signal.aborted; ) {
-      const from = page === undefined ? {} : { after: page }
-      const rows = reader.range({ prefix, ...from, limit: LIMITS.rowsPerPage })
-      for (const { row } of rows) {
-        const payment = reader.get(keyOf((row as OpenPayment).paymentId))
-        if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
-      }
-      page = rows.at(-1)?.key
-      isMore = rows.length === LIMITS.rowsPerPage
+    for (const paymentId of openPayments(reader, prefix)) {
+      if (signal.aborted) return
+      const payment = reader.get(keyOf(paymentId))
+      if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
     }
   const filter = { types: ['PaymentClaimed', 'RefundAuthorised', 'SettlementConfirmed'] }
   for await (const item of store.subscribe({ after, filter, signal })) {

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
@@ -30,6 +31,8 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
   /** Decides before each request to the facilitator; `send` means to make it. */
   async function look(loaded: LoadedPayment): Promise<SettlementStep> {
     const { payment, authorization } = loaded
+    const isOnRail = (payment.rail === 'gateway') === (settler === 'gateway')
+    assert(isOnRail, 'each rail has its own settler', payment.rail)
     if (chain === undefined) return lookWithoutChain(loaded, now(), timing.graceMs)
     const [blockTime, outcome] = await Promise.all([
       chain.blockTime(),
@@ -52,6 +55,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
       ? loaded
       : await queue.record(loaded, [{ type: 'SettlementRequested', data: { attempt, settler } }], signal)
     if (begun === undefined) return
+    assert(begun.wasForwarded, 'the log knows of a request before the facilitator has it', loaded.stream)
     const verdict = await facilitator.settle(begun.claim, signal)
     // A request that was cut off by the end of this process has an answer that nobody has seen.
     if (signal.aborted) return

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type GasFacts, gasFor } from './wallet.ts'
 
@@ -83,6 +84,7 @@ export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): Gas
       const fees = last?.accountNonce === accountNonce ? offerBehind(last) : market
       const next = judge(facts, fees.feePerGas, authorizations)
       change(next, facts)
+      assert(fees.tipPerGas <= fees.feePerGas, 'the tip is part of the fee', fees.tipPerGas)
       return next === 'expensive' || next === 'empty' ? undefined : fees
     },
     sent: (fees, accountNonce) => {

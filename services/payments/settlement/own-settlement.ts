@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -113,6 +114,8 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
       return
     }
     const authorizations = batch.map(({ authorization }) => authorization)
+    const names = new Set(batch.map(({ stream }) => stream))
+    assert(names.size === batch.length, 'an authorization is in a transaction once', batch.length)
     const transaction = await wallet.sign(authorizations, { accountNonce, ...fees })
     const recorded = await Promise.all(
       batch.map((loaded) => queue.record(loaded, broadcastOf(loaded, transaction), signal)),
@@ -124,6 +127,8 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
       for (const { stream } of batch) queue.after(stream, timing.retryMs)
       return
     }
+    const isKnown = sent.every(({ payment }) => payment.transaction === transaction.hash)
+    assert(isKnown, 'the log has the hash before the node has the transaction', transaction.hash)
     const outcome = await wallet.send(transaction)
     if (outcome.kind !== 'unaffordable') gas.sent(fees, accountNonce)
     const receipt = await awaitReceipt(transaction, outcome, signal)
@@ -167,7 +172,8 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
         if (!receipt.isPaying(loaded.authorization)) return notPaid(loaded, blockTime, signal)
         const { transaction } = loaded.payment
         const { blockNumber, blockHash } = receipt
-        const arrival = { transaction: transaction ?? '', blockNumber, blockHash, by: 'own' as const }
+        assert(transaction !== null, 'money of our own came in a transaction', loaded.stream)
+        const arrival = { transaction, blockNumber, blockHash, by: 'own' as const }
         return queue.confirm(loaded, arrival, signal)
       }),
     )

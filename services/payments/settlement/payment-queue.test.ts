@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
+import { JUST_CLAIMED, type Payment } from '../state/payment-state.ts'
 import { createFinalityWatch } from './finality-watch.ts'
 import { createPaymentQueue, type PaymentQueue } from './payment-queue.ts'
 import type { SettlementLog } from './settlement-log.ts'

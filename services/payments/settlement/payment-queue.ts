@@ -1,10 +1,11 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
-import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { createWakeSignal, type WakeSignal, waitAtMost } from '../../runtime/async/wake-signal.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
+import { isAwaited, isOpen, isPayable, isUnsettled, type Payment } from '../state/payment-state.ts'
 import type { Arrival } from './decide-settlement.ts'
 import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.ts'
 import type { SettlementFact, SettlementLog } from './settlement-log.ts'
@@ -187,6 +188,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       return recorded
     },
     async confirm(loaded, arrival, signal) {
+      assert(isOpen(loaded.payment), 'money is confirmed of a payment that is open', loaded.payment.state)
       const isTold = await queue.notifyPaid(loaded.payment)
       const { transaction, blockNumber } = arrival
       // Without a block there is nothing to wait for: nobody would say when it is final.
@@ -208,6 +210,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       }
     },
     async uncollectable(loaded, { reason, detail }, signal) {
+      assert(isAwaited(loaded.payment), 'only money that is awaited is given up', loaded.payment.state)
       const data = { reason, detail: detail.slice(0, 200) }
       const recorded = await queue.record(loaded, [{ type: 'PaymentUncollectable', data }], signal)
       const { paymentId, payer, value } = loaded.payment

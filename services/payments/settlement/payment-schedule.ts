@@ -4,7 +4,7 @@ export type PaymentSchedule = ReturnType<typeof createPaymentSchedule>
 
 export type Order = 'first' | 'later'
 
-/** Of each batch, one in so many places is kept for those that come later. */
+/** One place in so many of a batch is kept for payments that come later by their order. */
 const SHARE_OF_LATER = 5
 
 /** Payments by the time of their next look, on the caller's clock. */

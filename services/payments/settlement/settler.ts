@@ -2,19 +2,14 @@ import type { PaymentChain } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import {
-  type OpenPayment,
-  PAYABLE_PREFIX,
-  type Payment,
-  type PaymentsRow,
-  paymentRowKey,
-} from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
 import { createConcurrencyLimit } from '../../runtime/admission/concurrency-limit.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
+import { type Payment } from '../state/payment-state.ts'
+import { type OpenPayment, PAYABLE_PREFIX, type PaymentsRow, paymentRowKey } from '../state/payments.ts'
 import type { Facilitator } from './facilitator.ts'
 import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
 import { followClaims } from './follow-claims.ts'
@@ -193,11 +188,11 @@ export function createSettler(options: SettlerOptions): Settler {
         })
       const batch = options.batch ?? LIMITS.settlementBatch
       stages.push(runStage('direct', batch, (some, until) => alone(() => own.work(some, until)), signal))
-      stages.push(watchGas(wallet, signal))
+      stages.push(watch('gas', () => seeGas(wallet), signal))
     } else if (facilitator !== undefined) {
       const forwarded = createForwardedSettlement({ ...parts, facilitator, chain, settler: 'facilitator' })
       stages.push(runStage('direct', atOnce, eachOf(forwarded), signal))
-      stages.push(watchFacilitator('facilitator', facilitator, signal))
+      stages.push(watch('facilitator at /supported', () => facilitator.problem(signal), signal))
     }
     if (gateway !== undefined) {
       const credited = createForwardedSettlement({
@@ -207,32 +202,25 @@ export function createSettler(options: SettlerOptions): Settler {
         settler: 'gateway',
       })
       stages.push(runStage('gateway', atOnce, eachOf(credited), signal))
-      stages.push(watchFacilitator('gateway', gateway, signal))
+      stages.push(watch('gateway at /supported', () => gateway.problem(signal), signal))
     }
     return stages
   }
 
-  const checkMs = (who: string): number => (problems.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
-
-  /** Reports an empty wallet before somebody has paid in vain. */
-  async function watchGas(watched: Wallet, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        gas.see(await watched.gas())
-        problem('gas', undefined)
-      } catch (error) {
-        if (!signal.aborted) problem('gas', reasonOf(error))
-      }
-      await sleep(checkMs('gas'), signal)
-    }
+  async function seeGas(own: Wallet): Promise<undefined> {
+    gas.see(await own.gas())
   }
 
-  async function watchFacilitator(who: string, asked: Facilitator, signal: AbortSignal): Promise<void> {
+  /** Looks at the gas wallet, or a facilitator, again and again: a problem is reported before somebody has paid in vain. */
+  async function watch(
+    who: string,
+    look: () => Promise<string | undefined>,
+    signal: AbortSignal,
+  ): Promise<void> {
     while (!signal.aborted) {
-      const what = await asked.problem(signal)
-      const place = `${who} at /supported`
-      if (!signal.aborted) problem(place, what)
-      await sleep(checkMs(place), signal)
+      const what = await look().catch(reasonOf)
+      if (!signal.aborted) problem(who, what)
+      await sleep(problems.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS, signal)
     }
   }
 

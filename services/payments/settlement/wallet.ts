@@ -1,8 +1,6 @@
-import { type Hex, keccak256, stringToHex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { keccak256, stringToHex } from 'viem'
 import type { SignedAuthorization } from '../chain/chain.ts'
-import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
+import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { type ContractCall, transfersCall } from '../chain/transfer-call.ts'
 
 /** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
@@ -65,12 +63,9 @@ export interface WalletOptions extends NodeOptions {
   readonly privateKey: string
 }
 
-/**
- * @throws ServiceError `config_invalid` for a key that is none
- * @example createWallet({ on: BASE, rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
- */
+/** @throws ServiceError `config_invalid` for a key that is none */
 export function createWallet({ privateKey, ...options }: WalletOptions): Wallet {
-  const account = accountOf(privateKey)
+  const account = keyAccount(privateKey, 'X402_SETTLER_KEY')
   const node = createNodeClient(options)
   const { address } = account
   async function signed(
@@ -132,16 +127,3 @@ function sendOutcome(reason: string): SendOutcome {
   }
   return { kind: 'unknown', reason }
 }
-
-function accountOf(privateKey: string) {
-  try {
-    return privateKeyToAccount(privateKey as Hex)
-  } catch {
-    // What it throws may repeat the key.
-    throw new ServiceError('config_invalid', {
-      message: `X402_SETTLER_KEY is not a private key: ${KEY_RULE}`,
-    })
-  }
-}
-
-const KEY_RULE = 'it must be 0x and 64 hexadecimal digits, not zero and below the order of the curve'

@@ -4,7 +4,7 @@ import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { REFUND_CAUSES } from '../../../contracts/refund-events.ts'
-import type { Payment } from '../../../projections/index.ts'
+import type { Payment } from '../state/payment-state.ts'
 
 /** One of `accepts`, as it is offered. */
 type Accepted = JsonObject & {

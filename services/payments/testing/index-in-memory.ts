@@ -1,9 +1,10 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import { rangeIn } from '../../../projections/given-events.fixture.ts'
-import { type PaymentsRow, payments, rowsInMemory } from '../../../projections/index.ts'
+import { rowsInMemory } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createPaymentIndex, type PaymentIndex } from '../payment-index.ts'
+import { type PaymentsRow, payments } from '../state/payments.ts'
 
 /** The read model of payments of a test, which goes on when it is told to. */
 export interface IndexInMemory extends PaymentIndex {

@@ -6,7 +6,6 @@ import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalo
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import type { PaymentClaimed } from '../../../contracts/payment-events.ts'
 import { START } from '../../../contracts/position.ts'
-import type { Payment } from '../../../projections/index.ts'
 import {
   createMemoryLog,
   type MemoryLog,
@@ -17,6 +16,7 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from '../create-payments.ts'
 import type { Payments } from '../payments.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'
+import type { Payment } from '../state/payment-state.ts'
 import { createIndexInMemory, type IndexInMemory } from './index-in-memory.ts'
 import { RICH_CHAIN } from './rich-chain.ts'
 import {

@@ -71,7 +71,6 @@ export function readProof(rawHeaders: readonly string[]): PresentedProof | undef
   return proof
 }
 
-/** @example const proofs = createPayerProofs({ key, publicUrl: () => 'https://signals.example.com', now: Date.now }) */
 export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): PayerProofs {
   const origin = (): URL => new URL(publicUrl() || DOCUMENTED_ADDRESS)
 

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
 import { expect } from 'vitest'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
-import { evolvePayment, type Payment } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../log/event-store.ts'
+import { evolvePayment, type Payment } from '../../state/payment-state.ts'
 import type { TestChain } from './test-chain.ts'
 
 /**

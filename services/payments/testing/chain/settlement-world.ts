@@ -8,13 +8,6 @@ import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
 import { START } from '../../../../contracts/position.ts'
 import { AnswerWithheld } from '../../../../contracts/refund-events.ts'
 import { paymentStream } from '../../../../contracts/streams.ts'
-import {
-  evolvePayment,
-  type Payment,
-  type PaymentsRow,
-  PROJECTIONS,
-  payments,
-} from '../../../../projections/index.ts'
 import { openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { startProjector } from '../../../log/projector/projector.ts'
@@ -25,6 +18,8 @@ import { createChain } from '../../chain/create-chain.ts'
 import { createRefunder, type Refunder, type RefunderOptions } from '../../refunds/refunder.ts'
 import { createSettler, type Settler, type SettlerOptions } from '../../settlement/settler.ts'
 import { createWallet } from '../../settlement/wallet.ts'
+import { evolvePayment, type Payment } from '../../state/payment-state.ts'
+import { type PaymentsRow, payments } from '../../state/payments.ts'
 import { type AuthorizationTerms, signAuthorization } from './sign-authorization.ts'
 import type { TestChain } from './test-chain.ts'
 
@@ -43,7 +38,7 @@ export const QUICK = {
   graceMs: 300,
 } as const
 
-const PAYMENTS_ALONE = PROJECTIONS.filter(({ name }) => name === payments.name)
+const PAYMENTS_ALONE = [payments]
 
 export const newId = (): string => uuidV7(Date.now(), randomBytes(10))
 

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import { type Fact, fold, given, paymentFact, paymentIdOf } from '../given-events.fixture.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import {
+  type Fact,
+  fold,
+  given,
+  paymentFact,
+  paymentIdOf,
+} from '../../../projections/given-events.fixture.ts'
 import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } from './payment-state.ts'
 import {
   CLAIM_COUNTS_KEY,

@@ -1,7 +1,9 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import { refundStream } from '../../contracts/streams.ts'
-import type { Projection, Rows } from '../projection.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { refundStream } from '../../../contracts/streams.ts'
+import type { Projection, Rows } from '../../../projections/index.ts'
+import type { ProjectionReader } from '../../log/projector/projector.ts'
 import {
   evolvePayment,
   isAwaited,
@@ -247,4 +249,17 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
     credit: sum('credit'),
     hasCredit: all.hasCredit || after.hasCredit,
   })
+}
+
+/** The payments of all rows under a prefix of open ones. */
+export function* openPayments(
+  reader: Pick<ProjectionReader<PaymentsRow>, 'range'>,
+  prefix: string,
+): Generator<string> {
+  for (let after: string | undefined, isMore = true; isMore; ) {
+    const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
+    for (const { row } of rows) yield (row as OpenPayment).paymentId
+    after = rows.at(-1)?.key
+    isMore = rows.length === LIMITS.rowsPerPage
+  }
 }

@@ -1,7 +1,7 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { CreditReason, RefundCause } from '../../contracts/refund-events.ts'
-import type { PaymentState } from '../../contracts/service-block.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { CreditReason, RefundCause } from '../../../contracts/refund-events.ts'
+import type { PaymentState } from '../../../contracts/service-block.ts'
 
 /** A payment as its events tell it, without signature and answer. */
 export interface Payment extends JsonObject {
