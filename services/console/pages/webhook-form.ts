@@ -62,13 +62,6 @@ export type DryRun = z.infer<typeof dryRunAnswerSchema>
 
 /** The signals that a filter would have sent in the last day. */
 export function dryRunPart(run: DryRun | undefined, refusal?: Refusal): Html {
-  const rows = run?.rows.map(({ at, data }) => [
-    time(at),
-    valueText(data.type),
-    `${valueText(data.coin)} ${valueText(data.timeframe)}`,
-    valueText(data.call ?? data.regime),
-    data.confidence === undefined ? '' : `${valueText(data.confidence)} %`,
-  ])
   const { trade_call: calls = 0, regime_shift: shifts = 0, scan_digest: digests = 0 } = run?.matched ?? {}
   return html`<div id="dry-run" aria-live="polite">
 ${refusal !== undefined && html`<p class="dim">Not yet: ${refusal.message}</p>`}
@@ -82,7 +75,16 @@ ${
     'warn',
   )
 }
-${(rows?.length ?? 0) > 0 && table('The first of them', ['Recorded', 'Signal', 'Series', 'Says', { name: 'Confidence', isNumber: true }], rows ?? [])}`
+${
+  run.rows.length > 0 &&
+  table('The first of them', run.rows, {
+    Recorded: ({ at }) => time(at),
+    Signal: ({ data }) => valueText(data.type),
+    Series: ({ data }) => `${valueText(data.coin)} ${valueText(data.timeframe)}`,
+    Says: ({ data }) => valueText(data.call ?? data.regime),
+    '#Confidence': ({ data }) => data.confidence !== undefined && `${valueText(data.confidence)} %`,
+  })
+}`
 }</div>`
 }
 
