@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
+import type { WebhookService } from '../http/webhook-acts.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
 import { createListening, type ListenOptions } from './listen.ts'
@@ -10,7 +11,7 @@ import { LISTS_KEPT, type McpCore, SERVER_NAME, SERVER_TITLE } from './protocol-
 import { type McpResourceSources, mcpResources } from './resources.ts'
 import { createSdkExchange } from './sdk-exchange.ts'
 import { listedTools } from './tool-list.ts'
-import { WEBHOOK_TOOL_NAMES, type WebhookService, webhookTools } from './webhook-tools.ts'
+import { WEBHOOK_TOOL_NAMES, webhookTools } from './webhook-tools.ts'
 
 /** Every tool that may be served. */
 export const TOOL_NAMES: ReadonlySet<string> = new Set([

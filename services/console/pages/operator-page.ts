@@ -213,8 +213,9 @@ ${
 
 /** How far everything has come that follows the log. */
 function lagPart(parts: readonly Component[]): Html {
-  const more = (name: string): JsonObject => parts.find((part) => part.name === name)?.more ?? {}
-  const [market, settler, dispatcher] = ['market', 'settler', 'dispatcher'].map(more)
+  const [market, settler, dispatcher] = ['market', 'settler', 'dispatcher'].map(
+    (name) => parts.find((part) => part.name === name)?.more,
+  )
   return html`<h2 id="lag">Lag and freshness</h2>
 ${facts([
   ['Newest bar closed', `${duration(market?.data_age_ms)} ago, in market time`],

@@ -12,7 +12,7 @@ import type {
 import { action, EMPTY_FORM, type FormState, input, refusalNote, select, textarea } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { address, copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
+import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
 import { SIGNAL_WORDS } from './webhook-form.ts'
 
 export type Webhooks = z.infer<typeof subscriptionsAnswerSchema>

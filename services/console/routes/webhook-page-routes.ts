@@ -193,7 +193,9 @@ const BUTTONS: Readonly<
   delete: { method: 'DELETE', to: () => '' },
   rotate: {
     to: () => '/rotate-secret',
-    shown: ({ secret: text }: { secret: string }) => ({ secret: { text, about: 'This is the new secret.' } }),
+    shown: (made: { secret: string }) => ({
+      secret: { text: made.secret, about: 'This is the new secret.' },
+    }),
   },
   test: { to: () => '/test', shown: (tested: TestAnswer) => ({ tested }) },
   replay: {

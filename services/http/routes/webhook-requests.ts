@@ -1,20 +1,9 @@
 import { z } from 'zod'
+import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterFields } from '../../webhooks/index.ts'
-import { operationsOf } from '../openapi/operation.ts'
-
-const own = { tag: 'webhooks', key: 'required' } as const
-
-/** Operations that are about no one subscription. */
-export const webhookOperation = operationsOf({ ...own, errors: ['store_unavailable'] })
-
-/** Operations about one subscription. */
-export const subscriptionOperation = operationsOf({
-  ...own,
-  errors: ['store_unavailable', 'subscription_unknown'],
-})
 
 export const subscriptionParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The `id` of the subscription'),
@@ -78,13 +67,13 @@ export const resumeFields = {
   since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
 }
 
-export const hasSinceWhereAsked = ({
-  from,
-  since,
-}: {
-  readonly from: string
+export interface ResumeRequest {
+  readonly from: 'cursor' | 'now' | 'since'
   readonly since?: string | undefined
-}): boolean => (from === 'since') === (since !== undefined)
+}
+
+export const hasSinceWhereAsked = ({ from, since }: ResumeRequest): boolean =>
+  (from === 'since') === (since !== undefined)
 
 export const SINCE_FAULT = { path: ['since'], error: 'goes with `from: "since"`, and only with it' }
 
@@ -137,3 +126,39 @@ export const replayWindow = (asked: z.output<typeof replaySchema>) =>
 export const replayParams = subscriptionParams.extend({
   replay_id: z.uuid().toLowerCase().describe('The `replay_id` of the replay'),
 })
+
+const limit = z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most')
+const after = z.string().min(1).max(64)
+
+export const attemptsQuery = z.strictObject({
+  after: after.optional().describe('Those behind these: the `next` of the answer before'),
+  limit,
+  result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
+})
+export type AttemptsQuery = z.output<typeof attemptsQuery>
+
+export const eventsQuery = z.strictObject({
+  after: after
+    .default('0')
+    .describe('Those behind this: the number of the last delivery you have, or the `next` of an answer'),
+  limit,
+})
+export type EventsQuery = z.output<typeof eventsQuery>
+
+export const deliveryParams = subscriptionParams.extend({
+  delivery_id: z.uuid().toLowerCase().describe('The `delivery_id` of an attempt, or of a body'),
+})
+
+export const dryRunSchema = z.strictObject({
+  url: z
+    .string()
+    .min(1)
+    .max(LIMITS.webhookUrlCharacters)
+    .optional()
+    .describe('Checked as at a creation, without being looked up; nothing is sent to it'),
+  ...filterFields,
+  from: pointSchema.optional().describe('A position or an ISO 8601 instant; a day ago without it'),
+  to: pointSchema.optional().describe('A position or an instant; now without it'),
+  limit: z.int().min(0).max(LIMITS.webhookRows).default(20).describe('Rows at most'),
+})
+export type DryRunRequest = z.output<typeof dryRunSchema>
