@@ -19,14 +19,9 @@ export type ClientAddress = (evidence: AddressEvidence) => string
 export const UNKNOWN_ADDRESS = 'unknown'
 
 /**
- * The address of the caller. Every proxy appends the address it was called from, so the header is read from its
- * end, and only as far as the proxies that wrote there are trusted: what stands further left is what a caller
- * claims.
- *
+ * The address of the caller. Every proxy appends the address it was called from, so the header is read from its end,
+ * and only as far as the proxies that wrote there are trusted: what stands further left is what a caller claims.
  * @param trust undefined believes nobody: the address is that of the connection.
- * @example
- * const addressOf = createClientAddress({ hops: 1 })
- * addressOf({ remoteAddress: '10.0.0.7', forwardedFor: '6.6.6.6, 203.0.113.9' }) // '203.0.113.9'
  */
 export function createClientAddress(trust: TrustProxy | undefined): ClientAddress {
   const isTrusted = trust === undefined ? () => false : trusts(trust)

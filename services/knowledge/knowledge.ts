@@ -34,13 +34,7 @@ export interface Lookup {
 
 export type Knowledge = Awaited<ReturnType<typeof openKnowledge>>
 
-/**
- * Opens the documentation, indexed in memory, for searches and questions. It knows nothing of callers.
- *
- * @example
- * const knowledge = await openKnowledge({ folder: 'docs', publicUrl: () => '', now: Date.now, report })
- * const { results } = await knowledge.search(knowledge.readSearch({ query: 'webhook signature' }))
- */
+/** Opens the documentation, indexed in memory, for searches and questions. It knows nothing of callers. */
 export async function openKnowledge(options: KnowledgeOptions) {
   const { folder, publicUrl, model, now, report } = options
   const library = await openLibrary({

@@ -33,11 +33,7 @@ export interface RpcError {
   readonly data?: Json
 }
 
-/**
- * The text of an answer with an error.
- *
- * @param id null where the request's own could not be read.
- */
+/** The text of an answer with an error. @param id null where the request's own could not be read. */
 export const rpcErrorText = (id: RequestId | null, error: RpcError): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`
 

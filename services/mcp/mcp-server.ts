@@ -31,10 +31,8 @@ export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' 
 }
 
 /**
- * Puts the edge of MCP together: its route, the tools beside those about markets, and the SDK for every message that the
- * route does not answer itself.
- *
- * @example await app.register(mcpServer, { calls, checkKey, addressOf, guard, sources })
+ * Puts the edge of MCP together: its route, the tools beside those about markets, and the SDK for every message that
+ * the route does not answer itself.
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const { calls, paid, checkKey, knowledge, history, webhooks, sources, extension, payment, listen } = options

@@ -32,10 +32,7 @@ export interface McpOperation {
   end(error: string | undefined): void
 }
 
-/**
- * @param options.tools names with a label of their own
- * @param options.monotonic milliseconds
- */
+/** @param options.tools names with a label of their own @param options.monotonic milliseconds */
 export function createMcpTelemetry(options: {
   readonly registry: Registry
   readonly tools: ReadonlySet<string>

@@ -47,10 +47,8 @@ const schema = {
 }
 
 /**
- * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a
- * page for those who prefer one. Open to every holder of the id, which cannot be guessed.
- *
- * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
+ * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a page
+ * for those who prefer one. Open to every holder of the id, which cannot be guessed.
  */
 export const verifyRoutes: FastifyPluginAsyncZod<
   VerifyRoutesOptions & { readonly frame: () => PageFrame }

@@ -93,9 +93,8 @@ const CODE_SENT = {
 
 /**
  * Sign-in by e-mail: `POST /api/sign-in`, then `/confirm` for a key or `/session` for a browser; and the account of a
- * key: `/api/account`, `/api/keys`, `/api/sessions`. Nothing tells whether an address has an account, and no key is shown twice.
- *
- * @example curl -H 'Content-Type: application/json' -d '{"email":"you@example.com"}' …/api/sign-in
+ * key: `/api/account`, `/api/keys`, `/api/sessions`. Nothing tells whether an address has an account, and no key is
+ * shown twice.
  */
 export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOptions> = async (
   app,

@@ -34,8 +34,6 @@ const querySchema = z.strictObject({
 /**
  * `GET /api/board`: what every series says now, BUY and SELL first. Open to all; on a live market without verdicts
  * whose window is open.
- *
- * @example curl 'http://127.0.0.1:8402/api/board?timeframe=1h&call=BUY'
  */
 export const boardRoutes: FastifyPluginAsyncZod<BoardRoutesOptions> = async (app, { board }) => {
   const schema = {

@@ -75,8 +75,6 @@ const operation = operationsOf({ tag: 'markets' })(
 
 /**
  * `GET /api/markets`: the exchanges, coins and timeframes that can be asked for, and how fresh each is. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/markets?exchange=SIM&coin=BTC'
  */
 export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (app, { market, markets }) => {
   const schema = { operation, querystring: querySchema, response: { 200: marketsAnswerSchema } }

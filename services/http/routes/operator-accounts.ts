@@ -50,8 +50,6 @@ const listSchema = z.strictObject({
 
 /**
  * Accounts and keys for the operator, under `/operator`: by the owner's socket or with the operator's token.
- *
- * @example curl --unix-socket data/simulated/owner.sock -d '{"tier":"starter"}' … http://localhost/operator/keys
  */
 export const operatorAccountRoutes: FastifyPluginAsyncZod<
   OperatorAccountRoutesOptions & { readonly operatorToken: string | undefined }

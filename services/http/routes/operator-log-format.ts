@@ -14,10 +14,8 @@ export interface OperatorLogFormatOptions {
 }
 
 /**
- * The format of the log, which the operator raises behind a rolling upgrade: by the owner's socket or with the operator's
- * token.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/log-format
+ * The format of the log, which the operator raises behind a rolling upgrade: by the owner's socket or with the
+ * operator's token.
  */
 export const operatorLogFormatRoutes: FastifyPluginAsyncZod<
   OperatorLogFormatOptions & { readonly operatorToken: string | undefined }

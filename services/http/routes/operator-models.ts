@@ -26,11 +26,7 @@ const listSchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
 })
 
-/**
- * Models for the operator, under `/operator`: by the owner's socket or with the operator's token.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/models
- */
+/** Models for the operator, under `/operator`: by the owner's socket or with the operator's token. */
 export const operatorModelRoutes: FastifyPluginAsyncZod<
   OperatorModelRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, { models, operatorToken }) => {

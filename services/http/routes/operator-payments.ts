@@ -41,11 +41,7 @@ const refundSchema = z.strictObject({
   reason,
 })
 
-/**
- * Payments for the operator, under `/operator`: by the owner's socket or with the operator's token.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/payments?state=uncollectable
- */
+/** Payments for the operator, under `/operator`: by the owner's socket or with the operator's token. */
 export const operatorPaymentRoutes: FastifyPluginAsyncZod<
   OperatorPaymentRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, { paymentAdmin: admin, operatorToken }) => {

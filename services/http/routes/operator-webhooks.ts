@@ -33,8 +33,6 @@ const hostSchema = reasonSchema.extend({ host: z.string().trim().min(1).max(LIMI
 /**
  * Subscriptions for the operator, under `/operator`: by the owner's socket or with the operator's token. Their
  * addresses are not shown beyond their origin.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/webhooks
  */
 export const operatorWebhookRoutes: FastifyPluginAsyncZod<
   OperatorWebhookRoutesOptions & { readonly operatorToken: string | undefined }

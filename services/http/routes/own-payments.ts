@@ -22,8 +22,6 @@ const querySchema = z.strictObject({
 /**
  * `GET /api/payments`: what was paid for plans of the account of a key, and how each payment stands on the chain.
  * Calls that were paid for by themselves are of no account, and are shown to who holds their id.
- *
- * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/payments?limit=10'
  */
 export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = async (app, options) => {
   const schema = {

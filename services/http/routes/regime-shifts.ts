@@ -48,11 +48,7 @@ const querySchema = z.strictObject({
     .describe('Rows at most'),
 })
 
-/**
- * `GET /api/regime-shifts`: when the regime of a series shifted, newest first. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h'
- */
+/** `GET /api/regime-shifts`: when the regime of a series shifted, newest first. Open to all. */
 export const regimeShiftRoutes: FastifyPluginAsyncZod<RegimeShiftRoutesOptions> = async (app, options) => {
   const schema = {
     operation: operationsOf({ tag: 'verdicts' })(

@@ -33,10 +33,8 @@ const querySchema = z.strictObject({
 })
 
 /**
- * `GET /api/series/:exchange/:coin/:timeframe`: the verdicts of one series with what became of them, newest first. Open
- * to all; on a live market without those whose window is open.
- *
- * @example curl http://127.0.0.1:8402/api/series/SIM/BTC/1h
+ * `GET /api/series/:exchange/:coin/:timeframe`: the verdicts of one series with what became of them, newest first.
+ * Open to all; on a live market without those whose window is open.
  */
 export const seriesRoutes: FastifyPluginAsyncZod<SeriesRoutesOptions> = async (app, options) => {
   const schema = {

@@ -81,10 +81,8 @@ const coins = {
 }
 
 /**
- * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside
- * what the constants and a coin would have done. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/track-record?group_by=series&coin=BTC'
+ * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside what the
+ * constants and a coin would have done. Open to all.
  */
 export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> = async (app, options) => {
   const schema = {

@@ -29,11 +29,7 @@ const querySchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(LIMITS.usageRows).default(50).describe('Rows at most'),
 })
 
-/**
- * `GET /api/usage`: the calls of the account that a key belongs to: what is left, by day, and one by one.
- *
- * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/usage?limit=10'
- */
+/** `GET /api/usage`: the calls of the account that a key belongs to: what is left, by day, and one by one. */
 export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app, options) => {
   const schema = {
     operation: operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })(

@@ -104,12 +104,9 @@ const streamRoute = {
 }
 
 /**
- * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log,
- * all but Parquet in zstd or gzip for those who take it. `GET
- * /api/verdicts/stream`: the same as server-sent events, as they become visible. Verdicts whose window is
- * still open are shown to the operator only.
- *
- * @example curl 'http://127.0.0.1:8402/api/verdicts?coin=BTC&timeframe=1h&limit=10'
+ * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log, all but Parquet
+ * in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
+ * visible. Verdicts whose window is still open are shown to the operator only.
  */
 export const verdictRoutes: FastifyPluginAsyncZod<
   VerdictRoutesOptions & CallerOptions & Pick<ConnectionLimits, 'givesWayMs'>

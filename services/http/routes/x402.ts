@@ -34,8 +34,6 @@ const PREFLIGHT_HEADERS = {
 /**
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
- *
- * @example curl -si -X POST http://127.0.0.1:8402/x402/get_trade_call -d '{"coin":"BTC"}'
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
   const edge: PaidEdge = { addressOf, untilGone: createWaits(app) }

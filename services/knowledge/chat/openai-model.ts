@@ -27,10 +27,8 @@ Where the passages do not answer the question, write exactly: NOT IN THE DOCUMEN
 export const NO_ANSWER = 'NOT IN THE DOCUMENTATION'
 
 /**
- * A model behind an OpenAI-compatible endpoint, asked once for each question: no retries, no redirects, within a time,
- * and no more of its answer read than an answer can have.
- *
- * @example createOpenAiModel({ baseUrl: 'http://127.0.0.1:11434/v1', model: 'qwen3' })
+ * A model behind an OpenAI-compatible endpoint, asked once for each question: no retries, no redirects, within a
+ * time, and no more of its answer read than an answer can have.
  */
 export function createOpenAiModel(options: OpenAiModelOptions): ChatModel {
   const { baseUrl, model, apiKey, timeoutMs = LIMITS.chatModelMs } = options

@@ -42,8 +42,6 @@ const describe = operationsOf({ tag: 'service' })
 /**
  * The documents by which agents and indexers find the service. They are made from the catalogue of tools, the offers
  * of the paid routes, the settings and the pages, and promise nothing that a caller does not get.
- *
- * @example curl http://127.0.0.1:8402/.well-known/x402.json
  */
 export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app, options) => {
   const { version, publicUrl, paid, pages, hasMcp, registryProof } = options
