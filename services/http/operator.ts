@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ERRORS, ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
 
 /** Connections that came in by the owner's door. */
 const ownerConnections = new WeakSet<Socket>()
@@ -36,6 +37,20 @@ export function isOperator(request: FastifyRequest, operatorToken: string | unde
   }
   return true
 }
+
+/** Refuses every request of an app that is not the operator's, and has no answer kept. */
+export function useOperatorOnly(app: FastifyInstance, operatorToken: string | undefined): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
+    reply.header('cache-control', 'no-store')
+  })
+}
+
+/** The origin of the events that a request of the operator causes. */
+export const operatorOrigin = ({ id }: Pick<FastifyRequest, 'id'>): Origin => ({
+  correlationId: id,
+  actor: 'operator',
+})
 
 /**
  * A second server in front of the same routes, whose every request is the operator's. Where it listens, only the

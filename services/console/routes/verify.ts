@@ -10,6 +10,7 @@ import {
 } from '../../../contracts/verification.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
 import { operationsOf } from '../../http/openapi/operation.ts'
+import { signalOfLeaving } from '../../http/waits.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
 import { verificationPage } from '../pages/verification-page.ts'
@@ -54,10 +55,8 @@ export const verifyRoutes: FastifyPluginAsyncZod<
   VerifyRoutesOptions & { readonly frame: () => PageFrame }
 > = async (app, options) => {
   app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
-    const left = new AbortController()
-    // Fires after a complete answer as well, when aborting does nothing.
-    reply.raw.once('close', () => left.abort())
-    const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const id = request.params.verdict_id.toLowerCase()
+    const verification = await options.verify(id, signalOfLeaving(reply))
     const answer = answerOf(verification, options.market)
     const { format } = request.query
     const isPage = format === undefined ? acceptsHtmlFirst(request.headers.accept) : format === 'html'

@@ -13,6 +13,7 @@ import {
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
 import { toAccountAnswer, toIssuedKey, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
@@ -73,13 +74,7 @@ const keyParams = z.strictObject({
 })
 const keysQuery = z.strictObject({
   after: z.uuid().toLowerCase().optional().describe('Keys behind this one: the `next` of the answer before'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(LIMITS.accountRows)
-    .default(LIMITS.accountRows)
-    .describe('Keys at most'),
+  limit: rowsParameter(LIMITS.accountRows, LIMITS.accountRows, 'Keys'),
 })
 
 const open = operationsOf({ tag: 'account' })

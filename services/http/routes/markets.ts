@@ -10,7 +10,7 @@ import {
   marketCursorSchema,
   marketsAnswerSchema,
 } from '../../../contracts/markets.ts'
-import { coinParameter, exchangeParameter } from '../../../contracts/parameters.ts'
+import { coinParameter, exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { operationsOf } from '../openapi/operation.ts'
@@ -41,7 +41,7 @@ const querySchema = z.strictObject({
   exchange: exchangeParameter.optional(),
   coin: coinParameter.optional(),
   after: marketCursorSchema.optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.marketRows).default(100).describe('Markets at most'),
+  limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
 })
 
 const operation = operationsOf({ tag: 'markets' })(

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
 import { logFormatAnswerSchema } from '../../../contracts/log-format-answer.ts'
-import { isOperator } from '../operator.ts'
+import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 
 export interface OperatorLogFormatOptions {
   readonly logFormat?: {
@@ -21,17 +21,14 @@ export const operatorLogFormatRoutes: FastifyPluginAsyncZod<
   OperatorLogFormatOptions & { readonly operatorToken: string | undefined }
 > = async (app, { logFormat, operatorToken }) => {
   if (logFormat === undefined) return
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
-    reply.header('cache-control', 'no-store')
-  })
+  useOperatorOnly(app, operatorToken)
   const schema = { response: { 200: logFormatAnswerSchema } }
   app.get('/operator/log-format', { schema }, async () => ({
     format: logFormat.current(),
     newest: NEWEST_LOG_FORMAT,
   }))
   app.post('/operator/log-format/raise', { schema }, async ({ id }) => ({
-    format: await logFormat.raise({ correlationId: id, actor: 'operator' }),
+    format: await logFormat.raise(operatorOrigin({ id })),
     newest: NEWEST_LOG_FORMAT,
   }))
 }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Identify } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
@@ -16,7 +17,7 @@ export interface OwnPaymentRoutesOptions {
 
 const querySchema = z.strictObject({
   after: z.uuid().toLowerCase().optional().describe('Payments behind this one: the `next` of an answer'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.paymentRows).default(50).describe('Rows at most'),
+  limit: rowsParameter(LIMITS.paymentRows, 50),
 })
 
 /**

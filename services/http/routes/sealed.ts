@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, exchangeSchema } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { exchangeParameter } from '../../../contracts/parameters.ts'
+import { exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import {
   SEALED_FILES,
   type SealedDays,
@@ -43,13 +43,7 @@ const listSchema = z.strictObject({
     .regex(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'must be the `next` of an answer')
     .optional()
     .describe('Days behind this one: `next` of an answer'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(LIMITS.rowsPerPage)
-    .default(LIMITS.rowsPerPage)
-    .describe('Days at most'),
+  limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
 })
 
 const hive = (name: string) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterFields } from '../../webhooks/index.ts'
@@ -56,7 +57,7 @@ export const listQuery = z.strictObject({
     .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
     .optional()
     .describe('Those behind these: the `next` of the answer before'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most'),
+  limit: rowsParameter(LIMITS.webhookRows, 50),
 })
 
 export const resumeFields = {
@@ -127,7 +128,7 @@ export const replayParams = subscriptionParams.extend({
   replay_id: z.uuid().toLowerCase().describe('The `replay_id` of the replay'),
 })
 
-const limit = z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most')
+const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)
 
 export const attemptsQuery = z.strictObject({
