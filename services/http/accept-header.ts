@@ -13,7 +13,7 @@ export function weightsIn(header: string): ReadonlyMap<string, number> {
 function weightOf(accept: string, type: string): number {
   const weights = weightsIn(accept)
   const range = [type, `${type.split('/')[0]}/*`, '*/*'].find((one) => weights.has(one))
-  return weights.get(range ?? '') ?? 0
+  return range === undefined ? 0 : (weights.get(range) ?? 0)
 }
 
 /**

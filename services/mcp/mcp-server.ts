@@ -5,7 +5,7 @@ import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
-import { createListening, type ListenOptions } from './listen.ts'
+import { Listening, type ListenOptions } from './listen.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp-routes.ts'
 import { LISTS_KEPT, type McpCore, SERVER_NAME, SERVER_TITLE } from './protocol-server.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
@@ -60,7 +60,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   await app.register(mcpRoutes, {
     ...options,
     free,
-    sdk: createSdkExchange(core, app.log, listen && createListening(core, listen)),
+    sdk: createSdkExchange(core, app.log, listen && new Listening(core, listen)),
     toolList: { legacy: `{"tools":${listed}}`, modern: `{"tools":${listed},${kept}${tail.modern}}` },
     tail,
   })

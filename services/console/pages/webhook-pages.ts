@@ -146,7 +146,12 @@ ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webho
 ${attemptsPart(webhook.id, attempts)}
 ${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
 ${replayPart(webhook, state)}
-<h2>Filter</h2>
+${filterPart(webhook)}
+<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
+  }
+}
+
+const filterPart = (webhook: SubscriptionAnswer): Html => html`<h2>Filter</h2>
 ${facts([
   ['Address', webhook.url],
   ['Signals', signalsText(webhook.events)],
@@ -164,10 +169,7 @@ ${facts([
         ] as const,
       ]),
   ['Id', html`<code>${webhook.id}</code>`],
-])}
-<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
-  }
-}
+])}`
 
 function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestAnswer): Html {
   const said = status === null ? outcome.replaceAll('_', ' ') : `status ${status}`

@@ -84,24 +84,7 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
   askToSignIn(app, options)
 
-  async function sendAccount(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    more: Partial<Pick<AccountLook, 'after' | 'paid' | 'state' | 'issued' | 'machine'>> = {},
-  ): Promise<FastifyReply> {
-    const { state = EMPTY_FORM, issued, machine, after, paid } = more
-    const ask = <Body>(path: string) => client.must<Body>(request, { path })
-    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
-    const [account, usage, { apps }, { sessions }, payments] = await Promise.all([
-      ask<AccountAnswer>('/api/account'),
-      ask<UsageAnswer>(address('/api/usage', { after, limit: ROWS })),
-      ask<AppsAnswer>('/api/apps'),
-      ask<SessionsAnswer>('/api/sessions'),
-      isSold ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS })) : undefined,
-    ])
-    const look = { account, usage, payments, apps, machine, sessions, issued, state, after, paid }
-    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
-  }
+  const sendAccount = accountSender(app, options)
 
   app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
     if (sessionOf(request) !== undefined) return sendAccount(request, reply, request.query)
@@ -170,6 +153,28 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     if (!gone.isOk) return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
     return sendPage(endSession(reply), frame(), erasedPage)
   })
+}
+
+/** Sends the page of the account that is signed in. */
+function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    more: Partial<Pick<AccountLook, 'after' | 'paid' | 'state' | 'issued' | 'machine'>> = {},
+  ): Promise<FastifyReply> => {
+    const { state = EMPTY_FORM, issued, machine, after, paid } = more
+    const ask = <Body>(path: string) => client.must<Body>(request, { path })
+    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
+    const [account, usage, { apps }, { sessions }, payments] = await Promise.all([
+      ask<AccountAnswer>('/api/account'),
+      ask<UsageAnswer>(address('/api/usage', { after, limit: ROWS })),
+      ask<AppsAnswer>('/api/apps'),
+      ask<SessionsAnswer>('/api/sessions'),
+      isSold ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS })) : undefined,
+    ])
+    const look = { account, usage, payments, apps, machine, sessions, issued, state, after, paid }
+    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
+  }
 }
 
 /** The two steps of a sign-in: an address, then the code that was sent there. */

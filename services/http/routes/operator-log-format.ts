@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
 import { logFormatAnswerSchema } from '../../../contracts/log-format-answer.ts'
