@@ -24,7 +24,7 @@ const CUSTOMERS_KEY = /^(?:Bearer +sk_live_|Session )/i
  * Whether a request comes from the operator: by the owner's door, or with the operator's token. A customer's key says
  * nothing about it.
  *
- * @throws ServiceError `unauthorized` for another credential, which is given but is not the operator's: whoever
+ * @throws ServiceError `unauthorized` for another credential, which is given but is not the operator's: somebody who
  *   mistypes the token is not to take what everybody sees for all there is.
  */
 export function isOperator(request: FastifyRequest, operatorToken: string | undefined): boolean {

@@ -124,7 +124,7 @@ const NO_PARAMS: JsonObject = {}
 
 /**
  * Recognises the requests that need no second look: `tools/list` and `tools/call` whose headers and envelope
- * are as clients send them. Whatever is unusual, be it wrong or not, is undefined here and left to the SDK,
+ * are as clients send them. An unusual request, be it wrong or not, is undefined here and left to the SDK,
  * which knows every rule; so this may only ever take what the SDK would take too.
  */
 export function plainRequest(headers: IncomingHttpHeaders, message: JsonObject): PlainRequest | undefined {

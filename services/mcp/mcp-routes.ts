@@ -59,7 +59,7 @@ function answerTransportFailure(
 }
 
 export interface McpRoutesOptions extends ToolPaths {
-  /** Network address of the caller, behind trusted proxies only. */
+  /** Network address of the caller, as trusted proxies tell it. */
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
   /** Answers every message that is not a plain one. */

@@ -219,7 +219,7 @@ function lagPart(parts: readonly Component[]): Html {
   return html`<h2 id="lag">Lag and freshness</h2>
 ${facts([
   ['Newest bar closed', `${duration(market?.data_age_ms)} ago, in market time`],
-  ['Dispatcher behind the end of the log', duration(dispatcher?.pass_behind_ms)],
+  ['Dispatcher before the end of the log', duration(dispatcher?.pass_behind_ms)],
   [
     'Subscriptions behind, and for long',
     `${countOf(dispatcher?.behind)}, ${countOf(dispatcher?.long_behind)}`,
@@ -246,7 +246,7 @@ function endpointsPart({ reviewed }: OperatorLook): Html {
 ${
   reviewed.length === 0
     ? html`<p>None: all that were looked at take what they are sent, or were paused by their owners.</p>`
-    : table('Degraded, given up or stopped; their owners are told, and resume them', reviewed, {
+    : table('Degraded, given up or stopped; their owners have notices, and resume them', reviewed, {
         Origin: ({ origin }) => origin ?? 'erased',
         State: ({ state }) => tag(state, 'warn'),
         Since: ({ state_since: since }) => time(since),

@@ -137,7 +137,7 @@ ${
     'good',
   )
 }
-<form method="post" action="${seriesPath(series)}#ask"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, whatever it says.</span></form>`
+<form method="post" action="${seriesPath(series)}#ask"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
 }
 
 const FACTOR_WIDTH = 160

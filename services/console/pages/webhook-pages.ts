@@ -110,7 +110,7 @@ ${
 ${tiles([
   ['Delivered', whole(webhook.counts.delivered), html`last ${instant(webhook.last_success_at)}`],
   [
-    'Waiting behind the cursor',
+    'Waiting after the cursor',
     webhook.lag === null ? '—' : `${whole(webhook.lag.signals)}${webhook.lag.is_more ? '+' : ''}`,
     `the next one is number ${webhook.cursor.sequence}`,
   ],
@@ -275,9 +275,9 @@ export function missedPage(id: string, { events, next }: Missed, after: string):
     ...OWN,
     body: html`${pathTo(id)}
 <h1>Pull what was missed</h1>
-<p class="lead">All signals behind a number, with the bodies they are sent with, whether they arrived or not.</p>
-<form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'Behind number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
-${events.length === 0 ? html`<p>There is nothing behind it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
+<p class="lead">All signals after a number, with the bodies they are sent with, whether they arrived or not.</p>
+<form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
+${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
 ${pager(webhookPath(id, 'missed'), undefined, next)}`,
   }
 }

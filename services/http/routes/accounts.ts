@@ -73,7 +73,7 @@ const keyParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The id of the key, which is not the key'),
 })
 const keysQuery = z.strictObject({
-  after: z.uuid().toLowerCase().optional().describe('Keys behind this one: the `next` of the answer before'),
+  after: z.uuid().toLowerCase().optional().describe('Keys after this one: the `next` of the answer before'),
   limit: rowsParameter(LIMITS.accountRows, LIMITS.accountRows, 'Keys'),
 })
 

@@ -13,7 +13,7 @@ export interface OperatorLogFormatOptions {
 }
 
 /**
- * The format of the log, which the operator raises behind a rolling upgrade: by the owner's socket or with the
+ * The format of the log, which the operator raises after a rolling upgrade: by the owner's socket or with the
  * operator's token.
  */
 export const operatorLogFormatRoutes: FastifyPluginAsyncZod<

@@ -16,7 +16,7 @@ export interface OwnPaymentRoutesOptions {
 }
 
 const querySchema = z.strictObject({
-  after: z.uuid().toLowerCase().optional().describe('Payments behind this one: the `next` of an answer'),
+  after: z.uuid().toLowerCase().optional().describe('Payments after this one: the `next` of an answer'),
   limit: rowsParameter(LIMITS.paymentRows, 50),
 })
 

@@ -43,7 +43,7 @@ const querySchema = z.strictObject({
     .string()
     .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
     .optional()
-    .describe('Older rows, behind these: the `next` of the answer before'),
+    .describe('Older rows, after these: the `next` of the answer before'),
   limit: rowsParameter(LIMITS.trackRecordRows),
 })
 

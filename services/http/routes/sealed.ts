@@ -42,7 +42,7 @@ const listSchema = z.strictObject({
     .string()
     .regex(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'must be the `next` of an answer')
     .optional()
-    .describe('Days behind this one: `next` of an answer'),
+    .describe('Days after this one: `next` of an answer'),
   limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
 })
 

@@ -125,9 +125,9 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
   }
   app.get('/api/track-record/coins', { schema: coins }, async ({ query }, reply) => {
     const { timeframe = '', after = '', limit } = query
-    const behind = coinsOf(timeframe).filter((row) => coinPlace(row) > after)
-    const rows = behind.slice(0, limit)
-    const last = behind.length > limit ? rows.at(-1) : undefined
+    const rest = coinsOf(timeframe).filter((row) => coinPlace(row) > after)
+    const rows = rest.slice(0, limit)
+    const last = rest.length > limit ? rows.at(-1) : undefined
     reply.header('cache-control', 'public, max-age=60')
     return { rows, next: keyCursor(last && coinPlace(last)) }
   })

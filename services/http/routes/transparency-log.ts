@@ -57,11 +57,11 @@ const witnessFiguresSchema = z.strictObject({
     })
     .nullable()
     .describe('The newest checkpoint that enough witnesses have cosigned'),
-  since_size: count.nullable().describe('Size of the first one: verdicts are counted behind it'),
+  since_size: count.nullable().describe('Size of the first one: verdicts are counted after it'),
   verdicts: count.describe('Cosigned ones, and those whose window has closed without'),
   cosigned_before_close: count,
   share: z.number().min(0).max(1).nullable().describe('Of verdicts cosigned before their window closed'),
-  entries_waiting: count.describe('Entries behind the newest cosigned checkpoint'),
+  entries_waiting: count.describe('Entries after the newest cosigned checkpoint'),
 })
 
 const anchorSchema = z.strictObject({
@@ -95,7 +95,7 @@ const anchorFiguresSchema = z.strictObject({
     })
     .nullable()
     .describe('The newest checkpoint that stands on the chain'),
-  since_size: count.nullable().describe('Size of the first one: verdicts are counted behind it'),
+  since_size: count.nullable().describe('Size of the first one: verdicts are counted after it'),
   verdicts: count.describe('Anchored ones, and those whose window has closed without'),
   anchored_before_close: count,
   share: z

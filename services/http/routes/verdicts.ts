@@ -67,7 +67,7 @@ const describe = operationsOf({
     call: 'BUY, SELL or HOLD, or several of them separated by commas',
     from: 'Bars that close at this instant or later: a date or an instant, ISO 8601',
     to: 'Bars that close before this instant',
-    after: 'Rows behind this one: the `cursor` of a row',
+    after: 'Rows after this one: the `cursor` of a row',
   },
 })
 const replayRoute = {

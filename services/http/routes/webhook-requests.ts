@@ -36,7 +36,7 @@ export const createSchema = z
     start: pointSchema
       .default('now')
       .describe(
-        `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
+        `Signals after this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
       ),
   })
   .refine(({ form, url }) => form === 'telegram' || url !== undefined, {
@@ -56,7 +56,7 @@ export const listQuery = z.strictObject({
     .max(64)
     .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
     .optional()
-    .describe('Those behind these: the `next` of the answer before'),
+    .describe('Those after these: the `next` of the answer before'),
   limit: rowsParameter(LIMITS.webhookRows, 50),
 })
 
@@ -64,7 +64,7 @@ export const resumeFields = {
   from: z
     .enum(['cursor', 'now', 'since'])
     .default('cursor')
-    .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
+    .describe('Go on where it stopped, leave out what lies between, or begin after `since`'),
   since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
 }
 
@@ -132,7 +132,7 @@ const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)
 
 export const attemptsQuery = z.strictObject({
-  after: after.optional().describe('Those behind these: the `next` of the answer before'),
+  after: after.optional().describe('Those after these: the `next` of the answer before'),
   limit,
   result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
 })
@@ -141,7 +141,7 @@ export type AttemptsQuery = z.output<typeof attemptsQuery>
 export const eventsQuery = z.strictObject({
   after: after
     .default('0')
-    .describe('Those behind this: the number of the last delivery you have, or the `next` of an answer'),
+    .describe('Those after this: the number of the last delivery you have, or the `next` of an answer'),
   limit,
 })
 export type EventsQuery = z.output<typeof eventsQuery>

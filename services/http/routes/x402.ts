@@ -10,7 +10,7 @@ import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
   readonly paid: PaidCalls
-  /** Network address of the caller, behind trusted proxies only. */
+  /** Network address of the caller, as trusted proxies tell it. */
   readonly addressOf: (request: FastifyRequest) => string
 }
 
@@ -128,7 +128,7 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
 }
 
 /**
- * As everywhere, and with `Retry-After` where a refusal knows when to ask again. A page is told of it, too, where the
+ * As everywhere, and with `Retry-After` where a refusal knows when to ask again. A page reads it, too, where the
  * request was refused before the hooks here had their turn.
  */
 export function answerPaidFailure(

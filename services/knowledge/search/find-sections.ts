@@ -38,7 +38,7 @@ export function cite(
   }))
 }
 
-/** Text cut behind its last whole word. */
+/** Text cut after its last whole word. */
 export function shortened(text: string, characters: number): string {
   if (text.length <= characters) return text
   const cut = text.slice(0, characters - 2)
