@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { assert } from '../../contracts/assert.ts'
 import type { Origin } from '../../contracts/event.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -84,6 +85,7 @@ function subscriptionActs(service: WebhookService) {
       asked: z.output<typeof createSchema>,
     ) => {
       const made = await subscriptions.create(accountId, asked, { idempotencyKey }, origin)
+      assert(made.secret !== '', 'a webhook that is made has a secret')
       return { ...shown(made), secret: made.secret }
     },
     list: (owner: WebhookOwner, asked: z.output<typeof listQuery>) =>

@@ -4,6 +4,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { FastifyBaseLogger } from 'fastify'
+import { assert } from '../../contracts/assert.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { type Listening, SUBSCRIBABLE } from './listen.ts'
 import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
@@ -39,7 +40,7 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listeni
   const callers = new WeakMap<Request, Caller>()
   const callerOf = (request: Request | undefined): Caller => {
     const caller = request && callers.get(request)
-    if (caller === undefined) throw new Error('an exchange of MCP has lost its request')
+    assert(caller !== undefined, 'an exchange of MCP knows its caller')
     return caller
   }
   // The client gets its fault in the answer; the log keeps it for the operator.

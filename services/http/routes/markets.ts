@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { assert } from '../../../contracts/assert.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
@@ -88,13 +89,15 @@ export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (a
       .toSorted((a, b) => (a.cursor < b.cursor ? -1 : 1))
     const page = found.slice(0, limit)
     const now = markets.clock()
+    const next = found.length > page.length ? (page.at(-1)?.cursor ?? null) : null
+    assert(next === null || next > (after ?? ''), 'a cursor of markets advances', next ?? '')
     reply.header('cache-control', 'public, max-age=5')
     return {
       market,
       market_time: isoTime(now),
       exchanges: [...new Set(all.map((one) => one.exchange))].toSorted(),
       rows: page.map((one) => rowOf(one, markets, now)),
-      next: found.length > page.length ? (page.at(-1)?.cursor ?? null) : null,
+      next,
     }
   })
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, exchangeSchema } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -123,6 +124,7 @@ export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (a
       })
     }
     const { from, to } = part ?? { from: 0, to: file.bytes - 1 }
+    assert(from <= to && to < file.bytes, 'a part of a sealed file lies within it', to)
     if (part !== undefined) reply.code(206).header('content-range', `bytes ${from}-${to}/${file.bytes}`)
     return reply.header('content-length', to - from + 1).send(file.read(from, to))
   })

@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
@@ -122,6 +124,8 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
     return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
   const { body, isReplay, receipt } = outcome
+  const { payment } = (body._service ?? {}) as JsonObject
+  assert(payment === undefined || receipt !== undefined, 'an answer that was paid for has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
   if (isReplay) reply.header('idempotency-replayed', 'true')
   return reply.send(JSON.stringify(body))

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ChatAnswered, ChatReserved } from '../../../contracts/chat-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
@@ -146,6 +147,7 @@ export class ChatLedger {
       const { idempotencyHash: hash } = chat
       const id = hash === null ? this.#options.newId() : this.#options.idOf('chat', chatter.id, hash)
       const used = window.used + 1
+      assert(used <= CHATS_PER_WINDOW[chatter.tier], 'chats counted are within the limit of the plan', used)
       const data = { payerId: chatter.id, window: chatter.window, ...chat, used }
       const event = newEvent(ChatAnswered, { id, data, meta: metaOf(requestId) })
       return { event, settled: { answer: chat.answer, used, isReplay: false } }

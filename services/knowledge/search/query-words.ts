@@ -8,7 +8,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   mean meaning means might mine my need needs now of off on once one only ok okay or other our ours out over own pls please possible put
   re really s shall she should show simply so some somebody someone something such supported sure t tell than thank thanks that thats the their them then
   there these they thing things though this those thru to today too try u under until up ur us use used using ve very want wants was way we
-  well went were what whatever when where whether which while who whom whose whats why will wont wouldnt with within without would yesterday yet you youre
+  well went were what when where whether which while who whom whose whats why will wont wouldnt with within without would yesterday yet you youre
   your yours`.split(/\s+/),
 )
 
