@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { PaymentBlock } from '../../../contracts/service-block.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
@@ -124,8 +124,9 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
     return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
   const { body, isReplay, receipt } = outcome
-  const { payment } = (body._service ?? {}) as JsonObject
-  assert(payment === undefined || receipt !== undefined, 'an answer that was paid for has its receipt')
+  const { payment } = (body._service ?? {}) as { readonly payment?: PaymentBlock }
+  const isPaid = payment?.state === 'confirmed' && payment.transaction !== null
+  assert(!isPaid || receipt !== undefined, 'an answer whose payment is confirmed has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
   if (isReplay) reply.header('idempotency-replayed', 'true')
   return reply.send(JSON.stringify(body))
