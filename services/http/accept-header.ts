@@ -1,19 +1,16 @@
-/** The weight of each name in a header of content negotiation (RFC 9110 §12.4.2), in lower case. */
-export function weightsIn(header: string): ReadonlyMap<string, number> {
-  const weights = new Map<string, number>()
-  for (const part of header.split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
-    const q = Number(parameters.find((text) => text.startsWith('q='))?.slice('q='.length) ?? 1)
-    if (!weights.has(name)) weights.set(name, Number.isFinite(q) ? q : 0)
-  }
-  return weights
-}
-
 /** The weight that an `Accept` header gives a media type (RFC 9110 §12.5.1): the most specific range decides. */
 function weightOf(accept: string, type: string): number {
-  const weights = weightsIn(accept)
-  const range = [type, `${type.split('/')[0]}/*`, '*/*'].find((one) => weights.has(one))
-  return range === undefined ? 0 : (weights.get(range) ?? 0)
+  const ranges = [type, `${type.split('/')[0]}/*`, '*/*']
+  let best = { rank: ranges.length, weight: 0 }
+  for (const part of accept.split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    const rank = ranges.indexOf(name)
+    if (rank === -1 || rank >= best.rank) continue
+    const q = parameters.find((text) => text.startsWith('q='))?.slice(2)
+    const weight = q === undefined ? 1 : Number(q)
+    best = { rank, weight: Number.isFinite(weight) ? weight : 0 }
+  }
+  return best.weight
 }
 
 /**

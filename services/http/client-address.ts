@@ -1,5 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
-import ipaddr from 'ipaddr.js'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { LIMITS } from '../../contracts/limits.ts'
 
 /** The proxies whose `X-Forwarded-For` is trusted: by their number before the service, or by their networks. */
@@ -20,9 +19,14 @@ export type ClientAddress = (evidence: AddressEvidence) => string
 export const UNKNOWN_ADDRESS = 'unknown'
 
 /**
- * The address of the caller. Every proxy appends the address it was called from, so the header is read from its end,
- * and only as far as the proxies that wrote there are trusted: what stands further left is what a caller claims.
+ * The address of the caller. Every proxy appends the address it was called from, so the header is read from its
+ * end, and only as far as the proxies that wrote there are trusted: what stands further left is what a caller
+ * claims.
+ *
  * @param trust undefined believes nobody: the address is that of the connection.
+ * @example
+ * const addressOf = createClientAddress({ hops: 1 })
+ * addressOf({ remoteAddress: '10.0.0.7', forwardedFor: '6.6.6.6, 203.0.113.9' }) // '203.0.113.9'
  */
 export function createClientAddress(trust: TrustProxy | undefined): ClientAddress {
   const isTrusted = trust === undefined ? () => false : trusts(trust)
@@ -72,8 +76,28 @@ export function normaliseAddress(text: string): string | undefined {
   const bracketed = /^\[([^\]]{2,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1]
   const withPort = /^([\d.]{7,15}):\d{1,5}$/.exec(trimmed)?.[1]
   const [bare = ''] = (bracketed ?? withPort ?? trimmed).split('%')
-  // An IPv4 address that is mapped into IPv6 becomes the plain one.
-  return isIP(bare) === 0 ? undefined : ipaddr.process(bare).toNormalizedString()
+  if (isIPv4(bare)) return bare
+  if (!isIPv6(bare)) return undefined
+  const groups = groupsOf(bare)
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xff_ff
+  if (!isMapped) return groups.map((group) => group.toString(16)).join(':')
+  const [high = 0, low = 0] = groups.slice(6)
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** The eight groups of an IPv6 address that is one (RFC 4291 §2.2). */
+function groupsOf(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const [, before = '', a = 0, b = 0, c = 0, d = 0] = dotted ?? []
+  const pair = (first: unknown, second: unknown) => ((Number(first) << 8) | Number(second)).toString(16)
+  const plain = dotted === null ? address : `${before}${pair(a, b)}:${pair(c, d)}`
+  const [left = '', right] = plain.split('::')
+  const numbers = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
+  const [head, tail] = [numbers(left), numbers(right ?? '')]
+  return right === undefined
+    ? head
+    : [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
 }
 
 /**

@@ -1,6 +1,5 @@
 import { pipeline, type Readable, type Transform } from 'node:stream'
 import { constants, createGzip, createZstdCompress } from 'node:zlib'
-import { weightsIn } from './accept-header.ts'
 
 /** Forms in which a streamed text is sent, the better one first. */
 const CODINGS = ['zstd', 'gzip'] as const
@@ -14,7 +13,12 @@ export type ContentCoding = (typeof CODINGS)[number]
  * @example acceptedCoding('gzip;q=0.5, zstd') === 'zstd'
  */
 export function acceptedCoding(acceptEncoding: string | undefined): ContentCoding | undefined {
-  const weights = weightsIn((acceptEncoding ?? '').replaceAll('x-gzip', 'gzip'))
+  const weights = new Map<string, number>()
+  for (const part of (acceptEncoding ?? '').split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice('q='.length)
+    weights.set(name === 'x-gzip' ? 'gzip' : name, quality === undefined ? 1 : Number(quality))
+  }
   const weightOf = (name: string): number => weights.get(name) ?? 0
   const [best] = CODINGS.filter((coding) => weightOf(coding) > 0).toSorted(
     (a, b) => weightOf(b) - weightOf(a),

@@ -124,7 +124,8 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
     return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
   const { body, isReplay, receipt } = outcome
-  const { payment } = (body._service ?? {}) as { readonly payment?: PaymentBlock }
+  const { _service: service = {} } = body
+  const { payment } = service as { readonly payment?: PaymentBlock }
   const isPaid = payment?.state === 'confirmed' && payment.transaction !== null
   assert(!isPaid || receipt !== undefined, 'an answer whose payment is confirmed has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
