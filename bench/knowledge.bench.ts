@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { listFolder, readAskedOf } from '../services/knowledge/corpus/read-pages.ts'
 import { splitPage } from '../services/knowledge/corpus/split-page.ts'
 import { openKnowledge } from '../services/knowledge/index.ts'
-import { createSearchIndex } from '../services/knowledge/search/search-index.ts'
+import { SearchIndex } from '../services/knowledge/search/search-index.ts'
 import {
   labelledQuestions,
   type QuestionScore,
@@ -61,7 +61,7 @@ for (const kind of ['plain', 'paraphrase', 'misspelt', 'unanswerable'] as const)
 }
 if (process.env.BENCH_VERBOSE !== undefined) printMissed(scores.filter(({ split }) => split !== 'blind'))
 
-await printTime('build the index', 200, ROUNDS, async () => createSearchIndex(sections, asked).close())
+await printTime('build the index', 200, ROUNDS, async () => new SearchIndex(sections, asked).close())
 await printTime('search, 10 rows', 1, ROUNDS * questions.length, async (round) => {
   await knowledge.search({ query: questionAt(round), limit: 10 })
 })

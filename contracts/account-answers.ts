@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { tierSchema } from './plans.ts'
 import { quotaBlockSchema } from './service-block.ts'
 
@@ -78,7 +79,7 @@ export const codeSentAnswerSchema = z.object({
 /** The answer of `GET /api/keys`. */
 export const keysAnswerSchema = z.object({
   keys: z.array(keyRowSchema).describe('Keys that apply, oldest first'),
-  next: z.string().nullable().describe('Give it as `after` for those behind; null at the end'),
+  next: nextSchema,
 })
 
 /** The answer of the operator's list of accounts. */

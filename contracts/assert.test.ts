@@ -13,7 +13,8 @@ test('a broken invariant throws a coded error with the value found, and is count
   for (const times of [1, 2]) {
     let thrown: unknown
     try {
-      assert(-3 >= 0, INVARIANT, -3)
+      const balance = Number('-3')
+      assert(balance >= 0, INVARIANT, balance)
     } catch (error) {
       thrown = error
     }

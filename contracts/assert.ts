@@ -4,7 +4,7 @@ const broken = new Map<string, number>()
 
 /**
  * Ends the current act with `invariant_broken` where an invariant of the service does not hold, and counts it
- * for the metric `invariants_broken_total`. For facts that our own code must keep whatever a caller, a server or
+ * for the metric `invariants_broken_total`. For facts that our own code must keep no matter what a caller, a server or
  * a stored event brings; input is refused with its own code instead.
  *
  * @param holds - The invariant, cheap to evaluate: assertions run in production.

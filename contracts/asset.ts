@@ -6,7 +6,7 @@ export interface AssetShare {
   readonly multiple: number
 }
 
-/** Written before or behind the name, as `1000PEPE` and `SHIB1000`. */
+/** Written before or after the name, as `1000PEPE` and `SHIB1000`. */
 const COUNTED = /^(1000000|100000|10000|1000|100)(?=[A-Z])|(?<=[A-Z])(1000000|10000|1000)$/
 /** A million, where what is left is a name: `1MBABYDOGE`. */
 const MILLION = /^1M(?=[A-Z]{3,})/

@@ -57,7 +57,7 @@ export const boardRowSchema = z.object({
   coin: coinSchema,
   timeframe: timeframeSchema,
   bar_close: instant.describe('Close of its newest bar with a verdict, ISO 8601, UTC'),
-  is_fresh: z.boolean().describe('Whether no bar is missing behind it that should be there by now'),
+  is_fresh: z.boolean().describe('Whether no bar is missing after it that should be there by now'),
   regime: regimeSchema,
   regime_since: instant,
   verdict: z
@@ -89,7 +89,7 @@ export const boardAnswerSchema = z.object({
   matching: count.describe('Series that fit what was asked for'),
   calls: z.object({ BUY: count, SELL: count, HOLD: count }).describe('Shown verdicts among those'),
   rows: z.array(boardRowSchema).describe('BUY and SELL first, the most confident before others'),
-  next: z.int().nullable().describe('Give it as `skip` for the rows behind these; null at the end'),
+  next: z.int().nullable().describe('Give it as `skip` for the rows after these; null at the end'),
 })
 
 export type BoardAnswer = z.infer<typeof boardAnswerSchema>

@@ -97,7 +97,7 @@ export const deliveryStateSchema = z.object({
   /** Every delivery numbered below the cursor is finished or in `open`. */
   cursor: deliveryCursorSchema,
   open: z.array(openDeliverySchema).max(LIMITS.webhookOpenDeliveries + LIMITS.webhookAttemptsAtOnce),
-  /** Finished ones at or behind the cursor, in front of which one is not yet. */
+  /** Finished ones at or after the cursor, with one before them that is not yet. */
   finishedAbove: z.array(z.object({ sequence, position: positionSchema })),
   /** Revision of the newest resumption of the subscription that moved the cursor; null before the first. */
   movedBy: z.int().nonnegative().nullable(),
@@ -146,7 +146,7 @@ export const CursorTaken = defineEvent({
   schema: 2,
   stream,
   summary:
-    'A process took over the deliveries of a subscription. What a former holder appends behind this is refused, since it names a revision that has passed.',
+    'A process took over the deliveries of a subscription. What a former holder appends after this is refused, since it names a revision that has passed.',
   data: z.object({
     subscriptionId,
     token,
@@ -163,7 +163,7 @@ export const DeliveriesAttempted = defineEvent({
   schema: 2,
   stream,
   summary:
-    'What came of attempts to deliver, several in one event, and where the cursor stands behind them. Bodies are made again from template, address and event; their SHA-256 is kept.',
+    'What came of attempts to deliver, several in one event, and where the cursor stands after them. Bodies are made again from template, address and event; their SHA-256 is kept.',
   data: z.object({
     subscriptionId,
     token,

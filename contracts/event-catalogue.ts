@@ -120,7 +120,7 @@ export const VerdictsMissing = defineEvent({
   type: 'VerdictsMissing',
   stream: verdicts,
   summary:
-    'A series had bars without a verdict, and why; appended together with the verdict that comes behind them, and in front of it.',
+    'A series had bars without a verdict, and why; appended together with the verdict that comes after them, and before it.',
   data: verdictsMissingSchema,
 })
 

@@ -343,7 +343,7 @@ export const LIMITS = {
   clientDocumentsWaitingPerAddress: 4,
   clientDocumentsPerAddress: 60,
   keyLabelCharacters: 64,
-  /** Plans of one account that have not ended: the running one and those behind it. */
+  /** Plans of one account that have not ended: the running one and those after it. */
   plansAhead: 12,
   /** Accounts whose state one process keeps in memory. */
   accountsKept: 5_000,
@@ -352,7 +352,7 @@ export const LIMITS = {
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
-  /** Keys that are looked for behind the end of the log at once, and the pause between two looks: attackers send such. */
+  /** Keys that are looked for after the end of the log at once, and the pause between two looks: attackers send such. */
   unknownKeysAtOnce: 256,
   keyLookMs: 20,
   /** Rows in one list of accounts or keys. */
@@ -443,9 +443,9 @@ export const LIMITS = {
   refundAfterMs: 600_000,
   /** How long after its claim it may be recorded that an answer was not given, and must be that it is given again. */
   answerDoubtMs: 600_000,
-  /** How long the transfer of a refund can be sent; behind it, it becomes a credit. */
+  /** How long the transfer of a refund can be sent; after that it becomes a credit. */
   refundValidityS: 3_600,
-  /** How long behind that: clocks of nodes differ. */
+  /** How long after that: clocks of nodes differ. */
   refundGraceMs: 600_000,
   /** How often what is to be given back is looked at, and after which age of the oldest an alarm is given. */
   refundPollMs: 5_000,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
@@ -7,13 +8,13 @@ import { timeframeSchema } from './timeframes.ts'
 
 const instant = z.iso.datetime().describe('ISO 8601, UTC')
 
-/** The name of a market, behind which a page of markets goes on. */
+/** The name of a market, after which the next page of markets begins. */
 export const marketCursorSchema = z
   .string()
   .regex(new RegExp(`^[A-Z]{1,20}\\.[A-Z0-9]{1,${LIMITS.coinCharacters}}$`), {
     error: 'must be the `next` of an answer',
   })
-  .describe('Rows behind this one: the `next` of the answer before')
+  .describe('Rows after this one: the `next` of the answer before')
 
 export const marketTimeframeSchema = z.object({
   timeframe: timeframeSchema,
@@ -39,7 +40,7 @@ export const marketsAnswerSchema = z.object({
   market_time: instant.describe('The present instant of this market'),
   exchanges: z.array(exchangeSchema).describe('Every exchange of this service, filtered or not'),
   rows: z.array(marketRowSchema).describe('Ordered by exchange, then coin'),
-  next: z.string().nullable().describe('Give it as `after` for the rows behind these; null at the end'),
+  next: nextSchema,
 })
 
 export type MarketRow = z.infer<typeof marketRowSchema>

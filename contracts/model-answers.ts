@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { trackRecordRowSchema } from './track-record-row.ts'
 
@@ -29,7 +30,7 @@ export type ModelRow = z.infer<typeof modelRowSchema>
 
 export const modelsAnswerSchema = z.object({
   models: z.array(modelRowSchema),
-  next: z.string().nullable().describe('Give it as `after` for the rows behind these; null at the end'),
+  next: nextSchema,
 })
 
 export const modelChoiceSchema = z.object({

@@ -1,3 +1,5 @@
+import { editDistance } from './edit-distance.ts'
+
 /** Letters added, left out or changed for which one name is still taken for another. */
 const MOST_EDITS = 2
 
@@ -13,22 +15,8 @@ export function nearestName(given: string, names: Iterable<string>): string | un
   for (const name of names) {
     if (name.replace(/^10+/, '') === given.replace(/^10+/, '')) return name
     if (Math.abs(name.length - given.length) >= fewest) continue
-    const edits = editsBetween(given, name)
+    const edits = editDistance(given, name, fewest)
     if (edits < fewest) [best, fewest] = [name, edits]
   }
   return best
-}
-
-/** Levenshtein distance. */
-function editsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
 }

@@ -38,3 +38,20 @@ export const exchangeParameter = z
   .toUpperCase()
   .meta({ description: 'Exchange code', enum: [...EXCHANGES] })
   .pipe(z.enum(EXCHANGES, { error: `must be one of ${EXCHANGES.join(', ')}` }))
+
+/** How many rows an answer may have at most. */
+export const rowsParameter = (most: number, usual = most, of = 'Rows') =>
+  z.coerce.number().int().min(1).max(most).default(usual).describe(`${of} at most`)
+
+/** A key of a read model as a cursor, so that callers need not know what it is made of. */
+export const keyCursorParameter = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
+  .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
+  .optional()
+  .describe('Rows after these: the `next` of the answer before')
+
+/** @param key undefined at the end of a list */
+export const keyCursor = (key: string | null | undefined): string | null =>
+  key === undefined || key === null ? null : Buffer.from(key).toString('base64url')

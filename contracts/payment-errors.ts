@@ -56,7 +56,7 @@ export const PAYMENT_ERRORS = defineErrors({
   plan_conflict: {
     status: 409,
     message: 'A dearer plan of the account has not ended; nothing was charged.',
-    nextStep: 'Buy a plan of that tier, which is put behind it, or this one after `details.until`.',
+    nextStep: 'Buy a plan of that tier, which begins after it, or this one after `details.until`.',
   },
   plan_ended: {
     status: 409,

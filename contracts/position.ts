@@ -17,8 +17,8 @@ export const isPosition = (value: string): value is Position => POSITION.test(va
 export const positionSchema = z.string().regex(POSITION, 'must be a position of the log')
 
 /**
- * A place just in front of an event, behind all others: where an event says two things, it stands between them. What is
- * read behind it begins with that event.
+ * A place just before an event, after all others: where an event says two things, it stands between them. A
+ * reading after it begins with that event.
  *
  * @example comparePositions(inFrontOf('17'), '17') < 0 && comparePositions(inFrontOf('17'), '16') > 0
  */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { coinSchema } from './series.ts'
 
 const count = z.int().nonnegative()
@@ -28,7 +29,7 @@ export type RecordCoin = z.infer<typeof recordCoinSchema>
 
 export const recordCoinsSchema = z.object({
   rows: z.array(recordCoinSchema),
-  next: z.string().nullable().describe('`after` of the next page; null at the end'),
+  next: nextSchema,
 })
 
 export type RecordCoinsAnswer = z.infer<typeof recordCoinsSchema>

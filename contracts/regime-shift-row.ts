@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
@@ -22,5 +23,5 @@ export const regimeShiftsAnswerSchema = z.object({
   notice: z.string(),
   as_of: z.string().describe('Position in the log up to which shifts are known'),
   rows: z.array(regimeShiftRowSchema),
-  next: z.string().nullable().describe('Give it as `after` for the older rows behind these; null at the end'),
+  next: nextSchema,
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { positionSchema } from './position.ts'
@@ -56,7 +57,7 @@ export const sealedDaysSchema = z.object({
       }),
     )
     .describe('By exchange and day'),
-  next: z.string().nullable().describe('Give it as `after` for the next page; null at the end'),
+  next: nextSchema,
 })
 
 export type SealedDays = z.infer<typeof sealedDaysSchema>

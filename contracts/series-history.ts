@@ -45,7 +45,7 @@ export const seriesHistorySchema = z.object({
     .object({ regime: regimeSchema, since: instant, bar_close: instant })
     .nullable()
     .describe(
-      'Of the newest verdict, also where that is not shown; null on pages behind the first, and before a verdict',
+      'Of the newest verdict, also where that is not shown; null on pages after the first, and before a verdict',
     ),
   rows: z.array(historyRowSchema).describe('Newest first'),
   withheld: z

@@ -26,7 +26,7 @@ export const SubscriptionCreated = defineEvent({
     form: z.enum(CHAT_FORMS).nullable(),
     sealedSecret: sealed,
     filter: subscriptionFilterSchema,
-    /** Signals behind this position. */
+    /** Signals after this position. */
     startAfter: positionSchema,
   }),
   upcasters: {
@@ -77,7 +77,7 @@ export const SubscriptionResumed = defineEvent({
   type: 'SubscriptionResumed',
   stream,
   summary:
-    'Sending goes on, also of a disabled subscription: where the cursor stands, or behind another position (`now`, `since`), leaving out or repeating what lies between.',
+    'Sending goes on, also of a disabled subscription: where the cursor stands, or after another position (`now`, `since`), leaving out or repeating what lies between.',
   data: z.object({
     subscriptionId,
     from: z.enum(['cursor', 'now', 'since']),

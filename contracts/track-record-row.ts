@@ -148,7 +148,7 @@ export const trackRecordAnswerSchema = z.object({
   speech: z
     .array(speechRowSchema)
     .describe('How each model does of late; on the first page, and as the newest outcomes have it'),
-  next: cursorSchema.nullable().describe('Give it as `after` for the rows behind these; null at the end'),
+  next: cursorSchema.nullable().describe('Give it as `after` for the rows after these; null at the end'),
 })
 
 export type TrackRecordAnswer = z.infer<typeof trackRecordAnswerSchema>

@@ -18,7 +18,7 @@ const instant = z.iso.datetime().describe('ISO 8601, UTC')
 
 /** A recorded verdict as the replay shows it, one per line. */
 export const verdictRowSchema = z.object({
-  cursor: z.string().describe('Where to go on behind this row: give it as `after`'),
+  cursor: z.string().describe('Where to go on after this row: give it as `after`'),
   verdict_id: z.uuid(),
   exchange: exchangeSchema,
   coin: coinSchema,

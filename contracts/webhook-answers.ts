@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nextSchema } from './cursor.ts'
 import { DELIVERY_RESULTS } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
@@ -51,14 +52,14 @@ const stateFields = {
   created_at: instant,
   cursor: z
     .object({ position: positionSchema, sequence })
-    .describe('Signals behind `position` are numbered from `sequence` on'),
+    .describe('Signals after `position` are numbered from `sequence` on'),
   lag: z
     .object({
       signals: count,
-      is_more: z.boolean().describe('The log goes on behind the 100 events that were looked at for this'),
+      is_more: z.boolean().describe('The log goes on after the 100 events that were looked at for this'),
     })
     .nullable()
-    .describe('Signals that wait behind the cursor; null in lists and in answers to changes'),
+    .describe('Signals that wait after the cursor; null in lists and in answers to changes'),
   last_attempt_at: instant.nullable(),
   last_success_at: instant.nullable(),
   failures_in_a_row: count.describe('Attempts since the newest success'),
@@ -105,7 +106,7 @@ export const createdSubscriptionAnswerSchema = subscriptionAnswerSchema.extend({
 export const subscriptionsAnswerSchema = z.object({
   webhooks: z.array(subscriptionAnswerSchema).describe('In the order of their creation'),
   needs_review: count.describe('How many are disabled or stopped; `?status=disabled` lists them'),
-  next: z.string().nullable().describe('Give it as `after` for those behind; null at the end'),
+  next: nextSchema,
 })
 
 /** A subscription as the operator sees it: without its address, which may hold secrets of its owner. */
@@ -189,10 +190,7 @@ export type AttemptAnswer = z.infer<typeof attemptSchema>
 
 export const attemptsAnswerSchema = z.object({
   attempts: z.array(attemptSchema).describe('Newest first'),
-  next: z
-    .string()
-    .nullable()
-    .describe('Give it as `after` to go on, also where there are fewer rows; null at the end'),
+  next: nextSchema,
 })
 
 export const retriesAnswerSchema = z.object({
@@ -231,12 +229,7 @@ export const eventsAnswerSchema = z.object({
       data: z.record(z.string(), z.json()),
     }),
   ),
-  next: z
-    .string()
-    .nullable()
-    .describe(
-      'Give it as `after` to go on, also where there are fewer rows; null at the end of what can be pulled now',
-    ),
+  next: nextSchema,
 })
 
 export const dryRunAnswerSchema = z.object({

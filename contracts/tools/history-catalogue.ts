@@ -21,7 +21,7 @@ export const HISTORY_TOOLS = {
         .string()
         .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
         .optional()
-        .describe('The `next` of an answer, for the older shifts behind it'),
+        .describe('The `next` of an answer, for the older shifts after it'),
     }),
     response: regimeShiftsAnswerSchema,
   },

@@ -58,11 +58,7 @@ export type ToolName = keyof typeof TOOLS
 export type ToolRequest<Name extends ToolName> = z.output<(typeof TOOLS)[Name]['request']>
 export type ToolResponse<Name extends ToolName> = z.infer<(typeof TOOLS)[Name]['response']>
 
-/**
- * The tool of a name that somebody gave.
- *
- * @throws ServiceError `unknown_tool`, listing those there are.
- */
+/** The tool of a name that somebody gave. @throws ServiceError `unknown_tool`, listing those there are. */
 export function toolNamed(name: string): ToolName {
   if (isToolName(name)) return name
   const [given, available] = [name.slice(0, LIMITS.nameCharacters).toWellFormed(), Object.keys(TOOLS)]

@@ -57,15 +57,12 @@ import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from '../http/routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from '../http/routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from '../http/routes/verdicts.ts'
-import {
-  type WebhookDeliveryRoutesOptions,
-  webhookDeliveryRoutes,
-} from '../http/routes/webhook-deliveries.ts'
 import { webhookRoutes } from '../http/routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from '../http/routes/x402.ts'
 import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from '../http/routes/x402-payments.ts'
 import { useTracing } from '../http/trace-requests.ts'
 import { useRateLimits } from '../http/use-rate-limits.ts'
+import type { WebhookService } from '../http/webhook-acts.ts'
 import { createWebhookLooks } from '../http/webhook-looks.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import type { ListenOptions } from '../mcp/listen.ts'
@@ -111,7 +108,7 @@ export interface ServerOptions
     | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
     | undefined
   /** Subscriptions to webhooks; not served where they are left out. */
-  readonly webhooks?: (Omit<WebhookDeliveryRoutesOptions, 'looks'> & OperatorWebhookRoutesOptions) | undefined
+  readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
@@ -271,7 +268,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const webhooks = options.webhooks && { ...options.webhooks, looks: createWebhookLooks() }
   if (webhooks !== undefined) {
     await app.register(webhookRoutes, webhooks)
-    await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...webhooks })
   }
   await app.register(pages, {

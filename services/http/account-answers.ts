@@ -30,16 +30,11 @@ export const toSessionRow = (
 })
 
 /** A key in the answer that shows it. */
+export const toIssuedKey = ({ key, keyId, hint, label }: IssuedKey) => ({ key, key_id: keyId, hint, label })
+
 export const toSignInAnswer = (
   issued: IssuedKey & { readonly accountId: string; readonly tier: Tier },
-): SignInAnswer => ({
-  key: issued.key,
-  key_id: issued.keyId,
-  hint: issued.hint,
-  label: issued.label,
-  account_id: issued.accountId,
-  tier: issued.tier,
-})
+): SignInAnswer => ({ ...toIssuedKey(issued), account_id: issued.accountId, tier: issued.tier })
 
 export const toAccountAnswer = (view: AccountView, quota: QuotaBlock): AccountAnswer => ({
   account_id: view.accountId,

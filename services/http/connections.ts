@@ -70,7 +70,7 @@ export interface UseConnectionLimitsOptions extends Pick<Clock, 'now'> {
 /**
  * Keeps the connections of a server within its limits, so that nobody who holds many of them, sends slowly or does
  * not read keeps others out:
- * - past the largest number, the one that has been idle longest gives way to a new one, or one that sends or reads too
+ * - past the largest number, the one that has been idle longest is closed for a new one, or one that sends or reads too
  *   slowly;
  * - one address, or IPv6 site, has so many; proxies that are trusted have as many as they need;
  * - who has asked for more than fits the buffers and takes too little of it is cut off;

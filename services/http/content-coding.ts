@@ -6,7 +6,7 @@ const CODINGS = ['zstd', 'gzip'] as const
 export type ContentCoding = (typeof CODINGS)[number]
 
 /**
- * The coding that a caller would rather have (RFC 9110 §12.5.3). Only one that is named is used: whoever takes anything
+ * The coding that a caller would rather have (RFC 9110 §12.5.3). Only one that is named is used: a caller that takes anything
  * (`*`) gets the text as it is, which costs nobody anything.
  *
  * @returns undefined for the text as it is

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 
 /**
  * Reads JSON bodies. Many clients say that they send JSON and send nothing: that is the same as `{}`, as it is where
- * neither a body nor its type was sent. So whatever needs no body takes such a request, and whatever needs one says
+ * neither a body nor its type was sent. So a route without a body takes such a request, and a route with one says
  * which field is missing.
  */
 export function useJsonBodies(app: FastifyInstance): void {

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ERRORS, ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
 
 /** Connections that came in by the owner's door. */
 const ownerConnections = new WeakSet<Socket>()
@@ -23,7 +24,7 @@ const CUSTOMERS_KEY = /^(?:Bearer +sk_live_|Session )/i
  * Whether a request comes from the operator: by the owner's door, or with the operator's token. A customer's key says
  * nothing about it.
  *
- * @throws ServiceError `unauthorized` for another credential, which is given but is not the operator's: whoever
+ * @throws ServiceError `unauthorized` for another credential, which is given but is not the operator's: somebody who
  *   mistypes the token is not to take what everybody sees for all there is.
  */
 export function isOperator(request: FastifyRequest, operatorToken: string | undefined): boolean {
@@ -36,6 +37,20 @@ export function isOperator(request: FastifyRequest, operatorToken: string | unde
   }
   return true
 }
+
+/** Refuses every request of an app that is not the operator's, and has no answer kept. */
+export function useOperatorOnly(app: FastifyInstance, operatorToken: string | undefined): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
+    reply.header('cache-control', 'no-store')
+  })
+}
+
+/** The origin of the events that a request of the operator causes. */
+export const operatorOrigin = ({ id }: Pick<FastifyRequest, 'id'>): Origin => ({
+  correlationId: id,
+  actor: 'operator',
+})
 
 /**
  * A second server in front of the same routes, whose every request is the operator's. Where it listens, only the

@@ -49,13 +49,9 @@ export interface RateLimitsOptions extends Pick<Clock, 'now'> {
 /**
  * Limits in fixed windows of a second that begin with a subject's first request, so that two adjoining windows let
  * through at most twice the limit within any second. This process counts for itself first: a caller past the limit
- * here costs nothing elsewhere. The shared count is asked next and decides where it answers in time; where it is
- * away or slow, this process goes on alone for a second before it asks again, so that a cache never holds up or
- * refuses a request.
- *
- * @example
- * const limits = createRateLimits({ perAddress: 100, perKey: 50, shared: undefined, now: Date.now })
- * const { isAdmitted } = await limits.take({ address: '203.0.113.9' })
+ * here costs nothing elsewhere. The shared count is asked next and decides where it answers in time; where it is away
+ * or slow, this process goes on alone for a second before it asks again, so that a cache never holds up or refuses a
+ * request.
  */
 export function createRateLimits(options: RateLimitsOptions): RateLimits {
   const { perAddress, perKey, now } = options

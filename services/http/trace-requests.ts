@@ -3,7 +3,7 @@ import { readTraceparent, traceparentOf } from '../runtime/tracing/trace-context
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 
 /**
- * A span for each request that is drawn, by the stable names of OpenTelemetry. The header that everything behind reads
+ * A span for each request that is drawn, by the stable names of OpenTelemetry. The header that everything after it reads
  * becomes that of the span; where nothing is recorded, a caller's context goes on as one that is not.
  */
 export function useTracing(app: FastifyInstance, tracing: Tracing): void {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /**
- * Signals for those who wait: aborted when the caller hangs up, or this process is told to end, so that a shutdown is
+ * Signals for those who wait: aborted when the caller hangs up, or this process shuts down, so that a shutdown is
  * not held up by a chain.
  */
 export function createWaits(app: FastifyInstance): (reply: FastifyReply) => AbortSignal {

@@ -1,5 +1,5 @@
+import { assert } from '../../contracts/assert.ts'
 import type { OpenDelivery } from '../../contracts/delivery-events.ts'
-import { ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type {
   AttemptAnswer,
@@ -134,9 +134,8 @@ export const toReplayAnswer = (asked: Awaited<ReturnType<Subscriptions['replay']
   deliveries: asked.deliveries,
 })
 
-/** @throws ServiceError `internal_error` for one that it does not have */
 export function toCancelledAnswer(view: SubscriptionView, replayId: string) {
   const replay = toState(view).replays.find((one) => one.replay_id === replayId)
-  if (replay !== undefined) return replay
-  throw new ServiceError('internal_error', { message: `the replay ${replayId} is not shown` })
+  assert(replay !== undefined, 'a replay that was cancelled is shown', replayId)
+  return replay
 }

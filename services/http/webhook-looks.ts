@@ -17,7 +17,7 @@ export interface WebhookLooks {
   dryRun<Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer>
 }
 
-type Asker = FastifyReply | AbortSignal
+export type Asker = FastifyReply | AbortSignal
 
 /** @example const looks = createWebhookLooks() // one for all routes of a process */
 export function createWebhookLooks(): WebhookLooks {

@@ -32,28 +32,10 @@ export interface Lookup {
   write(): Promise<WrittenAnswer>
 }
 
-/** Search and questions over the documentation. It knows nothing of callers. */
-export interface Knowledge {
-  /** @throws ServiceError `INVALID_QUERY` */
-  readSearch(request: unknown): SearchRequest
-  search(request: SearchRequest): Promise<SearchAnswer>
-  /** @throws ServiceError `INVALID_QUESTION`, `QUESTION_TOO_SHORT`, `QUESTION_TOO_LONG`, `INVALID_MODEL` */
-  readChat(request: unknown): ChatRequest
-  lookUp(request: ChatRequest): Promise<Lookup>
-  /** Pages in the order of their names. */
-  pages(): Promise<readonly DocPage[]>
-  page(name: string): Promise<DocPage | undefined>
-  close(): void
-}
+export type Knowledge = Awaited<ReturnType<typeof openKnowledge>>
 
-/**
- * Opens the documentation, indexed in memory.
- *
- * @example
- * const knowledge = await openKnowledge({ folder: 'docs', publicUrl: () => '', now: Date.now, report })
- * const { results } = await knowledge.search(knowledge.readSearch({ query: 'webhook signature' }))
- */
-export async function openKnowledge(options: KnowledgeOptions): Promise<Knowledge> {
+/** Opens the documentation, indexed in memory, for searches and questions. It knows nothing of callers. */
+export async function openKnowledge(options: KnowledgeOptions) {
   const { folder, publicUrl, model, now, report } = options
   const library = await openLibrary({
     folder,
@@ -75,7 +57,7 @@ export async function openKnowledge(options: KnowledgeOptions): Promise<Knowledg
 
   return {
     readSearch: readSearchRequest,
-    async search({ query, limit }) {
+    async search({ query, limit }: SearchRequest): Promise<SearchAnswer> {
       const { index } = await library.current()
       const understood = index.understand(query)
       const sections = findSections(index, understood)
@@ -84,15 +66,16 @@ export async function openKnowledge(options: KnowledgeOptions): Promise<Knowledg
       const results = cited.map((one, place) => ({ ...one, score: rounded(best[place]?.score ?? 0) }))
       return { query, total: sections.length, results }
     },
-    readChat: (request) => readChatRequest(request, models),
-    async lookUp(request) {
+    readChat: (request: unknown) => readChatRequest(request, models),
+    async lookUp(request: ChatRequest): Promise<Lookup> {
       const found = research(await library.current(), request.question)
       const isAnswerable = found.sections.length > 0
       const isPaid = isAnswerable && request.model !== EXTRACTIVE_MODEL
       return { request, isAnswerable, isPaid, write: () => write(found, request.model) }
     },
-    pages: async () => [...(await library.current()).pages.values()],
-    page: async (name) => (await library.current()).pages.get(name),
+    /** Pages in the order of their names. */
+    pages: async (): Promise<readonly DocPage[]> => [...(await library.current()).pages.values()],
+    page: async (name: string): Promise<DocPage | undefined> => (await library.current()).pages.get(name),
     close: () => library.close(),
   }
 }

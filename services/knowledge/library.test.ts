@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type Library, openLibrary } from './library.ts'
+import { openLibrary } from './library.ts'
 
 let folder: string
-let library: Library
+let library: Awaited<ReturnType<typeof openLibrary>>
 let clock: number
 let reports: string[]
 

@@ -2,7 +2,7 @@ import { reasonOf } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { type DocPage, listFolder, readAskedOf, readPages, stampOf } from './corpus/read-pages.ts'
 import { splitPage } from './corpus/split-page.ts'
-import { createSearchIndex, type SearchIndex } from './search/search-index.ts'
+import { SearchIndex } from './search/search-index.ts'
 
 export interface LibraryOptions {
   /** The folder of the pages. */
@@ -19,20 +19,13 @@ export interface Shelf {
   readonly index: SearchIndex
 }
 
-/** The documentation as it lies in its folder. */
-export interface Library {
-  /** The newest pages. The first call after an interval looks at the folder; nothing polls. */
-  current(): Promise<Shelf>
-  close(): void
-}
-
 /**
  * Reads the pages and indexes them. Changed pages are seen when somebody asks, five seconds late at most; the new index
  * is complete before it takes the place of the old one, so every answer is of one state of the pages.
  *
  * @throws what reading the folder throws: a service without its documentation is not started
  */
-export async function openLibrary({ folder, now, report }: LibraryOptions): Promise<Library> {
+export async function openLibrary({ folder, now, report }: LibraryOptions) {
   let { stamp, shelf } = await readShelf(folder)
   let lookedAt = now()
   let looking: Promise<void> | undefined
@@ -48,7 +41,8 @@ export async function openLibrary({ folder, now, report }: LibraryOptions): Prom
   }
 
   return {
-    async current() {
+    /** The newest pages. The first call after an interval looks at the folder; nothing polls. */
+    async current(): Promise<Shelf> {
       if (now() - lookedAt >= LIMITS.docsLookMs) {
         lookedAt = now()
         looking = look().finally(() => {
@@ -65,6 +59,6 @@ export async function openLibrary({ folder, now, report }: LibraryOptions): Prom
 async function readShelf(folder: string): Promise<{ stamp: string; shelf: Shelf }> {
   const files = await listFolder(folder)
   const [pages, asked] = await Promise.all([readPages(files), readAskedOf(files)])
-  const index = createSearchIndex(pages.flatMap(splitPage), asked)
+  const index = new SearchIndex(pages.flatMap(splitPage), asked)
   return { stamp: stampOf(files), shelf: { pages: new Map(pages.map((page) => [page.name, page])), index } }
 }

@@ -2,7 +2,7 @@ import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { ChatRequest } from '../../contracts/tools/chat-knowledge.ts'
 import type { SearchRequest } from '../../contracts/tools/search-knowledge.ts'
-import { hasWord } from './search/query-terms.ts'
+import { hasWord } from './search/query-words.ts'
 
 const DEFAULT_ROWS = 10
 

@@ -27,17 +27,6 @@ export interface ListenOptions {
   ) => Promise<number | undefined>
 }
 
-/** Serves `subscriptions/listen`: a stream for each, pulled from the log by who reads it. */
-export interface Listening {
-  /**
-   * @param signal aborted when nobody reads any more
-   * @throws ServiceError `rate_limited`, `too_many_streams`, `invalid_request`, `key_unknown`, `key_unverifiable`
-   */
-  open(message: JsonObject, request: Request, caller: Caller, signal: AbortSignal): Promise<Response>
-  /** Ends all streams, each with the answer to its request. */
-  close(): void
-}
-
 /** Fields of a notification for its row, and for the cursor to continue after. */
 export const ROW_META_KEY = 'signal-service/row'
 export const CURSOR_META_KEY = 'signal-service/cursor'
@@ -46,65 +35,95 @@ export const SEQUENCE_META_KEY = 'signal-service/sequence'
 /** Capabilities of a server that serves subscriptions. */
 export const SUBSCRIBABLE = { resources: { subscribe: true } } as const
 
+/** One stream of a caller. */
+interface Stream {
+  readonly handler: ReturnType<typeof createMcpHandler>
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>
+  readonly watched: readonly WatchUri[]
+  /** Whether the caller has an account. */
+  readonly isKnown: boolean
+  readonly authorization: string | undefined
+  readonly signal: AbortSignal
+}
+
 /**
- * The SDK says what a stream looks like, this what is on it. One frame is made when one is asked for, so a reader that
- * is slow holds a page of the log and no more.
+ * Serves `subscriptions/listen`. The SDK says what a stream looks like, this what is on it. One frame is made when one is
+ * asked for, so a reader that is slow holds a page of the log and no more.
  */
-export function createListening(
-  core: McpCore,
-  { follow, marketNow, identify, rankAt }: ListenOptions,
-): Listening {
-  const closing = new AbortController()
-  const places = createStreamPlaces('subscriptions', {
+export class Listening {
+  readonly #core: McpCore
+  readonly #options: ListenOptions
+  readonly #closing = new AbortController()
+  readonly #places = createStreamPlaces('subscriptions', {
     total: LIMITS.mcpSubscriptions,
     each: { address: LIMITS.mcpSubscriptionsPerAddress, account: LIMITS.mcpSubscriptionsPerAccount },
   })
 
-  async function* frames(
-    reader: ReadableStreamDefaultReader<Uint8Array>,
-    handler: ReturnType<typeof createMcpHandler>,
-    watched: readonly WatchUri[],
-    {
-      isKnown,
-      authorization,
-      signal,
-    }: { isKnown: boolean; authorization: string | undefined; signal: AbortSignal },
-  ): AsyncGenerator<Uint8Array, void, void> {
+  constructor(core: McpCore, options: ListenOptions) {
+    this.#core = core
+    this.#options = options
+  }
+
+  /**
+   * @param gone aborted when nobody reads any more
+   * @throws ServiceError `rate_limited`, `too_many_streams`, `invalid_request`, `key_unknown`, `key_unverifiable`
+   */
+  async open(message: JsonObject, request: Request, caller: Caller, gone: AbortSignal): Promise<Response> {
+    if (this.#closing.signal.aborted) throw new ServiceError('shutting_down')
+    const identity = requireVerified(await this.#options.identify(caller.authorization))
+    const { asked, watched } = readWatched(message)
+    const account = identity.outcome === 'OK' ? identity.accountId : undefined
+    const { give } = this.#places.take({ address: addressSite(caller.address), account })
+    gone.addEventListener('abort', give, { once: true })
+    if (gone.aborted) give()
+    const handler = createMcpHandler(
+      () => {
+        const server = createProtocolServer(this.#core, caller, NOTHING_ELSE)
+        server.registerCapabilities(SUBSCRIBABLE)
+        return server
+      },
+      { legacy: 'reject', keepAliveMs: 0, bus: new InMemoryServerEventBus() },
+    )
+    const response = await handler.fetch(request, { parsedBody: asked })
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    if (!isStream || response.body === null || watched.length === 0) {
+      gone.addEventListener('abort', () => void handler.close(), { once: true })
+      if (!isStream) give()
+      return response
+    }
+    const frames = this.#frames({
+      handler,
+      reader: response.body.getReader(),
+      watched,
+      isKnown: account !== undefined,
+      authorization: caller.authorization,
+      signal: AbortSignal.any([gone, this.#closing.signal]),
+    })
+    return new Response(ReadableStream.from<Uint8Array>(frames), { headers: response.headers })
+  }
+
+  /** Ends all streams, each with the answer to its request. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  async *#frames(stream: Stream): AsyncGenerator<Uint8Array, void, void> {
+    const { handler, reader, isKnown, authorization, signal } = stream
     const next = async (): Promise<Uint8Array> => (await reader.read()).value ?? new Uint8Array()
     try {
       // The first message of the SDK: the subscriptions that it accepted.
       yield await next()
-      // A caller with an account gets it at once, as by a webhook; others when the window has closed.
-      const now = isKnown ? () => Number.POSITIVE_INFINITY : marketNow
-      const items = merged(
-        watched.map((one) =>
-          told(
-            one,
-            rankAt,
-            follow({ filter: one.filter, now, signal, ...(one.after !== undefined && { after: one.after }) }),
-          ),
-        ),
-      )
-      for await (const item of items) {
+      for await (const item of this.#items(stream)) {
         if (signal.aborted) break
-        if (isKnown && (await identify(authorization)).outcome === 'UNKNOWN') break
-        if (item === 'quiet') {
-          yield KEEP_ALIVE
-          continue
+        if (isKnown && (await this.#options.identify(authorization)).outcome === 'UNKNOWN') break
+        if (item === 'quiet') yield KEEP_ALIVE
+        else {
+          handler.bus.publish({ kind: 'resource_updated', uri: item.uri, params: paramsOf(item) })
+          yield await next()
         }
-        const params = {
-          uri: item.uri,
-          _meta: {
-            [ROW_META_KEY]: item.row,
-            [CURSOR_META_KEY]: item.row.cursor,
-            [SEQUENCE_META_KEY]: item.sequence,
-          },
-        }
-        handler.bus.publish({ kind: 'resource_updated', uri: item.uri, params })
-        yield await next()
       }
       // The answer to the request, which says that this was the end of it.
-      if (closing.signal.aborted || !signal.aborted) {
+      if (this.#closing.signal.aborted || !signal.aborted) {
         void handler.close()
         yield await next()
       }
@@ -114,42 +133,23 @@ export function createListening(
     }
   }
 
-  return {
-    async open(message, request, caller, gone) {
-      if (closing.signal.aborted) throw new ServiceError('shutting_down')
-      const identity = requireVerified(await identify(caller.authorization))
-      const { asked, watched } = readWatched(message)
-      const account = identity.outcome === 'OK' ? identity.accountId : undefined
-      const { give } = places.take({ address: addressSite(caller.address), account })
-      gone.addEventListener('abort', give, { once: true })
-      if (gone.aborted) give()
-      const handler = createMcpHandler(
-        () => {
-          const server = createProtocolServer(core, caller, NOTHING_ELSE)
-          server.registerCapabilities(SUBSCRIBABLE)
-          return server
-        },
-        { legacy: 'reject', keepAliveMs: 0, bus: new InMemoryServerEventBus() },
-      )
-      const response = await handler.fetch(request, { parsedBody: asked })
-      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-      if (!isStream || response.body === null || watched.length === 0) {
-        gone.addEventListener('abort', () => void handler.close(), { once: true })
-        if (!isStream) give()
-        return response
-      }
-      const signal = AbortSignal.any([gone, closing.signal])
-      const stream = frames(response.body.getReader(), handler, watched, {
-        isKnown: identity.outcome === 'OK',
-        authorization: caller.authorization,
-        signal,
-      })
-      const body = ReadableStream.from<Uint8Array>(stream)
-      return new Response(body, { headers: response.headers })
-    },
-    close: () => closing.abort(),
+  #items({ watched, isKnown, signal }: Stream): AsyncGenerator<Told, void, void> {
+    const { follow, marketNow, rankAt } = this.#options
+    // A caller with an account gets it at once, as by a webhook; others when the window has closed.
+    const now = isKnown ? () => Number.POSITIVE_INFINITY : marketNow
+    return merged(
+      watched.map((one) => {
+        const { filter, after } = one
+        return told(one, rankAt, follow({ filter, now, signal, ...(after !== undefined && { after }) }))
+      }),
+    )
   }
 }
+
+const paramsOf = ({ uri, row, sequence }: Exclude<Told, 'quiet'>) => ({
+  uri,
+  _meta: { [ROW_META_KEY]: row, [CURSOR_META_KEY]: row.cursor, [SEQUENCE_META_KEY]: sequence },
+})
 
 const KEEP_ALIVE = new TextEncoder().encode(': nothing new\n\n')
 const NOTHING_ELSE = { toolsChanged: () => undefined, promptsChanged: () => undefined }

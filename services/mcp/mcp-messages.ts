@@ -33,11 +33,7 @@ export interface RpcError {
   readonly data?: Json
 }
 
-/**
- * The text of an answer with an error.
- *
- * @param id null where the request's own could not be read.
- */
+/** The text of an answer with an error. @param id null where the request's own could not be read. */
 export const rpcErrorText = (id: RequestId | null, error: RpcError): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`
 
@@ -128,7 +124,7 @@ const NO_PARAMS: JsonObject = {}
 
 /**
  * Recognises the requests that need no second look: `tools/list` and `tools/call` whose headers and envelope
- * are as clients send them. Whatever is unusual, be it wrong or not, is undefined here and left to the SDK,
+ * are as clients send them. An unusual request, be it wrong or not, is undefined here and left to the SDK,
  * which knows every rule; so this may only ever take what the SDK would take too.
  */
 export function plainRequest(headers: IncomingHttpHeaders, message: JsonObject): PlainRequest | undefined {

@@ -83,7 +83,7 @@ export const mcpOperation = operationsOf({ tag: 'tools', key: 'optional' })(
   'Ask a tool, through the Model Context Protocol',
   {
     description:
-      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls; `get_regime_shifts` reads the record, needs none and is free; the tools that manage webhooks, such as `create_webhook`, need a key, cost no calls, and do what the routes under `/api/webhooks` do. A client looks at `error` first, then at `result.isError`.',
+      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, HOLD included; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls; `get_regime_shifts` reads the record, needs none and is free; the tools that manage webhooks, such as `create_webhook`, need a key, cost no calls, and do what the routes under `/api/webhooks` do. A client looks at `error` first, then at `result.isError`.',
     headers: {
       'Idempotency-Key':
         'Up to 255 visible ASCII characters, new for every new request: the same request sent again with it gives the stored answer and is not charged again',

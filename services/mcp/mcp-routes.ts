@@ -59,7 +59,7 @@ function answerTransportFailure(
 }
 
 export interface McpRoutesOptions extends ToolPaths {
-  /** Network address of the caller, behind trusted proxies only. */
+  /** Network address of the caller, as trusted proxies tell it. */
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
   /** Answers every message that is not a plain one. */
@@ -93,10 +93,8 @@ const PREFLIGHT_HEADERS = {
 } as const
 
 /**
- * `POST /mcp`: the Model Context Protocol, both the stateless revision 2026-07-28 and the handshake of the
- * revisions before it. No sessions; answers are JSON.
- *
- * @example await app.register(mcpRoutes, { calls, free, checkKey, addressOf, guard, sdk, toolList, tail })
+ * `POST /mcp`: the Model Context Protocol, both the stateless revision 2026-07-28 and the handshake of the revisions
+ * before it. No sessions; answers are JSON.
  */
 export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, options) => {
   const edge: Edge = { ...options, untilGone: createWaits(app) }

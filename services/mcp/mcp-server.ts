@@ -2,15 +2,16 @@ import type { FastifyPluginAsync } from 'fastify'
 import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
+import type { WebhookService } from '../http/webhook-acts.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
-import { createListening, type ListenOptions } from './listen.ts'
+import { Listening, type ListenOptions } from './listen.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp-routes.ts'
 import { LISTS_KEPT, type McpCore, SERVER_NAME, SERVER_TITLE } from './protocol-server.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
 import { createSdkExchange } from './sdk-exchange.ts'
 import { listedTools } from './tool-list.ts'
-import { WEBHOOK_TOOL_NAMES, type WebhookService, webhookTools } from './webhook-tools.ts'
+import { WEBHOOK_TOOL_NAMES, webhookTools } from './webhook-tools.ts'
 
 /** Every tool that may be served. */
 export const TOOL_NAMES: ReadonlySet<string> = new Set([
@@ -30,10 +31,8 @@ export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' 
 }
 
 /**
- * Puts the edge of MCP together: its route, the tools beside those about markets, and the SDK for every message that the
- * route does not answer itself.
- *
- * @example await app.register(mcpServer, { calls, checkKey, addressOf, guard, sources })
+ * Puts the edge of MCP together: its route, the tools beside those about markets, and the SDK for every message that
+ * the route does not answer itself.
  */
 export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, options) => {
   const { calls, paid, checkKey, knowledge, history, webhooks, sources, extension, payment, listen } = options
@@ -61,7 +60,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   await app.register(mcpRoutes, {
     ...options,
     free,
-    sdk: createSdkExchange(core, app.log, listen && createListening(core, listen)),
+    sdk: createSdkExchange(core, app.log, listen && new Listening(core, listen)),
     toolList: { legacy: `{"tools":${listed}}`, modern: `{"tools":${listed},${kept}${tail.modern}}` },
     tail,
   })

@@ -2,28 +2,13 @@ import { Histogram, type Registry } from 'prom-client'
 import type { Json } from '../../contracts/json.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 
-/** Methods with a label of their own; other texts of callers must not make labels. */
-const METHODS: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'tools/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'prompts/list',
-  'prompts/get',
-  'completion/complete',
-  'subscriptions/listen',
-])
+/** Other texts of callers must not make labels. */
 const OTHER = '_OTHER'
 
 /** Durations and spans of MCP's operations, by the names of OpenTelemetry. */
 export interface McpTelemetry {
   /** Begins a tool call; what is handed on belongs to its span. */
   toolCall(name: Json | undefined, traceparent: string | undefined): McpOperation
-  /** Begins any other operation. */
-  operation(method: Json | undefined): { end(error?: string): void }
 }
 
 export interface McpOperation {
@@ -32,10 +17,7 @@ export interface McpOperation {
   end(error: string | undefined): void
 }
 
-/**
- * @param options.tools names with a label of their own
- * @param options.monotonic milliseconds
- */
+/** @param options.tools names with a label of their own @param options.monotonic milliseconds */
 export function createMcpTelemetry(options: {
   readonly registry: Registry
   readonly tools: ReadonlySet<string>
@@ -66,16 +48,6 @@ export function createMcpTelemetry(options: {
         end(error) {
           span?.end({ error })
           const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool, error_type: error ?? '' }
-          duration.observe(labels, since(startedAt))
-        },
-      }
-    },
-    operation(method) {
-      const startedAt = monotonic()
-      const known = typeof method === 'string' && METHODS.has(method) ? method : OTHER
-      return {
-        end(error = '') {
-          const labels = { mcp_method_name: known, gen_ai_tool_name: '', error_type: error }
           duration.observe(labels, since(startedAt))
         },
       }

@@ -38,7 +38,7 @@ export interface McpCore {
 
 /** Further tools, resources and prompts on the same edge: how a conformance suite finds the ones it names. */
 export interface McpExtension {
-  /** Listed behind the tools of the service. */
+  /** Listed after the tools of the service. */
   readonly tools: ListToolsResult['tools']
   readonly capabilities: ServerCapabilities
   /** Sets handlers of its own on the server of one exchange; what they do not know they leave to `base`. */

@@ -28,11 +28,7 @@ export interface McpResource {
 
 export const NOTICE = 'Information, not advice.'
 
-/**
- * Resources beside the tools; reading them costs nothing.
- *
- * @param tools names of those that are listed
- */
+/** Resources beside the tools; reading them costs nothing. @param tools names of those that are listed */
 export const mcpResources = (
   sources: McpResourceSources,
   tools: readonly string[],

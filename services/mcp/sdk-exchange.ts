@@ -4,6 +4,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { FastifyBaseLogger } from 'fastify'
+import { assert } from '../../contracts/assert.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { type Listening, SUBSCRIBABLE } from './listen.ts'
 import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
@@ -20,11 +21,7 @@ export interface Exchange {
 }
 
 /** The SDK's way through the protocol, for every message that is not answered on the short way. */
-export interface SdkExchange {
-  answer(exchange: Exchange): Promise<Response>
-  /** Ends open streams. */
-  close(): Promise<void>
-}
+export type SdkExchange = ReturnType<typeof createSdkExchange>
 
 /** Headers that decide how a message is read; nothing else of a request is for the SDK. */
 const READ_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
@@ -39,11 +36,11 @@ const ADDRESS = 'http://localhost/mcp'
  * Both eras through the SDK's low-level server, one server for each message and nothing kept between them.
  * Answers are JSON; only an extension's tools, which say things before they are done, are answered as streams.
  */
-export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listening?: Listening): SdkExchange {
+export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listening?: Listening) {
   const callers = new WeakMap<Request, Caller>()
   const callerOf = (request: Request | undefined): Caller => {
     const caller = request && callers.get(request)
-    if (caller === undefined) throw new Error('an exchange of MCP has lost its request')
+    assert(caller !== undefined, 'an exchange of MCP knows its caller')
     return caller
   }
   // The client gets its fault in the answer; the log keeps it for the operator.
@@ -73,7 +70,7 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listeni
     }
   }
   return {
-    async answer({ message, headers, caller, signal }) {
+    async answer({ message, headers, caller, signal }: Exchange): Promise<Response> {
       const isListening = message.method === 'subscriptions/listen' && core.extension === undefined
       if (isListening && listening === undefined) return nothingToListenTo(message)
       const request = new Request(ADDRESS, {
@@ -89,7 +86,8 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listeni
       if (isListening && listening !== undefined) return listening.open(message, request, caller, signal)
       return modern.fetch(request, { parsedBody: message })
     },
-    close() {
+    /** Ends open streams. */
+    close(): Promise<void> {
       listening?.close()
       return modern.close()
     },

@@ -30,7 +30,7 @@ const ABOUT_MARKETS = { readOnlyHint: true, openWorldHint: true } as const
 /**
  * The tools of the service, in their order; what it lists does not depend on who asks.
  *
- * @param free those that are listed behind the ones about markets
+ * @param free those that are listed after the ones about markets
  */
 export const listedTools = (free: FreeTools = new Map()): ListedTool[] => [
   ...Object.entries(TOOLS).map(([name, tool]) =>

@@ -39,11 +39,7 @@ function withMeta(tail: string, meta: JsonObject): string {
   return `,${JSON.stringify({ ...members, _meta: { ...own, ...meta } }).slice(1, -1)}`
 }
 
-/**
- * The same for the SDK, which serialises it.
- *
- * @throws ProtocolError for an error of the protocol.
- */
+/** The same for the SDK, which serialises it. @throws ProtocolError for an error of the protocol. */
 export function toolResult(outcome: ToolOutcome): CallToolResult {
   if (outcome.kind === 'error') {
     throw new ProtocolError(outcome.error.code, outcome.error.message, outcome.error.data)

@@ -51,7 +51,7 @@ export const WATCH_TEMPLATES = [
     name: 'calls',
     title: 'BUY and SELL calls as they are recorded',
     description:
-      'For subscriptions/listen. Each list is separated by commas, and left out it means all; `coin` also takes top:N, the N largest of an exchange. The row is in the notification with its number, which counts from 1 without a gap; its cursor as `after` goes on behind it.',
+      'For subscriptions/listen. Each list is separated by commas, and left out it means all; `coin` also takes top:N, the N largest of an exchange. The row is in the notification with its number, which counts from 1 without a gap; its cursor as `after` goes on after it.',
     mimeType: 'application/json',
   },
   {

@@ -1,9 +1,7 @@
 import { z } from 'zod'
-import { isoTime } from '../../contracts/iso-time.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Scope } from '../../contracts/oauth.ts'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import {
   attemptsAnswerSchema,
@@ -14,47 +12,29 @@ import {
   subscriptionAnswerSchema,
   testAnswerSchema,
 } from '../../contracts/webhook-answers.ts'
-import { attemptsQuery } from '../http/routes/webhook-deliveries.ts'
 import {
+  attemptsQuery,
   createSchema,
   hasSinceWhereAsked,
   listQuery,
   replayParams,
   replaySchema,
-  replayWindow,
   resumeFields,
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
 } from '../http/routes/webhook-requests.ts'
-import type { WebhookRoutesOptions } from '../http/routes/webhooks.ts'
-import {
-  toAttempt,
-  toCancelledAnswer,
-  toReplayAnswer,
-  toSubscriptionAnswer,
-  toTestAnswer,
-} from '../http/webhook-answers.ts'
+import { type WebhookOwner, type WebhookService, webhookActs } from '../http/webhook-acts.ts'
 import { callerAs } from '../tool-calls/index.ts'
-import type { SubscriptionView } from '../webhooks/index.ts'
 import { type FreeTool, type FreeTools, type ToolHints, toolArguments } from './free-tools.ts'
 
-/** Dependencies of the tools for webhooks: those of the routes. */
-export type WebhookService = WebhookRoutesOptions
-
-/** The account of the webhooks, and the waiting request. */
-interface Owner {
-  readonly accountId: string
-  readonly origin: { readonly correlationId: string; readonly actor: string }
-  readonly idempotencyKey: string | undefined
-  readonly gone: AbortSignal
-}
+type Acts = ReturnType<typeof webhookActs>
 
 /** A tool that manages webhooks, with what it does. */
 interface WebhookTool extends ToolDefinition {
   readonly effect: Omit<ToolHints, 'openWorldHint'>
   /** @param asked arguments as its `request` has them */
-  act(service: WebhookService, owner: Owner, asked: unknown): Promise<JsonObject>
+  act(acts: Acts, owner: WebhookOwner, asked: unknown): Promise<JsonObject>
 }
 
 const LOOKS = { readOnlyHint: true } as const
@@ -73,16 +53,13 @@ const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows a
 const define = <Request extends z.ZodType>(
   tool: Omit<WebhookTool, 'request' | 'act'> & {
     readonly request: Request
-    act(service: WebhookService, owner: Owner, asked: z.output<Request>): Promise<JsonObject>
+    act(acts: Acts, owner: WebhookOwner, asked: z.output<Request>): Promise<JsonObject>
   },
 ): WebhookTool => ({
   ...tool,
   description: `${tool.description} Needs an API key; costs no calls.`,
-  act: async (service, owner, asked) => tool.act(service, owner, asked as z.output<Request>),
+  act: async (acts, owner, asked) => tool.act(acts, owner, asked as z.output<Request>),
 })
-
-const shown = ({ subscriptions, now }: WebhookService, view: SubscriptionView): JsonObject =>
-  toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
 
 /** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
 const WEBHOOK_TOOLS = {
@@ -93,10 +70,7 @@ const WEBHOOK_TOOLS = {
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,
-    async act(service, { accountId, origin, idempotencyKey }, asked) {
-      const created = await service.subscriptions.create(accountId, asked, { idempotencyKey }, origin)
-      return { ...shown(service, created), secret: created.secret }
-    },
+    act: (acts, owner, asked) => acts.create(owner, asked),
   }),
   list_webhooks: define({
     title: 'Own webhooks',
@@ -108,11 +82,7 @@ const WEBHOOK_TOOLS = {
       next: z.string().nullable().describe('Give it as `after`; null at the end'),
     }),
     effect: LOOKS,
-    act: (service, { accountId, gone }, asked) =>
-      service.looks.look(accountId, gone, async () => {
-        const { rows: views, next, needsReview } = await service.subscriptions.list(accountId, asked)
-        return { webhooks: views.map((view) => shown(service, view)), needs_review: needsReview, next }
-      }),
+    act: (acts, owner, asked) => acts.list(owner, asked),
   }),
   get_webhook: define({
     title: 'One webhook',
@@ -120,10 +90,7 @@ const WEBHOOK_TOOLS = {
     request: subscriptionParams,
     response: subscription,
     effect: LOOKS,
-    async act(service, { accountId, gone }, asked) {
-      const show = () => service.subscriptions.show(accountId, asked.id)
-      return shown(service, await service.looks.look(accountId, gone, show))
-    },
+    act: (acts, owner, asked) => acts.show(owner, asked),
   }),
   delete_webhook: define({
     title: 'Delete a webhook',
@@ -131,8 +98,8 @@ const WEBHOOK_TOOLS = {
     request: subscriptionParams,
     response: z.object({ id, deleted: z.literal(true) }),
     effect: REMOVES,
-    async act({ subscriptions }, { accountId, origin }, asked) {
-      await subscriptions.remove(accountId, asked.id, origin)
+    async act(acts, owner, asked) {
+      await acts.remove(owner, asked)
       return { id: asked.id, deleted: true }
     },
   }),
@@ -142,8 +109,7 @@ const WEBHOOK_TOOLS = {
     request: subscriptionParams,
     response: subscription,
     effect: SETS,
-    act: async (service, { accountId, origin }, asked) =>
-      shown(service, await service.subscriptions.pause(accountId, asked.id, origin)),
+    act: (acts, owner, asked) => acts.pause(owner, asked),
   }),
   resume_webhook: define({
     title: 'Resume a webhook',
@@ -151,8 +117,7 @@ const WEBHOOK_TOOLS = {
     request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
     response: subscription,
     effect: SETS,
-    act: async (service, { accountId, origin }, { id: which, ...point }) =>
-      shown(service, await service.subscriptions.resume(accountId, which, point, origin)),
+    act: (acts, owner, asked) => acts.resume(owner, asked),
   }),
   rotate_webhook_secret: define({
     title: 'New secret of a webhook',
@@ -161,11 +126,7 @@ const WEBHOOK_TOOLS = {
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
     effect: ADDS,
-    async act({ subscriptions }, { accountId, origin }, { id: which, overlap_hours: hours }) {
-      const overlapMs = Math.round(hours * HOUR_MS)
-      const rotated = await subscriptions.rotateSecret(accountId, which, overlapMs, origin)
-      return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
-    },
+    act: (acts, owner, asked) => acts.rotate(owner, asked),
   }),
   test_webhook: define({
     title: 'Test a webhook',
@@ -173,8 +134,7 @@ const WEBHOOK_TOOLS = {
     request: subscriptionParams,
     response: testAnswerSchema,
     effect: ADDS,
-    act: async ({ subscriptions }, { accountId }, asked) =>
-      toTestAnswer(await subscriptions.test(accountId, asked.id)),
+    act: (acts, owner, asked) => acts.test(owner, asked),
   }),
   list_webhook_deliveries: define({
     title: 'Deliveries of a webhook',
@@ -185,13 +145,7 @@ const WEBHOOK_TOOLS = {
       next: attemptsAnswerSchema.shape.next,
     }),
     effect: LOOKS,
-    act: ({ subscriptions, queries, looks }, { accountId, gone }, { id: which, ...query }) =>
-      looks.look(accountId, gone, async () => {
-        const found = await subscriptions.find(accountId, which)
-        const page = await queries.attempts(found.subscriptionId, query)
-        const attempts = await subscriptions.openAttempts(found, page.rows)
-        return { attempts: attempts.map(toAttempt), next: page.next }
-      }),
+    act: (acts, owner, asked) => acts.attempts(owner, asked),
   }),
   replay_webhook_deliveries: define({
     title: 'Replay deliveries of a webhook',
@@ -200,10 +154,7 @@ const WEBHOOK_TOOLS = {
     request: z.strictObject({ id, window: replaySchema }),
     response: replayAnswerSchema,
     effect: ADDS,
-    async act({ subscriptions, looks }, { accountId, origin, gone }, { id: which, window }) {
-      const ask = () => subscriptions.replay(accountId, which, replayWindow(window), origin)
-      return toReplayAnswer(await looks.look(accountId, gone, ask))
-    },
+    act: (acts, owner, asked) => acts.replay(owner, { id: asked.id, ...asked.window }),
   }),
   cancel_webhook_replay: define({
     title: 'Cancel a replay',
@@ -212,9 +163,7 @@ const WEBHOOK_TOOLS = {
     request: replayParams,
     response: replayRowSchema,
     effect: SETS,
-    async act({ subscriptions }, { accountId, origin }, { id: which, replay_id: replayId }) {
-      return toCancelledAnswer(await subscriptions.cancelReplay(accountId, which, replayId, origin), replayId)
-    },
+    act: (acts, owner, asked) => acts.cancelReplay(owner, asked),
   }),
 } as const satisfies Record<string, WebhookTool>
 
@@ -228,16 +177,18 @@ export const scopeOfTool = (name: Json | undefined): Scope =>
  * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what
  * it answers.
  */
-export const webhookTools = (service: WebhookService): FreeTools =>
-  new Map(
+export const webhookTools = (service: WebhookService): FreeTools => {
+  const acts = webhookActs(service)
+  return new Map(
     Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
       const run: FreeTool['run'] = async ({ request, authorization, idempotencyKey, requestId }, gone) => {
         const { accountId, origin } = callerAs(await service.identify(authorization), requestId)
         const asked = toolArguments(name, tool.request, request)
-        const owner = { accountId, origin, idempotencyKey, gone: gone() }
-        return { body: await tool.act(service, owner, asked), isReplay: false }
+        const owner = { accountId, origin, idempotencyKey, asker: gone() }
+        return { body: await tool.act(acts, owner, asked), isReplay: false }
       }
       const hints = { openWorldHint: true, ...tool.effect }
       return [name, { ...tool, hints, failure: 'internal_error', run }]
     }),
   )
+}

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   type ChatIndex,
+  ChatLedger,
   createChatIndex,
-  createChatLedger,
   createOpenAiModel,
   openKnowledge,
 } from '../../knowledge/index.ts'
@@ -44,7 +44,7 @@ export async function openDocumentation(deps: KnownCallerDeps, onClose: OnClose)
   const { store, idOf, newId } = platform
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
   const { signal } = ending
-  const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
+  const ledger = new ChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
   const service = createKnowledgeService({
     identify: accounts.identify,
     knowledge,

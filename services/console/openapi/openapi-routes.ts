@@ -20,9 +20,7 @@ export interface OpenApiOptions {
 /**
  * `GET /openapi.json`: what is served, as OpenAPI 3.1, and `GET /openapi`: the same as a page. To be used before the
  * routes that are to be described.
- *
  * @returns the document; it is complete once the app is ready.
- * @example curl http://127.0.0.1:8402/openapi.json
  */
 export async function useOpenApi(
   app: FastifyInstance,

@@ -7,7 +7,7 @@ import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { action, type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { address, copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from './parts.ts'
+import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from './parts.ts'
 
 /** Asks for an address, to which a code is sent. @param notice why one is here, where it was not one's own doing */
 export function signInPage(state: FormState, notice?: string): Page {
@@ -117,26 +117,33 @@ const callsLeft = ({ daily, limit, used }: AccountLook['account']['quota']): Htm
     : html`today ${whole(daily.remaining)} of ${whole(daily.limit)}, in all ${whole(limit - used)} of ${whole(limit)}`
 
 function planPart({ account, payments }: AccountLook): Html {
-  const rows = account.next_plans.map(({ tier, from, to }) => [tier, time(from), time(to)])
   return html`<h2>Plan</h2>
 <p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
-${rows.length > 0 && table('Plans that begin later', ['Plan', 'From', 'To'], rows)}`
+${
+  account.next_plans.length > 0 &&
+  table('Plans that begin later', account.next_plans, {
+    Plan: ({ tier }) => tier,
+    From: ({ from }) => time(from),
+    To: ({ to }) => time(to),
+  })
+}`
 }
 
-function keysPart({ account, state }: AccountLook): Html {
-  const rows = account.keys.map(({ key_id: id, hint: shown, label, created_at }) => [
-    html`<code>${shown}</code>`,
-    label,
-    time(created_at),
-    action('/account/keys/revoke', 'Revoke', {
-      tone: 'bad',
-      fields: { id },
-      question: `Revoke the key ${shown}? Programs that use it are refused from then on.`,
-      label: `Revoke the key ${shown}`,
-    }),
-  ])
+function keysPart({ account: { keys }, state }: AccountLook): Html {
+  const rows = table(`${keys.length} of at most ${LIMITS.keysPerAccount}`, keys, {
+    Key: ({ hint }) => html`<code>${hint}</code>`,
+    Name: ({ label }) => label,
+    Made: ({ created_at }) => time(created_at),
+    Revoke: ({ key_id: id, hint }) =>
+      action('/account/keys/revoke', 'Revoke', {
+        tone: 'bad',
+        fields: { id },
+        question: `Revoke the key ${hint}? Programs that use it are refused from then on.`,
+        label: `Revoke the key ${hint}`,
+      }),
+  })
   return html`<h2 id="keys">Keys</h2>
-${rows.length === 0 ? html`<p>None yet. Programs that call need one.</p>` : table(`${rows.length} of at most ${LIMITS.keysPerAccount}`, ['Key', 'Name', 'Made', 'Revoke'], rows)}
+${keys.length === 0 ? html`<p>None yet. Programs that call need one.</p>` : rows}
 <form method="post" action="/account/keys" class="row">
 ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabelCharacters })}
 <button type="submit">Make a key</button>
@@ -144,48 +151,44 @@ ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabel
 }
 
 function sessionsPart({ sessions }: AccountLook): Html {
-  const rows = sessions.map(({ session_id: id, begun_at, seen_at, ends_at, is_own: isOwn }) => [
-    html`${time(begun_at)}${isOwn && html` ${tag('this one')}`}`,
-    isOwn
+  const endOf = ({ session_id: id, begun_at, is_own }: (typeof sessions)[number]) =>
+    is_own
       ? action('/account/sign-out', 'Sign out', { label: 'Sign out of this session' })
       : action('/account/sessions/end', 'End', {
           tone: 'bad',
           fields: { id },
           label: `End the session of ${begun_at.slice(0, 16).replace('T', ' ')}`,
-        }),
-    time(seen_at, 'day'),
-    time(ends_at),
-  ])
+        })
+  const question = 'End all sessions but this one?'
   return html`<h2 id="sessions">Sessions</h2>
-<p>Browsers that are signed in here. ${LIMITS.sessionsPerAccount} at most; the oldest gives way to a further one.</p>
-${table('Sessions, oldest first', ['Signed in', 'End', 'Last used', 'Ends by itself'], rows)}
-${
-  sessions.length > 1 &&
-  action('/account/sessions/end', 'End all others', {
-    tone: 'bad',
-    question: 'End all sessions but this one?',
-  })
-}`
+<p>Browsers that are signed in here. ${LIMITS.sessionsPerAccount} at most; a further one ends the oldest.</p>
+${table('Sessions, oldest first', sessions, {
+  'Signed in': ({ begun_at, is_own }) => html`${time(begun_at)}${is_own && html` ${tag('this one')}`}`,
+  End: endOf,
+  'Last used': ({ seen_at }) => time(seen_at, 'day'),
+  'Ends by itself': ({ ends_at }) => time(ends_at),
+})}
+${sessions.length > 1 && action('/account/sessions/end', 'End all others', { tone: 'bad', question })}`
 }
 
 function appsPart({ apps, machine, state }: AccountLook): Html {
-  const rows = apps.map(
-    ({ id, kind, name, client_id: clientId, redirect_host: host, scopes, created_at }) => [
-      name === '' ? 'without a name' : name,
-      html`${host === null ? 'a machine' : host}<br><small><code>${clientId}</code></small>`,
-      scopes.join(', '),
-      time(created_at),
+  const rows = table('Let in with access tokens, not with keys', apps, {
+    Program: ({ name }) => (name === '' ? 'without a name' : name),
+    'Known by': ({ redirect_host: host, client_id: id }) =>
+      html`${host ?? 'a machine'}<br><small><code>${id}</code></small>`,
+    May: ({ scopes }) => scopes.join(', '),
+    Since: ({ created_at }) => time(created_at),
+    'Shut out': ({ id, kind, name }) =>
       action('/account/apps/end', kind === 'app' ? 'End' : 'Remove', {
         tone: 'bad',
         fields: { id },
         question: `Shut ${name} out? It is refused from then on.`,
         label: `Shut out ${name}`,
       }),
-    ],
-  )
+  })
   return html`<h2 id="apps">Programs that act for you</h2>
 ${machine !== undefined && note(html`<p><strong>The client “${machine.name}”.</strong> Its secret is shown this once; only its hash is kept.</p>${copyable(machine.client_id, 'The id of the client')}${machine.client_secret !== null && copyable(machine.client_secret, 'The secret of the client')}`, 'good')}
-${rows.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : table('Let in with access tokens, not with keys', ['Program', 'Known by', 'May', 'Since', 'Shut out'], rows)}
+${apps.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : rows}
 <form method="post" action="/account/apps" class="row">
 ${input(state, 'name', { label: 'Name of a new client for a machine', maxLength: LIMITS.keyLabelCharacters })}
 <button type="submit">Make a client</button>
@@ -201,64 +204,59 @@ function usagePart({ days, debits, next }: UsageAnswer, after: string | undefine
 ${
   days.length === 0
     ? html`<p>No call was counted yet. <a href="/#ask">Make the first one</a> with a key from above.</p>`
-    : table(
-        'Calls by day and tool',
-        [
-          'Day',
-          { name: 'Calls', isNumber: true },
-          'Share',
-          ...tools.map((name) => ({ name, isNumber: true })),
-        ],
-        days.map((day) => [day.day, day.calls, bar(day.calls), ...tools.map((name) => day.tools[name] ?? 0)]),
-      )
+    : table('Calls by day and tool', days, {
+        Day: ({ day }) => day,
+        '#Calls': ({ calls }) => calls,
+        Share: ({ calls }) => bar(calls),
+        ...Object.fromEntries(
+          tools.map((name) => [`#${name}`, (day: (typeof days)[number]) => day.tools[name] ?? 0]),
+        ),
+      })
 }
 ${
   debits.length > 0 &&
   html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${table(
     'Counted calls of the window, newest first',
-    ['Counted', 'Tool', 'Channel', { name: 'Used', isNumber: true }],
-    debits.map(({ at, tool, channel, used }) => [time(at, 'second'), tool, channel, used]),
-  )}${pager(after === undefined ? undefined : '/account#usage', next === null ? undefined : `${address('/account', { after: next })}#usage`)}</details>`
+    debits,
+    {
+      Counted: ({ at }) => time(at, 'second'),
+      Tool: ({ tool }) => tool,
+      Channel: ({ channel }) => channel,
+      '#Used': ({ used }) => used,
+    },
+  )}${pager('/account', after, next, { at: '#usage' })}</details>`
 }`
 }
 
 const refundText = (refund: OwnPaymentsAnswer['payments'][number]['refund']): Html =>
   refund === null
     ? html`—`
-    : html`${refund.amount_usdc} as a ${refund.as}, ${refund.state}${refund.transaction !== null && html` <code title="${refund.transaction}">${refund.transaction.slice(0, 10)}…</code>`}`
+    : html`${refund.amount_usdc} as a ${refund.as}, ${refund.state}${refund.transaction !== null && html` ${hashText(refund.transaction)}`}`
+
+const hashText = (hash: string): Html => html`<code title="${hash}">${hash.slice(0, 10)}…</code>`
 
 function paymentsPart({ payments, paid }: AccountLook): Html {
   if (payments === undefined) return html``
-  const rows = payments.payments.map((one) => [
-    html`<a href="/x402/payments/${one.id}">${time(one.claimed_at)}</a>`,
-    one.product.replace('plans/', 'plan '),
-    one.amount_usdc,
-    tag(one.state, PAYMENT_TONES[one.state]),
-    html`<span class="wide">${one.reason !== null && `${one.reason.replaceAll('_', ' ')}. `}${one.next_step}</span>`,
-    one.transaction === null
-      ? '—'
-      : html`<code title="${one.transaction}">${one.transaction.slice(0, 10)}…</code>${one.block !== null && html` <small>block ${whole(one.block)}</small>`}`,
-    refundText(one.refund),
-  ])
+  const rows = table(
+    'Payments for plans of this account, newest first, as they stand on the chain',
+    payments.payments,
+    {
+      Paid: ({ id, claimed_at }) => html`<a href="/x402/payments/${id}">${time(claimed_at)}</a>`,
+      For: ({ product }) => product.replace('plans/', 'plan '),
+      '#USDC': ({ amount_usdc }) => amount_usdc,
+      State: ({ state }) => tag(state, PAYMENT_TONES[state]),
+      'What that means': ({ reason, next_step: step }) =>
+        html`<span class="wide">${reason !== null && `${reason.replaceAll('_', ' ')}. `}${step}</span>`,
+      Transaction: ({ transaction, block }) =>
+        transaction === null
+          ? '—'
+          : html`${hashText(transaction)}${block !== null && html` <small>block ${whole(block)}</small>`}`,
+      'Given back': ({ refund }) => refundText(refund),
+    },
+  )
   return html`<h2 id="payments">Payments</h2>
-${
-  rows.length === 0
-    ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: whoever holds the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>`
-    : table(
-        'Payments for plans of this account, newest first, as they stand on the chain',
-        [
-          'Paid',
-          'For',
-          { name: 'USDC', isNumber: true },
-          'State',
-          'What that means',
-          'Transaction',
-          'Given back',
-        ],
-        rows,
-      )
-}
-${pager(paid === undefined ? undefined : '/account#payments', payments.next === null ? undefined : `${address('/account', { paid: payments.next })}#payments`)}`
+${payments.payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>` : rows}
+${pager('/account', paid, payments.next, { name: 'paid', at: '#payments' })}`
 }
 
 /** After an account was erased. */

@@ -1,4 +1,4 @@
-import type { BoardAnswer, BoardRow, DecidedRow } from '../../../contracts/board.ts'
+import type { BoardAnswer, BoardRow } from '../../../contracts/board.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { seriesName } from '../../../contracts/series.ts'
@@ -125,71 +125,59 @@ function summary({ answer, headline }: BoardLook): Html {
     ],
     [
       'Market time',
-      time(answer.market_time).toString() === '' ? '' : html`${answer.market_time.slice(11, 16)}`,
+      answer.market_time.slice(11, 16),
       html`${answer.market_time.slice(0, 10)} UTC, <span id="live" class="live" role="status">as loaded</span>`,
     ],
   ])}</div>`
 }
 
 function callsPart({ answer, hasSignIn, withdrawn }: BoardLook): Html {
-  const shown = answer.rows.filter(({ verdict }) => verdict !== null && verdict.call !== 'HOLD')
+  const calls = answer.rows.flatMap(({ verdict, ...row }) =>
+    verdict === null || verdict.call === 'HOLD' ? [] : { ...row, ...verdict },
+  )
   const heading = answer.market === 'live' ? 'Calls whose window has closed' : 'Calls now'
-  const rows = shown
-    .slice(0, CALL_ROWS)
-    .map((row) => [
-      seriesLink(row, html`${row.coin} ${row.timeframe}`),
-      callTag(row.verdict?.call ?? 'HOLD'),
-      `${row.verdict?.confidence} %`,
-      regimeText(row.regime),
-      price(row.verdict?.price ?? 0),
-      rangeText(row.verdict?.expected_range ?? null, row.verdict?.price ?? 0),
-      time(row.bar_close),
-      time(row.verdict?.valid_until ?? row.bar_close),
-      row.exchange,
-      proofLink(row.verdict?.verdict_id ?? '', `${row.coin} ${row.timeframe}`),
-    ])
+  const caption = `${whole(calls.length)} ${calls.length === 1 ? 'series calls' : 'series call'} BUY or SELL, the most confident first`
   return html`<section id="calls"><h2>${heading}</h2>
 ${
-  rows.length === 0
+  calls.length === 0
     ? html`<p>${answer.series === 0 ? 'No series has a verdict yet: the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself.' : 'None at the moment: every series that was asked for holds.'}</p>`
-    : table(
-        `${whole(shown.length)} ${shown.length === 1 ? 'series calls' : 'series call'} BUY or SELL, the most confident first`,
-        [
-          'Series',
-          'Call',
-          { name: 'Confidence', isNumber: true },
-          'Regime',
-          { name: 'Price', isNumber: true },
-          { name: 'Expected, 4 of 5', isNumber: true },
-          'Bar closed',
-          'Decided by',
-          'Exchange',
-          'Proof',
-        ],
-        rows,
-      )
+    : table(caption, calls.slice(0, CALL_ROWS), {
+        Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
+        Call: ({ call }) => callTag(call),
+        '#Confidence': ({ confidence }) => `${confidence} %`,
+        Regime: ({ regime }) => regimeText(regime),
+        '#Price': (row) => price(row.price),
+        '#Expected, 4 of 5': (row) => rangeText(row.expected_range, row.price),
+        'Bar closed': (row) => time(row.bar_close),
+        'Decided by': (row) => time(row.valid_until),
+        Exchange: ({ exchange }) => exchange,
+        Proof: (row) => proofLink(row.verdict_id, `${row.coin} ${row.timeframe}`),
+      })
 }
 ${withdrawn.length > 0 && note(html`<p>No calls at ${withdrawn.join(', ')}: of late the model could not tell up from down there, so every verdict is HOLD until it can again. <a href="/track-record">Track record</a></p>`, 'warn')}
-${shown.length > rows.length && html`<p class="dim">${whole(shown.length - rows.length)} more stand in the table of all series.</p>`}
+${calls.length > CALL_ROWS && html`<p class="dim">${whole(calls.length - CALL_ROWS)} more stand in the table of all series.</p>`}
 ${answer.market === 'live' && html`<p class="dim">Calls whose window is open are what callers ask for: ${hasSignIn && html`<a href="/account">sign in</a> and `}open a series, or ask over MCP or HTTP.</p>`}</section>`
 }
 
 function decidedPart({ answer }: BoardLook): Html {
   const past = answer.rows
-    .filter((row): row is BoardRow & { decided_call: DecidedRow } => row.decided_call !== null)
-    .toSorted((a, b) => (a.decided_call.valid_until < b.decided_call.valid_until ? 1 : -1))
+    .flatMap(({ decided_call: decided, ...row }) => (decided === null ? [] : { ...row, ...decided }))
+    .toSorted((a, b) => (a.valid_until < b.valid_until ? 1 : -1))
     .slice(0, DECIDED_ROWS)
   if (past.length === 0) return html`<section id="decided"></section>`
-  const rows = past.map(({ decided_call: one, ...row }) => [
-    seriesLink(row, html`${row.coin} ${row.timeframe}`),
-    callTag(one.call),
-    resultTag(one.result),
-    `${one.confidence} %`,
-    time(one.bar_close),
-    time(one.valid_until),
-    proofLink(one.verdict_id, `${row.coin} ${row.timeframe}, decided`),
-  ])
-  return html`<section id="decided"><h2>Decided last</h2>${table('Calls whose window closed last, and what became of them', ['Series', 'Call', 'Result', { name: 'Confidence', isNumber: true }, 'Bar closed', 'Window closed', 'Proof'], rows)}</section>`
+  return html`<section id="decided"><h2>Decided last</h2>${table(
+    'Calls whose window closed last, and what became of them',
+    past,
+    {
+      Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
+      Call: ({ call }) => callTag(call),
+      Result: ({ result }) => resultTag(result),
+      '#Confidence': ({ confidence }) => `${confidence} %`,
+      'Bar closed': (row) => time(row.bar_close),
+      'Window closed': (row) => time(row.valid_until),
+      Proof: (row) => proofLink(row.verdict_id, `${row.coin} ${row.timeframe}, decided`),
+    },
+  )}</section>`
 }
 
 const option = (value: string, chosen: string | undefined, text = value): Html =>
@@ -211,19 +199,17 @@ ${choice('call', 'Call', CALLS, filters.call)}
 
 const cellId = (row: BoardRow): string => `c-${seriesName(row)}`
 
-function cellsOf({ answer, filters, skip }: BoardLook): Readonly<Record<string, Html>> {
+function cellsOf({ answer, skip }: BoardLook): Readonly<Record<string, Html>> {
   const coins = new Set(marketsOf(answer.rows).slice(skip, skip + GRID_COINS))
   return Object.fromEntries(
-    answer.rows
-      .filter((row) => coins.has(marketOf(row)))
-      .map((row) => [cellId(row), cell(row, filters.call)]),
+    answer.rows.filter((row) => coins.has(marketOf(row))).map((row) => [cellId(row), cell(row)]),
   )
 }
 
 const marketOf = ({ exchange, coin }: BoardRow): string => `${exchange} ${coin}`
 const marketsOf = (rows: readonly BoardRow[]): string[] => [...new Set(rows.map(marketOf))].toSorted()
 
-function cell(row: BoardRow, _call: Call | undefined): Html {
+function cell(row: BoardRow): Html {
   const { verdict, regime, is_fresh: isFresh } = row
   const said =
     verdict === null ? '' : verdict.call === 'HOLD' ? 'hold' : `${verdict.call} ${verdict.confidence}`
@@ -256,13 +242,13 @@ function gridPart(look: BoardLook, cells: Readonly<Record<string, Html>>): Html 
     })
     return html`<tr><th scope="row">${coin}${!isOneExchange && html` <span class="dim">${exchange}</span>`}</th>${all}</tr>\n`
   })
-  const place = (from: number) => `${address('/', { ...filters, skip: from || undefined })}#series`
+  const next = skip + GRID_COINS < markets.length ? skip + GRID_COINS : null
   return html`<section id="board">${scrolling(
     'All series',
     html`<table class="grid"><caption>Each cell: the regime (${(['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE'] as const).map((regime, index) => html`${index > 0 && ', '}${regimeText(regime)}`)}), then the call with its confidence in percent. Struck through: no fresh bar.</caption>
 <thead><tr><th scope="col">Coin</th>${timeframes.map((timeframe) => html`<th scope="col">${timeframe}</th>`)}</tr></thead><tbody>
 ${rows}</tbody></table>`,
-  )}${pager(skip > 0 ? place(0) : undefined, skip + GRID_COINS < markets.length ? place(skip + GRID_COINS) : undefined)}</section>`
+  )}${pager('/', skip || undefined, next, { name: 'skip', others: { ...filters }, at: '#series' })}</section>`
 }
 
 const dollars = (product: Product): string => `${Number(PRICES[product]) / 1_000_000} USD`

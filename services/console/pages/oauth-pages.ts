@@ -46,7 +46,7 @@ export const brokenRequestPage = (description: string): Page => ({
   isPrivate: true,
   body: html`<h1>The program asked for something that cannot be done</h1>
 ${note(html`<p><strong>${description}</strong></p>`, 'bad')}
-<p>You did nothing wrong, and nothing was let in. Go back to the program and tell whoever made it.</p>`,
+<p>You did nothing wrong, and nothing was let in. Go back to the program and tell its maker.</p>`,
 })
 
 /** The error is for the program; the person decides to go there, since anybody can name an address to be sent to. */

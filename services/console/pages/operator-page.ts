@@ -87,11 +87,10 @@ ${tiles([
 ${
   unwell.length === 0
     ? note(html`<p>Nothing: every part is well.</p>`)
-    : table(
-        'Worst first',
-        ['Part', 'State', 'What it says', 'What to do'],
-        unwell.map((part) => [...partRow(part), html`<span class="wide">${nextStepOf(part)}</span>`]),
-      )
+    : table('Worst first', unwell, {
+        ...PART_COLUMNS,
+        'What to do': (part) => html`<span class="wide">${nextStepOf(part)}</span>`,
+      })
 }
 ${moneyPart(look)}
 ${venuesPart(parts)}
@@ -100,8 +99,8 @@ ${endpointsPart(look)}
 <h2 id="parts">All parts</h2>
 ${table(
   'Worst first',
-  ['Part', 'State', 'What it says'],
-  parts.filter(({ name }) => !name.startsWith(PROJECTION) && !name.startsWith(VENUE)).map(partRow),
+  parts.filter(({ name }) => !name.startsWith(PROJECTION) && !name.startsWith(VENUE)),
+  PART_COLUMNS,
 )}
 <details><summary>Everything that the parts tell of themselves</summary>${parts.map(morePart)}</details>
 <p class="dim noprint">Graphs: Grafana, where it runs (<a href="/docs/running#is-it-well">how</a>, usually port 3000). As data: <code>/readyz</code>, <code>/operator/payments</code>, <code>/operator/webhooks</code>, <code>/metrics</code>. From a terminal: <code>npm run signal doctor</code>.</p>`,
@@ -157,18 +156,14 @@ ${
 ${
   payments.length === 0
     ? html`<p>No payment yet. <a href="/docs/payments-operator">How payments are settled</a></p>`
-    : table(
-        'The newest claims',
-        ['Claimed', 'For', { name: 'USDC', isNumber: true }, 'State', 'Why', 'Payer'],
-        payments.map((one) => [
-          html`<a href="/x402/payments/${one.id}">${time(one.claimed_at, 'second')}</a>`,
-          one.product,
-          one.amount_usdc,
-          tag(one.state, PAYMENT_TONES[one.state]),
-          one.reason?.replaceAll('_', ' ') ?? '',
-          html`<code title="${one.payer}">${one.payer.slice(0, 10)}…</code>`,
-        ]),
-      )
+    : table('The newest claims', payments, {
+        Claimed: ({ id, claimed_at: at }) => html`<a href="/x402/payments/${id}">${time(at, 'second')}</a>`,
+        For: ({ product }) => product,
+        '#USDC': ({ amount_usdc: amount }) => amount,
+        State: ({ state }) => tag(state, PAYMENT_TONES[state]),
+        Why: ({ reason }) => reason?.replaceAll('_', ' '),
+        Payer: ({ payer }) => html`<code title="${payer}">${payer.slice(0, 10)}…</code>`,
+      })
 }`
 }
 
@@ -192,53 +187,39 @@ function venuesPart(parts: readonly Component[]): Html {
   const told = new Map(
     parts.filter(({ name }) => name.startsWith(VENUE)).map((part) => [part.name.slice(VENUE.length), part]),
   )
-  const names = [...new Set([...told.keys(), ...Object.keys(followed)])].toSorted()
-  const number = (name: string) => ({ name, isNumber: true })
+  const venues = [...new Set([...told.keys(), ...Object.keys(followed)])].toSorted().map((name) => {
+    const counts = recordOf(followed[name])
+    const venue = told.get(name)
+    const state = venue?.state ?? (Number(counts.stale) + Number(counts.closed) > 0 ? 'degraded' : 'ok')
+    return { name, counts, venue, state } as const
+  })
   return html`<h2 id="venues">Venues</h2>
 ${
-  names.length === 0
+  venues.length === 0
     ? html`<p>No venue has said yet what it has.</p>`
-    : table(
-        `Market data: ${market.detail}`,
-        [
-          'Venue',
-          'State',
-          number('Followed'),
-          number('Fresh'),
-          number('Stale'),
-          number('Closed'),
-          number('Loading'),
-          number('Newest bar'),
-          'What it says',
-        ],
-        names.map((name) => {
-          const { monitored, fresh, stale, closed, loading } = recordOf(followed[name])
-          const venue = told.get(name)
-          const state = venue?.state ?? (Number(stale) + Number(closed) > 0 ? 'degraded' : 'ok')
-          return [
-            name,
-            tag(state, TONES[state]),
-            countOf(monitored),
-            countOf(fresh),
-            countOf(stale),
-            countOf(closed),
-            countOf(loading),
-            duration(venue?.more?.data_age_ms ?? market.more?.data_age_ms),
-            html`<span class="wide">${venue?.detail ?? ''}</span>`,
-          ]
-        }),
-      )
+    : table(`Market data: ${market.detail}`, venues, {
+        Venue: ({ name }) => name,
+        State: ({ state }) => tag(state, TONES[state]),
+        '#Followed': ({ counts }) => countOf(counts.monitored),
+        '#Fresh': ({ counts }) => countOf(counts.fresh),
+        '#Stale': ({ counts }) => countOf(counts.stale),
+        '#Closed': ({ counts }) => countOf(counts.closed),
+        '#Loading': ({ counts }) => countOf(counts.loading),
+        '#Newest bar': ({ venue }) => duration(venue?.more?.data_age_ms ?? market.more?.data_age_ms),
+        'What it says': ({ venue }) => html`<span class="wide">${venue?.detail}</span>`,
+      })
 }`
 }
 
 /** How far everything has come that follows the log. */
 function lagPart(parts: readonly Component[]): Html {
-  const more = (name: string): JsonObject => parts.find((part) => part.name === name)?.more ?? {}
-  const [market, settler, dispatcher] = ['market', 'settler', 'dispatcher'].map(more)
+  const [market, settler, dispatcher] = ['market', 'settler', 'dispatcher'].map(
+    (name) => parts.find((part) => part.name === name)?.more,
+  )
   return html`<h2 id="lag">Lag and freshness</h2>
 ${facts([
   ['Newest bar closed', `${duration(market?.data_age_ms)} ago, in market time`],
-  ['Dispatcher behind the end of the log', duration(dispatcher?.pass_behind_ms)],
+  ['Dispatcher before the end of the log', duration(dispatcher?.pass_behind_ms)],
   [
     'Subscriptions behind, and for long',
     `${countOf(dispatcher?.behind)}, ${countOf(dispatcher?.long_behind)}`,
@@ -248,15 +229,14 @@ ${facts([
 ])}
 ${table(
   'Read models, and where in the log they stand',
-  ['Read model', 'State', 'Position', 'What it says'],
-  parts
-    .filter(({ name }) => name.startsWith(PROJECTION))
-    .map((part) => [
-      html`${part.name.slice(PROJECTION.length).replaceAll('_', ' ')}${part.isRequired && html` <small>required</small>`}`,
-      tag(wordOf(part.more?.state) ?? part.state, TONES[part.state]),
-      html`<code>${wordOf(part.more?.position)}</code>`,
-      html`<span class="wide">${part.state === 'ok' ? '' : part.detail}</span>`,
-    ]),
+  parts.filter(({ name }) => name.startsWith(PROJECTION)),
+  {
+    'Read model': ({ name, isRequired }) =>
+      html`${name.slice(PROJECTION.length).replaceAll('_', ' ')}${isRequired && REQUIRED}`,
+    State: ({ state, more }) => tag(wordOf(more?.state) ?? state, TONES[state]),
+    Position: ({ more }) => html`<code>${wordOf(more?.position)}</code>`,
+    'What it says': ({ state, detail }) => html`<span class="wide">${state !== 'ok' && detail}</span>`,
+  },
 )}`
 }
 
@@ -266,27 +246,24 @@ function endpointsPart({ reviewed }: OperatorLook): Html {
 ${
   reviewed.length === 0
     ? html`<p>None: all that were looked at take what they are sent, or were paused by their owners.</p>`
-    : table(
-        'Degraded, given up or stopped; their owners are told, and resume them',
-        ['Origin', 'State', 'Since', 'Why', { name: 'Failures in a row', isNumber: true }, 'Id'],
-        reviewed.map((one) => [
-          one.origin ?? 'erased',
-          tag(one.state, 'warn'),
-          time(one.state_since),
-          one.reason ?? '',
-          one.failures_in_a_row,
-          html`<code>${one.id}</code>`,
-        ]),
-      )
+    : table('Degraded, given up or stopped; their owners have notices, and resume them', reviewed, {
+        Origin: ({ origin }) => origin ?? 'erased',
+        State: ({ state }) => tag(state, 'warn'),
+        Since: ({ state_since: since }) => time(since),
+        Why: ({ reason }) => reason,
+        '#Failures in a row': (one) => one.failures_in_a_row,
+        Id: ({ id }) => html`<code>${id}</code>`,
+      })
 }
 <p class="dim noprint">Stop or allow one: <code>npm run signal webhooks</code>, <a href="/docs/running#what-do-i-do-when-a-queue-grows-or-webhooks-fall-behind">when a queue grows</a>.</p>`
 }
 
-const partRow = ({ name, state, detail, isRequired }: Component) => [
-  html`${name}${isRequired && html` <small>required</small>`}`,
-  tag(state, TONES[state]),
-  html`<span class="wide">${detail}</span>`,
-]
+const REQUIRED = html` <small>required</small>`
+const PART_COLUMNS = {
+  Part: ({ name, isRequired }: Component) => html`${name}${isRequired && REQUIRED}`,
+  State: ({ state }: Component) => tag(state, TONES[state]),
+  'What it says': ({ detail }: Component) => html`<span class="wide">${detail}</span>`,
+}
 
 function morePart({ name, more }: Component): Html {
   if (more === undefined) return html``

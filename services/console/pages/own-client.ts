@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { sessionOf } from './session.ts'
 
@@ -34,10 +34,15 @@ export const isOwnRequest = ({ headers }: Pick<FastifyRequest, 'headers'>, proof
  * can, is refused what any program is refused, and nothing is decided twice.
  */
 export interface OwnClient {
+  /** @throws ServiceError `unauthorized`, `key_unknown` where nobody is signed in any more */
   ask<Body>(request: FastifyRequest, asked: OwnRequest): Promise<OwnAnswer<Body>>
-  /** @throws ServiceError what was refused */
+  /** @throws ServiceError of every refusal */
   must<Body>(request: FastifyRequest, asked: OwnRequest): Promise<Body>
 }
+
+/** Whether nobody is signed in any more. */
+export const isSessionOver = (error: unknown): boolean =>
+  isServiceError(error, 'unauthorized') || isServiceError(error, 'key_unknown')
 
 /** @param proof unpredictable; the same that {@link isOwnRequest} is given */
 export function createOwnClient(
@@ -45,10 +50,10 @@ export function createOwnClient(
   addressOf: (request: FastifyRequest) => string,
   proof: string,
 ): OwnClient {
-  async function answerOf(
+  async function ask<Body>(
     request: FastifyRequest,
     { method = 'GET', path, body }: OwnRequest,
-  ): Promise<OwnAnswer<unknown>> {
+  ): Promise<OwnAnswer<Body>> {
     const authorization = sessionOf(request)
     const answer = await app.inject({
       method,
@@ -63,13 +68,12 @@ export function createOwnClient(
       ...(body !== undefined && { payload: JSON.stringify(body) }),
     })
     const told: unknown = answer.body === '' ? {} : answer.json()
-    if (answer.statusCode < 400) return { isOk: true, body: told }
-    return {
-      isOk: false,
-      refusal: { ...(told as Omit<Refusal, 'status'>), status: answer.statusCode },
-    } as const
+    if (answer.statusCode < 400) return { isOk: true, body: told as Body }
+    const refusal = { ...(told as Refusal), status: answer.statusCode }
+    const error = refusedAs(refusal)
+    if (isSessionOver(error)) throw error
+    return { isOk: false, refusal }
   }
-  const ask = answerOf as OwnClient['ask']
   return {
     ask,
     async must<Body>(request: FastifyRequest, asked: OwnRequest) {
@@ -81,7 +85,7 @@ export function createOwnClient(
 }
 
 /** A refusal of the interface as the error that it was. */
-export const refusedAs = ({ code, message, next_step: nextStep, details }: Refusal): ServiceError =>
+const refusedAs = ({ code, message, next_step: nextStep, details }: Refusal): ServiceError =>
   new ServiceError(code as ServiceError['code'], {
     message,
     nextStep,

@@ -86,25 +86,25 @@ export const seriesLink = (series: Series, text: Content): Html =>
 export const proofLink = (verdictId: string, about: string): Html =>
   html`<a href="/verify/${verdictId}" aria-label="Proof of ${about}">proof</a>`
 
-/** A column of a table; numbers are aligned to the right. */
-export interface Column {
-  readonly name: Content
-  readonly isNumber?: boolean
-}
-
-/** A table with a caption, which scrolls by itself where it is too wide. The first cell of a row is its heading. */
-export function table(
+/**
+ * A table with a caption, which scrolls by itself where it is too wide. The first cell of a row is its heading.
+ *
+ * @param columns by heading the cell of a row; a heading that begins with `#` is of numbers
+ */
+export function table<Row>(
   caption: string,
-  columns: readonly (Column | string)[],
-  rows: readonly (readonly Content[])[],
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => Content>>,
 ): Html {
-  const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column))
-  const side = (index: number) => all[index]?.isNumber === true && html` class="num"`
-  const cells = (row: readonly Content[]) =>
-    row.map((cell, index) =>
-      index === 0 ? html`<th scope="row"${side(0)}>${cell}</th>` : html`<td${side(index)}>${cell}</td>`,
+  const all = Object.entries(columns).map(([heading, cell]) => {
+    const isNumber = heading.startsWith('#')
+    return { name: isNumber ? heading.slice(1) : heading, cell, side: isNumber && html` class="num"` }
+  })
+  const heads = all.map(({ name, side }) => html`<th scope="col"${side}>${name}</th>`)
+  const cells = (row: Row) =>
+    all.map(({ cell, side }, index) =>
+      index === 0 ? html`<th scope="row"${side}>${cell(row)}</th>` : html`<td${side}>${cell(row)}</td>`,
     )
-  const heads = all.map(({ name }, index) => html`<th scope="col"${side(index)}>${name}</th>`)
   return scrolling(
     caption,
     html`<table class="tight"><caption>${caption}</caption><thead><tr>${heads}</tr></thead><tbody>
@@ -127,17 +127,28 @@ export const copyable = (text: string, label: string): Html =>
 export const note = (content: Content, tone: '' | 'good' | 'bad' | 'warn' = ''): Html =>
   html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}${tone === 'good' && html` role="status"`}>${content}</div>`
 
-/** Links to the pages before and behind. @param first where the list begins; undefined at the beginning */
-export const pager = (first: string | undefined, next: string | undefined): Html | undefined =>
-  first === undefined && next === undefined
-    ? undefined
-    : html`<p class="row noprint">${first !== undefined && html`<a href="${first}">To the beginning</a>`}${next !== undefined && html`<a href="${next}" rel="next">Further</a>`}</p>`
+/**
+ * Links to the first page and the next one of a list.
+ *
+ * @param here cursor of the page that is shown, and `next` that of the next one
+ * @param options.name of the parameter that holds the cursor, `others` beside it, and the place on the page
+ */
+export function pager(
+  path: string,
+  here: string | number | undefined,
+  next: string | number | null,
+  options: { readonly name?: string; readonly others?: Parameters; readonly at?: string } = {},
+): Html | undefined {
+  const { name = 'after', others = {}, at = '' } = options
+  const link = (cursor: string | number | undefined) => `${address(path, { ...others, [name]: cursor })}${at}`
+  if (here === undefined && next === null) return undefined
+  return html`<p class="row noprint">${here !== undefined && html`<a href="${link(undefined)}">To the beginning</a>`}${next !== null && html`<a href="${link(next)}" rel="next">Further</a>`}</p>`
+}
+
+type Parameters = Readonly<Record<string, string | number | undefined | null>>
 
 /** An address with parameters, those left out that are undefined or empty. */
-export function address(
-  path: string,
-  parameters: Readonly<Record<string, string | number | undefined | null>>,
-): string {
+export function address(path: string, parameters: Parameters): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined && value !== null && value !== '') given.append(name, String(value))

@@ -71,8 +71,8 @@ ${
 ${factorsPart(newest)}`
 }
 ${historyPart(history)}
-${pager(after === undefined ? undefined : seriesPath(series), next === null ? undefined : address(seriesPath(series), { after: next, bars: zoom }))}
-<p class="dim noprint">As data: <a href="${address(`/api${seriesPath(series)}`, { after })}">JSON</a>, <a href="${address('/api/verdicts', { exchange: series.exchange, coin: series.coin, timeframe: series.timeframe, format: 'csv' })}">all decided verdicts as CSV</a>, <a href="${address('/api/regime-shifts', { exchange: series.exchange, coin: series.coin, timeframe: series.timeframe })}">shifts of the regime</a>.</p>`,
+${pager(seriesPath(series), after, next, { others: { bars: zoom } })}
+<p class="dim noprint">As data: <a href="${address(`/api${seriesPath(series)}`, { after })}">JSON</a>, <a href="${address('/api/verdicts', { ...series, format: 'csv' })}">all decided verdicts as CSV</a>, <a href="${address('/api/regime-shifts', { ...series })}">shifts of the regime</a>.</p>`,
   }
 }
 
@@ -140,7 +140,7 @@ ${
     'good',
   )
 }
-<form method="post" action="${seriesPath(series)}#ask"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, whatever it says.</span></form>`
+<form method="post" action="${seriesPath(series)}#ask"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, HOLD included.</span></form>`
 }
 
 const FACTOR_WIDTH = 160
@@ -152,18 +152,17 @@ function factorsPart(row: HistoryRow): Html {
     const middle = FACTOR_WIDTH / 2
     return html`<svg width="${FACTOR_WIDTH}" height="14" viewBox="0 0 ${FACTOR_WIDTH} 14" aria-hidden="true"><path class="axis" d="M${middle} 0V14"/><rect class="${contribution < 0 ? 'neg' : 'pos'}" x="${contribution < 0 ? middle - length : middle}" y="2" width="${length}" height="10"/></svg>`
   }
-  const rows = row.factors
-    .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
-    .map(({ name, value, contribution, status }) => [
-      name.replaceAll('_', ' '),
-      bar(contribution),
-      `${contribution >= 0 ? '+' : '−'}${Math.abs(contribution).toFixed(4)}`,
-      value === null ? (status === 'unavailable' ? 'not available' : '—') : Number(value.toPrecision(4)),
-    ])
+  const factors = row.factors.toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
   return html`<h2>Why</h2>${table(
     `What spoke for BUY (right) and for SELL (left) in the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}; together they are its log-odds`,
-    ['Factor', 'Share', { name: 'Log-odds', isNumber: true }, { name: 'Measured', isNumber: true }],
-    rows,
+    factors,
+    {
+      Factor: ({ name }) => name.replaceAll('_', ' '),
+      Share: ({ contribution }) => bar(contribution),
+      '#Log-odds': ({ contribution: one }) => `${one >= 0 ? '+' : '−'}${Math.abs(one).toFixed(4)}`,
+      '#Measured': ({ value, status }) =>
+        value === null ? (status === 'unavailable' ? 'not available' : '—') : Number(value.toPrecision(4)),
+    },
   )}
 ${facts([
   ['Model', html`<code>${row.model_version}</code>`],
@@ -185,27 +184,19 @@ function historyPart({ rows }: SeriesHistory): Html {
   if (rows.length === 0) return html``
   return html`<h2>History</h2>${table(
     rows.length === 1 ? '1 verdict' : `${rows.length} verdicts, newest first`,
-    [
-      'Bar closed',
-      'Call',
-      { name: 'Confidence', isNumber: true },
-      'Regime',
-      { name: 'Price', isNumber: true },
-      'Outcome',
-      'Race',
-      'Window closes',
-      'Proof',
-    ],
-    rows.map((row) => [
-      time(row.bar_close),
-      callTag(row.call),
-      `${row.confidence} %`,
-      html`${regimeText(row.regime)}${row.shifted_from !== '' && html` <small>was ${regimeText(row.shifted_from)}</small>`}`,
-      price(row.price),
-      outcomeTag(row),
-      row.outcome?.race ?? '',
-      time(row.valid_until),
-      proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
-    ]),
+    rows,
+    {
+      'Bar closed': (row) => time(row.bar_close),
+      Call: ({ call }) => callTag(call),
+      '#Confidence': ({ confidence }) => `${confidence} %`,
+      Regime: ({ regime, shifted_from: from }) =>
+        html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
+      '#Price': (row) => price(row.price),
+      Outcome: outcomeTag,
+      Race: ({ outcome }) => outcome?.race,
+      'Window closes': (row) => time(row.valid_until),
+      Proof: (row) =>
+        proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
+    },
   )}`
 }

@@ -29,7 +29,7 @@ export function pooledReliability(rows: readonly TrackRecordRow[]): ReliabilityB
 
 export type Flat = Readonly<Record<string, string | number | null>>
 
-/** Figures that can be had as CSV, by name. */
+/** The figures that are served as CSV. */
 export const FIGURES = [
   'reliability',
   'equity',
@@ -41,14 +41,14 @@ export const FIGURES = [
 ] as const
 export type Figure = (typeof FIGURES)[number]
 
-export const reliabilityTable = (rows: readonly TrackRecordRow[]): Flat[] =>
+export const reliabilityTable = (rows: readonly TrackRecordRow[]) =>
   pooledReliability(rows).map(({ from, to, races, wins, said }) => {
     const interval = wilsonInterval(wins, races)
     const { value: happened = null, low = null, high = null } = interval ?? {}
     return { from, to, races, wins, said, happened, low, high }
   })
 
-export const winRateTable = (rows: readonly TrackRecordRow[]): Flat[] =>
+export const winRateTable = (rows: readonly TrackRecordRow[]) =>
   rows.map(({ non_overlapping: apart, baselines, ...row }) => ({
     model_version: row.model_version,
     exchange: row.exchange,
@@ -70,7 +70,7 @@ export const winRateTable = (rows: readonly TrackRecordRow[]): Flat[] =>
     calibration_error: row.calibration_error,
   }))
 
-export const coinTable = (rows: readonly RecordCoin[]): Flat[] =>
+export const coinTable = (rows: readonly RecordCoin[]) =>
   rows.map(({ win_rate: rate, ...row }) => ({
     ...row,
     win_rate: rate?.value ?? null,
@@ -92,7 +92,7 @@ export function equityTable(rows: readonly RecordMonth[]): Flat[] {
 }
 
 /** The verdicts that the figures leave out, and why. */
-export const undecidedTable = (rows: readonly TrackRecordRow[]): Flat[] =>
+export const undecidedTable = (rows: readonly TrackRecordRow[]) =>
   rows.map((row) => ({
     model_version: row.model_version,
     timeframe: row.timeframe,

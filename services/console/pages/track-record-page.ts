@@ -9,7 +9,15 @@ import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import { address, note, pager, percent, seriesLink, table, tiles, time, whole } from './parts.ts'
 import { equityChart, reliabilityChart } from './record-charts.ts'
-import { pooledMonths, pooledReliability } from './track-record-figures.ts'
+import {
+  coinTable,
+  type Figure,
+  pooledMonths,
+  pooledReliability,
+  reliabilityTable,
+  undecidedTable,
+  winRateTable,
+} from './track-record-figures.ts'
 
 export interface TrackRecordLook {
   /** One row for each model and timeframe. */
@@ -35,17 +43,8 @@ const bps = (value: number | null): string =>
 const rate = (value: number | null): string => (value === null ? '—' : percent(value))
 
 /** How good the calls were, beside what anybody could have done without them. */
-export function trackRecordPage({ pooled, months, coins, series, query, refused }: TrackRecordLook): Page {
-  const rows = byTimeframe(pooled.rows)
-  const reached = sum(rows, (row) => row.non_overlapping.reached)
-  const wins = sum(rows, (row) => row.non_overlapping.wins)
-  const trades = sum(rows, (row) => row.non_overlapping.trades)
-  const net = sum(rows, (row) => (row.non_overlapping.net_mean_bps ?? 0) * row.non_overlapping.trades)
-  const brierRaces = sum(rows, (row) => row.brier_races)
-  const brier = sum(rows, (row) => (row.brier ?? 0) * row.brier_races)
-  const interval = wilsonInterval(wins, reached)
-  const csv = (figure: string) =>
-    html`<a href="${address(`/track-record/${figure}.csv`, { timeframe: query.timeframe, coin: figure === 'series' ? query.coin : undefined })}">CSV</a>`
+export function trackRecordPage(look: TrackRecordLook): Page {
+  const { pooled, query, refused } = look
   return {
     title: 'Track record',
     description:
@@ -55,63 +54,73 @@ export function trackRecordPage({ pooled, months, coins, series, query, refused 
 <p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
 ${refusalNote(refused)}
 ${choice(query, refused)}
-${
-  rows.length === 0
-    ? note(
-        html`<p>Nothing is decided yet. The first outcome comes when the first window closes: 15 minutes after the first verdict at 1m, eight hours at 1h.</p>`,
-      )
-    : html`${tiles([
-        [
-          'Calls that won',
-          interval === undefined ? '—' : percent(interval.value),
-          interval === undefined
-            ? 'none reached a barrier yet'
-            : html`${whole(wins)} of ${whole(reached)}; 95 %: ${percent(interval.low)} to ${percent(interval.high)}`,
-        ],
-        [
-          'Return after costs',
-          trades === 0 ? '—' : `${bps(net / trades)} bp`,
-          html`mean of ${whole(trades)} calls that do not overlap`,
-        ],
-        [
-          'Brier score',
-          brierRaces === 0 ? '—' : (brier / brierRaces).toFixed(4),
-          'a coin has 0.2500; less is better',
-        ],
-        [
-          'Verdicts decided',
-          whole(sum(rows, (row) => row.verdicts)),
-          html`${whole(sum(rows, (row) => row.races.timeout))} reached no barrier in time`,
-        ],
-      ])}
+${pooled.rows.length === 0 ? note(html`<p>Nothing is decided yet. The first outcome comes when the first window closes: 15 minutes after the first verdict at 1m, eight hours at 1h.</p>`) : figuresPart(look)}
+<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/api/track-record/coins">coins</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
+  }
+}
+
+function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook): Html {
+  const rows = byTimeframe(pooled.rows)
+  const { timeframe, coin } = query
+  const csv = (figure: Figure) =>
+    html`<a href="${address(`/track-record/${figure}.csv`, { timeframe, coin: figure === 'series' ? coin : '' })}">CSV</a>`
+  const turn = (name: 'coins' | 'after', next: string | null, at: string) =>
+    pager('/track-record', query[name], next, { name, others: query, at })
+  return html`${headTiles(rows)}
 <h2 id="reliability">Does the confidence hold?</h2>
 <div class="split"><figure>${reliabilityChart(pooledReliability(rows))}<figcaption>Said against happened; on the dashed line both are the same. Whiskers: 95 % intervals (Wilson). ${csv('reliability')}</figcaption></figure>
 <div>${reliabilityRows(rows)}</div></div>
 <h2 id="equity">Equity after costs</h2>
 ${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="win-rate">By timeframe and model</h2>
-${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, (row) => html`${row.timeframe}`, true)}
+${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, { Timeframe: (row) => row.timeframe, Model: (row) => row.model_version })}
 <p class="dim">${csv('win-rate')}</p>
 <h2 id="coins">By coin</h2>
 ${coinPart(coins.rows)}
 <p class="dim">${csv('coins')}</p>
-${pager(query.coins === undefined ? undefined : `${address('/track-record', { ...query, coins: undefined })}#coins`, coins.next === null ? undefined : `${address('/track-record', { ...query, coins: coins.next })}#coins`)}
+${turn('coins', coins.next, '#coins')}
 <h2 id="by-series">By series</h2>
-${winRates('The same for each series', series.rows, (row) => (row.coin !== null && row.exchange !== null ? seriesLink({ exchange: row.exchange, coin: row.coin, timeframe: row.timeframe }, `${row.coin} ${row.timeframe}`) : row.timeframe), false)}
+${winRates('The same for each series', series.rows, { Series: seriesOf })}
 <p class="dim">${csv('series')}</p>
-${pager(query.after === undefined ? undefined : `${address('/track-record', { ...query, after: undefined })}#by-series`, series.next === null ? undefined : `${address('/track-record', { ...query, after: series.next })}#by-series`)}
+${turn('after', series.next, '#by-series')}
 <h2 id="undecided">What does not count</h2>
 ${apartPart(rows)}
 <p class="dim">${csv('undecided')}</p>`
 }
-<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/api/track-record/coins">coins</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
-  }
+
+function headTiles(rows: readonly TrackRecordRow[]): Html {
+  const apart = rows.map((row) => row.non_overlapping)
+  const [reached, wins] = [sum(apart, (one) => one.reached), sum(apart, (one) => one.wins)]
+  const trades = sum(apart, (one) => one.trades)
+  const net = sum(apart, (one) => (one.net_mean_bps ?? 0) * one.trades)
+  const races = sum(rows, (row) => row.brier_races)
+  const brier = sum(rows, (row) => (row.brier ?? 0) * row.brier_races)
+  const interval = wilsonInterval(wins, reached)
+  const won =
+    interval === undefined
+      ? 'none reached a barrier yet'
+      : html`${whole(wins)} of ${whole(reached)}; 95 %: ${percent(interval.low)} to ${percent(interval.high)}`
+  const timedOut = whole(sum(rows, (row) => row.races.timeout))
+  return tiles([
+    ['Calls that won', rate(interval?.value ?? null), won],
+    [
+      'Return after costs',
+      trades === 0 ? '—' : `${bps(net / trades)} bp`,
+      html`mean of ${whole(trades)} calls that do not overlap`,
+    ],
+    ['Brier score', races === 0 ? '—' : (brier / races).toFixed(4), 'a coin has 0.2500; less is better'],
+    [
+      'Verdicts decided',
+      whole(sum(rows, (row) => row.verdicts)),
+      html`${timedOut} reached no barrier in time`,
+    ],
+  ])
 }
 
 const byTimeframe = (rows: readonly TrackRecordRow[]): TrackRecordRow[] =>
   rows.toSorted((a, b) => TIMEFRAMES.indexOf(a.timeframe) - TIMEFRAMES.indexOf(b.timeframe))
 
-const sum = (rows: readonly TrackRecordRow[], value: (row: TrackRecordRow) => number): number =>
+const sum = <Row>(rows: readonly Row[], value: (row: Row) => number): number =>
   rows.reduce((all, row) => all + value(row), 0)
 
 function choice({ timeframe = '', coin = '' }: TrackRecordLook['query'], refusal: Refusal | undefined): Html {
@@ -122,26 +131,17 @@ ${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>`
 }
 
-function reliabilityRows(rows: readonly TrackRecordRow[]): Html {
-  return table(
-    'The same as a table',
-    [
-      'Said',
-      { name: 'Races', isNumber: true },
-      { name: 'Happened', isNumber: true },
-      { name: '95 % interval', isNumber: true },
-    ],
-    pooledReliability(rows).map(({ said, races, wins }) => {
-      const interval = wilsonInterval(wins, races)
-      return [
-        percent(said),
-        whole(races),
-        rate(interval?.value ?? null),
-        interval === undefined ? '' : `${percent(interval.low)}–${percent(interval.high)}`,
-      ]
-    }),
-  )
-}
+/** The ends of an interval as people read it. */
+const ends = ({ low, high }: { readonly low: number | null; readonly high: number | null }): string =>
+  low === null || high === null ? '' : `${percent(low)}–${percent(high)}`
+
+const reliabilityRows = (rows: readonly TrackRecordRow[]): Html =>
+  table('The same as a table', reliabilityTable(rows), {
+    Said: ({ said }) => percent(said),
+    '#Races': ({ races }) => whole(races),
+    '#Happened': ({ happened }) => rate(happened),
+    '#95 % interval': ends,
+  })
 
 function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Html {
   const months = pooledMonths(rows)
@@ -150,124 +150,76 @@ function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Htm
   return html`<figure class="wide">${equityChart(months)}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs. ${csv}</figcaption></figure>
 <details><summary>By month</summary>${table(
     'What the calls of each month came to, percent of one unit',
-    [
-      'Month',
-      { name: 'Calls', isNumber: true },
-      { name: 'Won', isNumber: true },
-      { name: 'Calls made', isNumber: true },
-      { name: 'Always BUY', isNumber: true },
-      { name: 'Always SELL', isNumber: true },
-      { name: 'A coin', isNumber: true },
-    ],
-    months.map((one) => [
-      one.month,
-      whole(one.calls),
-      rate(one.reached === 0 ? null : one.wins / one.reached),
-      percentOf(one.net_bps),
-      percentOf(one.always_buy_bps),
-      percentOf(one.always_sell_bps),
-      percentOf(one.random_bps),
-    ]),
+    months,
+    {
+      Month: ({ month }) => month,
+      '#Calls': ({ calls }) => whole(calls),
+      '#Won': ({ reached, wins }) => rate(reached === 0 ? null : wins / reached),
+      '#Calls made': (one) => percentOf(one.net_bps),
+      '#Always BUY': (one) => percentOf(one.always_buy_bps),
+      '#Always SELL': (one) => percentOf(one.always_sell_bps),
+      '#A coin': (one) => percentOf(one.random_bps),
+    },
   )}<p class="dim">${byMonth}</p></details>`
+}
+
+type WinRow = ReturnType<typeof winRateTable | typeof coinTable>[number]
+
+/** The columns that every table of win rates has. */
+const RATES = {
+  '#Verdicts': (row: WinRow) => whole(row.verdicts),
+  '#Calls': (row: WinRow) => whole(row.calls),
+  '#Won': (row: WinRow) => rate(row.win_rate),
+  '#95 % interval': ends,
+  '#Always BUY': (row: WinRow) => rate(row.always_buy),
+  '#Always SELL': (row: WinRow) => rate(row.always_sell),
+  '#Coin toss': (row: WinRow) => rate(row.random),
+  '#Net, bp': (row: WinRow) => bps(row.net_mean_bps),
 }
 
 function coinPart(rows: readonly RecordCoin[]): Html {
   if (rows.length === 0) return html`<p>Nothing is decided yet.</p>`
-  const number = (text: string) => ({ name: text, isNumber: true })
   const models = new Set(rows.map((row) => row.model_version))
   const hasModels = models.size > 1
   return table(
     `All series of a coin together, beside the constants and a coin that is tossed${hasModels ? '' : `; model ${[...models][0]}`}`,
-    [
-      'Coin',
-      ...(hasModels ? ['Model'] : []),
-      number('Verdicts'),
-      number('Calls'),
-      number('Won'),
-      number('95 % interval'),
-      number('Always BUY'),
-      number('Always SELL'),
-      number('Coin toss'),
-      number('Net, bp'),
-    ],
-    rows.map((row) => [
-      html`<a href="${address('/', { coin: row.coin })}">${row.coin}</a>`,
-      ...(hasModels ? [row.model_version] : []),
-      whole(row.verdicts),
-      whole(row.calls),
-      rate(row.win_rate?.value ?? null),
-      row.win_rate === null ? '' : `${percent(row.win_rate.low)}–${percent(row.win_rate.high)}`,
-      rate(row.always_buy),
-      rate(row.always_sell),
-      rate(row.random),
-      bps(row.net_mean_bps),
-    ]),
+    coinTable(rows),
+    {
+      Coin: ({ coin }) => html`<a href="${address('/', { coin })}">${coin}</a>`,
+      ...(hasModels && { Model: (row: WinRow) => row.model_version }),
+      ...RATES,
+    },
   )
 }
 
 function winRates(
   caption: string,
   rows: readonly TrackRecordRow[],
-  name: (row: TrackRecordRow) => Content,
-  hasModel: boolean,
+  names: Readonly<Record<string, (row: SeriesRow) => Content>>,
 ): Html {
   if (rows.length === 0) return html`<p>Nothing is decided yet.</p>`
-  const number = (text: string) => ({ name: text, isNumber: true })
-  return table(
-    caption,
-    [
-      hasModel ? 'Timeframe' : 'Series',
-      ...(hasModel ? ['Model'] : []),
-      number('Verdicts'),
-      number('Calls'),
-      number('Won'),
-      number('95 % interval'),
-      number('Always BUY'),
-      number('Always SELL'),
-      number('Coin toss'),
-      number('Net, bp'),
-      number('t'),
-      'To',
-    ],
-    rows.map((row) => {
-      const { non_overlapping: apart, baselines } = row
-      return [
-        name(row),
-        ...(hasModel ? [row.model_version] : []),
-        whole(row.verdicts),
-        whole(apart.calls),
-        rate(apart.win_rate?.value ?? null),
-        apart.win_rate === null ? '' : `${percent(apart.win_rate.low)}–${percent(apart.win_rate.high)}`,
-        rate(baselines.always_buy.win_rate),
-        rate(baselines.always_sell.win_rate),
-        rate(baselines.random.win_rate),
-        bps(apart.net_mean_bps),
-        apart.t === null ? '—' : apart.t.toFixed(1),
-        row.to === null ? '' : time(row.to),
-      ]
-    }),
-  )
+  const shown = winRateTable(rows).map((row, place) => ({ ...row, to: rows[place]?.to ?? null }))
+  return table(caption, shown, {
+    ...names,
+    ...RATES,
+    '#t': ({ t }) => (t === null ? '—' : t.toFixed(1)),
+    To: ({ to }) => to !== null && time(to),
+  })
 }
 
-function apartPart(rows: readonly TrackRecordRow[]): Html {
-  const number = (text: string) => ({ name: text, isNumber: true })
-  return table(
-    'Not among the figures above, and why',
-    [
-      'Timeframe',
-      'Model',
-      number('Reached no barrier'),
-      number('Bars missing'),
-      number('Recorded late'),
-      number('Bars without a verdict'),
-    ],
-    rows.map((row) => [
-      row.timeframe,
-      row.model_version,
-      whole(row.races.timeout),
-      whole(row.races.incomplete),
-      whole(Object.values(row.recorded_late).reduce((a, b) => a + b, 0)),
-      whole(Object.values(row.bars_missed).reduce((a, b) => a + b, 0)),
-    ]),
-  )
-}
+type SeriesRow = ReturnType<typeof winRateTable>[number]
+
+const seriesOf = ({ exchange, coin, timeframe }: SeriesRow): Content =>
+  exchange === null || coin === null
+    ? timeframe
+    : seriesLink({ exchange, coin, timeframe }, `${coin} ${timeframe}`)
+
+const apartPart = (rows: readonly TrackRecordRow[]): Html =>
+  table('Not among the figures above, and why', undecidedTable(rows), {
+    Timeframe: (row) => row.timeframe,
+    Model: (row) => row.model_version,
+    '#Reached no barrier': (row) => whole(row.reached_no_barrier),
+    '#Bars missing': (row) => whole(row.bars_missing),
+    '#Recorded late': (row) => whole(row.recorded_late),
+    '#Bars without a verdict': (row) => whole(row.bars_without_verdict),
+  })

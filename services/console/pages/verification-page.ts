@@ -1,12 +1,9 @@
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { ProofEvent, VerificationAnswer } from '../../../contracts/verification.ts'
 import { PROOF_SCRIPT } from './assets.ts'
-import { escapeHtml, trusted } from './html.ts'
+import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { seriesPath } from './parts.ts'
-
-/** A value as text. */
-const shown = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+import { facts, seriesLink, valueText } from './parts.ts'
 
 /** Sixteen digits are for programs. */
 const rounded = (value: number): string => String(Number(value.toPrecision(6)))
@@ -17,12 +14,6 @@ const MARKETS: Readonly<Record<MarketKind, string>> = {
     'This market was replayed from recorded prices: the verdict was computed and recorded long after its bar had closed.',
   live: 'This market was live: the verdict was recorded as its bar closed.',
 }
-
-const row = (name: string, text: string): string =>
-  `<tr><th scope="row">${escapeHtml(name)}</th><td>${escapeHtml(text)}</td></tr>`
-
-const table = (rows: readonly (readonly [string, string])[]): string =>
-  `<table class="facts">${rows.map(([name, text]) => row(name, text)).join('')}</table>`
 
 const placeRows = (event: ProofEvent, hash: string) =>
   [
@@ -47,34 +38,30 @@ function resultOf(call: string, race: string): string {
   return (call === 'BUY') === (race === 'up') && race !== 'both' ? 'Won: ' : 'Lost: '
 }
 
-const instantOf = (value: unknown): string => (typeof value === 'number' ? new Date(value).toISOString() : '')
-
-function outcomePart({ outcome, verdict, window_closes_at: closes }: VerificationAnswer): string {
+function outcomePart({ outcome, verdict, window_closes_at: closes }: VerificationAnswer): Html {
   if (outcome === null) {
-    return `<p>Not known yet: its window closes at ${escapeHtml(closes)}, market time, and it is labelled after that.</p>`
+    return html`<p>Not known yet: its window closes at ${closes}, market time, and it is labelled after that.</p>`
   }
   const { event, hash } = outcome
   const { entryPrice, exitPrice, decidedAt, highest, lowest } = event.data
-  const race = shown(event.data.race)
-  return `<p>${escapeHtml(`${resultOf(verdict.call, race)}${RACES[race] ?? race}`)}.</p>${table([
+  const race = valueText(event.data.race)
+  return html`<p>${resultOf(verdict.call, race)}${RACES[race] ?? race}.</p>${facts([
     ['race', race],
-    ['entry_price', shown(entryPrice)],
-    ['exit_price', shown(exitPrice)],
-    ['decided_at', instantOf(decidedAt)],
-    ['highest', shown(highest)],
-    ['lowest', shown(lowest)],
+    ['entry_price', valueText(entryPrice)],
+    ['exit_price', valueText(exitPrice)],
+    ['decided_at', typeof decidedAt === 'number' ? new Date(decidedAt).toISOString() : ''],
+    ['highest', valueText(highest)],
+    ['lowest', valueText(lowest)],
     ...placeRows(event, hash),
   ])}`
 }
 
 /** The proof: checked by the browser where it runs scripts; how to check it offline is said in any case. */
-function proofPart({ event, hash, outcome }: VerificationAnswer): string {
-  const file = `/log/proof/${escapeHtml(event.id)}`
-  const ofOutcome =
-    outcome === null ? '' : `, <a href="${file}?of=outcome">that of its outcome</a> that this holds it, too`
-  return `<p role="status" data-proof="${file}" data-hash="${escapeHtml(hash)}"></p>
-<p><a href="${file}">The proof file</a> shows that the log holds it${ofOutcome}. Keep it: it is checked offline, without this service, with a key from <a href="/log/vkeys">/log/vkeys</a> (<a href="/docs/proof#how-do-i-check-one-verdict-offline">how</a>):</p>
-<pre tabindex="0" role="region" aria-label="How to check it offline">signal verify --proof ${escapeHtml(event.id)}.tlog-proof --vkey "$VKEY"</pre>
+function proofPart({ event, hash, outcome }: VerificationAnswer): Html {
+  const file = `/log/proof/${event.id}`
+  return html`<p role="status" data-proof="${file}" data-hash="${hash}"></p>
+<p><a href="${file}">The proof file</a> shows that the log holds it${outcome !== null && html`, <a href="${file}?of=outcome">that of its outcome</a> that this holds it, too`}. Keep it: it is checked offline, without this service, with a key from <a href="/log/vkeys">/log/vkeys</a> (<a href="/docs/proof#how-do-i-check-one-verdict-offline">how</a>):</p>
+<pre tabindex="0" role="region" aria-label="How to check it offline">signal verify --proof ${event.id}.tlog-proof --vkey "$VKEY"</pre>
 <p>That others are shown the same log is what <a href="/docs/proof#how-do-i-audit-the-whole-log">an audit</a> and <a href="/log/witnesses">its witnesses</a> are for.</p>
 `
 }
@@ -83,13 +70,13 @@ function proofPart({ event, hash, outcome }: VerificationAnswer): string {
 export function verificationPage(answer: VerificationAnswer, hasLog: boolean): Page {
   const { event, hash, market, notice, verdict } = answer
   const title = `${verdict.call} ${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
-  const body = `<p class="dim"><a href="${escapeHtml(seriesPath(verdict))}">${escapeHtml(`${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</a></p>
-<h1>${escapeHtml(title)}</h1>
-<p>at the bar that closed ${escapeHtml(verdict.bar_close)}, with a confidence of ${verdict.confidence} %</p>
+  const body = html`<p class="dim">${seriesLink(verdict, `${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</p>
+<h1>${title}</h1>
+<p>at the bar that closed ${verdict.bar_close}, with a confidence of ${verdict.confidence} %</p>
 <p><strong>${MARKETS[market]}</strong></p>
-<p class="dim">${escapeHtml(notice)}</p>
+<p class="dim">${notice}</p>
 <h2>What was recorded</h2>
-${table([
+${facts([
   ['market', market],
   ['regime', verdict.regime],
   ['price', rounded(verdict.price)],
@@ -103,7 +90,7 @@ ${table([
 <h2>What became of it</h2>
 ${outcomePart(answer)}
 <h2>How to check it</h2>
-${hasLog ? proofPart(answer) : ''}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
-<pre tabindex="0" role="region" aria-label="All of it as JSON">${escapeHtml(JSON.stringify(answer, null, 2))}</pre>`
-  return { title, at: '/', body: trusted(body), ...(hasLog && { script: PROOF_SCRIPT.path }) }
+${hasLog && proofPart(answer)}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
+<pre tabindex="0" role="region" aria-label="All of it as JSON">${JSON.stringify(answer, null, 2)}</pre>`
+  return { title, at: '/', body, ...(hasLog && { script: PROOF_SCRIPT.path }) }
 }

@@ -62,13 +62,6 @@ export type DryRun = z.infer<typeof dryRunAnswerSchema>
 
 /** The signals that a filter would have sent in the last day. */
 export function dryRunPart(run: DryRun | undefined, refusal?: Refusal): Html {
-  const rows = run?.rows.map(({ at, data }) => [
-    time(at),
-    valueText(data.type),
-    `${valueText(data.coin)} ${valueText(data.timeframe)}`,
-    valueText(data.call ?? data.regime),
-    data.confidence === undefined ? '' : `${valueText(data.confidence)} %`,
-  ])
   const { trade_call: calls = 0, regime_shift: shifts = 0, scan_digest: digests = 0 } = run?.matched ?? {}
   return html`<div id="dry-run" aria-live="polite">
 ${refusal !== undefined && html`<p class="dim">Not yet: ${refusal.message}</p>`}
@@ -82,7 +75,16 @@ ${
     'warn',
   )
 }
-${(rows?.length ?? 0) > 0 && table('The first of them', ['Recorded', 'Signal', 'Series', 'Says', { name: 'Confidence', isNumber: true }], rows ?? [])}`
+${
+  run.rows.length > 0 &&
+  table('The first of them', run.rows, {
+    Recorded: ({ at }) => time(at),
+    Signal: ({ data }) => valueText(data.type),
+    Series: ({ data }) => `${valueText(data.coin)} ${valueText(data.timeframe)}`,
+    Says: ({ data }) => valueText(data.call ?? data.regime),
+    '#Confidence': ({ data }) => data.confidence !== undefined && `${valueText(data.confidence)} %`,
+  })
+}`
 }</div>`
 }
 
@@ -115,7 +117,7 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
 <p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
-${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat is told in words; a program checks signed JSON' })}
+${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat gets words; a program checks signed JSON' })}
 ${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; of Discord and Slack the incoming webhook', maxLength: 2_048 })}
 <details${state.typed.form === 'telegram' && html` open`}><summary>Telegram: instead of an address</summary><div class="row">${input(state, 'bot_token', { label: 'Token of your bot', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Chat', hint: 'its number, or @name', isCode: true, maxLength: 64 })}</div></details>
 ${filterParts(state)}

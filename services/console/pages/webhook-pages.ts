@@ -12,7 +12,7 @@ import type {
 import { action, EMPTY_FORM, type FormState, input, refusalNote, select, textarea } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { address, copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
+import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
 import { SIGNAL_WORDS } from './webhook-form.ts'
 
 export type Webhooks = z.infer<typeof subscriptionsAnswerSchema>
@@ -39,6 +39,10 @@ const instant = (iso: string | null): Html | string => (iso === null ? '—' : t
 export const webhookPath = (id: string, ...rest: readonly string[]): string =>
   ['/webhooks', ...[id, ...rest].map(encodeURIComponent)].join('/')
 
+const OWN = { at: '/webhooks', isPrivate: true } as const
+const pathTo = (id: string): Html =>
+  html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>`
+
 /** All webhooks of the account, with how each is doing. */
 export function webhooksPage(
   { webhooks, next, needs_review: needsReview }: Webhooks,
@@ -46,39 +50,29 @@ export function webhooksPage(
 ): Page {
   return {
     title: 'Webhooks',
-    at: '/webhooks',
-    isPrivate: true,
+    ...OWN,
     body: html`<h1>Webhooks</h1>
 <p class="lead">Where signals are sent, and whether they arrive. <a class="button main" href="/webhooks/new">New webhook</a></p>
 ${needsReview > 0 && note(html`<p><strong>${needsReview} need you:</strong> nothing is sent there any more. Open them to see why, and resume.</p>`, 'warn')}
 ${
   webhooks.length === 0
     ? html`<p>There is none yet. A new one shows what it would have sent before you create it; <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a> are ready to run.</p>`
-    : table(
-        'In the order of their creation',
-        [
-          'Address',
-          'State',
-          'Sends',
-          { name: 'Delivered', isNumber: true },
-          { name: 'Given up', isNumber: true },
-          { name: 'Waiting', isNumber: true },
-          'Last taken',
-        ],
-        webhooks.map((one) => [
-          html`<a href="${webhookPath(one.id)}">${shortened(one.url)}</a>`,
-          tag(one.state, STATE_TONES[one.state]),
-          one.events.map((event) => SIGNAL_WORDS[event]).join(', '),
-          whole(one.counts.delivered),
-          whole(one.counts.exhausted),
-          whole(one.retries_open),
-          instant(one.last_success_at),
-        ]),
-      )
+    : table('In the order of their creation', webhooks, {
+        Address: ({ id, url }) => html`<a href="${webhookPath(id)}">${shortened(url)}</a>`,
+        State: ({ state }) => tag(state, STATE_TONES[state]),
+        Sends: ({ events }) => signalsText(events),
+        '#Delivered': ({ counts }) => whole(counts.delivered),
+        '#Given up': ({ counts }) => whole(counts.exhausted),
+        '#Waiting': (one) => whole(one.retries_open),
+        'Last taken': (one) => instant(one.last_success_at),
+      })
 }
-${pager(after === undefined ? undefined : '/webhooks', next === null ? undefined : address('/webhooks', { after: next }))}`,
+${pager('/webhooks', after, next)}`,
   }
 }
+
+const signalsText = (events: SubscriptionAnswer['events']): string =>
+  events.map((event) => SIGNAL_WORDS[event]).join(', ')
 
 const shortened = (url: string): string => (url.length > 60 ? `${url.slice(0, 57)}…` : url)
 
@@ -99,8 +93,7 @@ export function webhookPage(look: WebhookLook): Page {
   const path = webhookPath(webhook.id)
   return {
     title: 'Webhook',
-    at: '/webhooks',
-    isPrivate: true,
+    ...OWN,
     body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
 <h1>${shortened(webhook.url)}</h1>
 <p>${tag(webhook.state, STATE_TONES[webhook.state])} since ${time(webhook.state_since)}${webhook.reason !== null && html`: ${webhook.reason}`}</p>
@@ -117,7 +110,7 @@ ${
 ${tiles([
   ['Delivered', whole(webhook.counts.delivered), html`last ${instant(webhook.last_success_at)}`],
   [
-    'Waiting behind the cursor',
+    'Waiting after the cursor',
     webhook.lag === null ? '—' : `${whole(webhook.lag.signals)}${webhook.lag.is_more ? '+' : ''}`,
     `the next one is number ${webhook.cursor.sequence}`,
   ],
@@ -151,12 +144,17 @@ ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webho
       { label: 'Attempts that ended' },
     )}<button type="submit">Show</button></form>
 ${attemptsPart(webhook.id, attempts)}
-${pager(after === undefined ? undefined : `${address(path, { result })}#deliveries`, attempts.next === null ? undefined : `${address(path, { result, after: attempts.next })}#deliveries`)}
+${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
 ${replayPart(webhook, state)}
-<h2>Filter</h2>
+${filterPart(webhook)}
+<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
+  }
+}
+
+const filterPart = (webhook: SubscriptionAnswer): Html => html`<h2>Filter</h2>
 ${facts([
   ['Address', webhook.url],
-  ['Signals', webhook.events.map((event) => SIGNAL_WORDS[event]).join(', ')],
+  ['Signals', signalsText(webhook.events)],
   ['Timeframes', webhook.timeframes?.join(', ') ?? 'all'],
   ['Coins', webhook.assets?.join(', ') ?? 'all'],
   ['Exchanges', webhook.exchanges?.join(', ') ?? 'all'],
@@ -171,10 +169,7 @@ ${facts([
         ] as const,
       ]),
   ['Id', html`<code>${webhook.id}</code>`],
-])}
-<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
-  }
-}
+])}`
 
 function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestAnswer): Html {
   const said = status === null ? outcome.replaceAll('_', ' ') : `status ${status}`
@@ -186,29 +181,18 @@ function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestA
 
 function attemptsPart(id: string, { attempts }: Attempts): Html {
   if (attempts.length === 0) return html`<p>No attempt was made yet.</p>`
-  return table(
-    'Newest first',
-    [
-      'When',
-      { name: 'No.', isNumber: true },
-      'Result',
-      'Answer',
-      { name: 'Try', isNumber: true },
-      { name: 'Took', isNumber: true },
-      'Again at',
-      'Delivery',
-    ],
-    attempts.map((one) => [
-      time(one.at, 'second'),
-      one.sequence,
-      html`${tag(one.result, RESULT_TONES[one.result])}${one.replay_id !== null && ' replay'}`,
-      one.status ?? one.reason ?? '',
-      one.attempt,
-      `${Math.round(one.duration_ms)} ms`,
-      instant(one.next_at),
-      html`<a href="${webhookPath(id, 'deliveries', one.delivery_id)}" aria-label="open delivery ${one.sequence}, try ${one.attempt}">open</a>`,
-    ]),
-  )
+  return table('Newest first', attempts, {
+    When: ({ at }) => time(at, 'second'),
+    '#No.': ({ sequence }) => sequence,
+    Result: ({ result, replay_id: replay }) =>
+      html`${tag(result, RESULT_TONES[result])}${replay !== null && ' replay'}`,
+    Answer: ({ status, reason }) => status ?? reason,
+    '#Try': ({ attempt }) => attempt,
+    '#Took': (one) => `${Math.round(one.duration_ms)} ms`,
+    'Again at': (one) => instant(one.next_at),
+    Delivery: ({ delivery_id: delivery, sequence, attempt }) =>
+      html`<a href="${webhookPath(id, 'deliveries', delivery)}" aria-label="open delivery ${sequence}, try ${attempt}">open</a>`,
+  })
 }
 
 const REPLAY_TONES = { under_way: 'warn', done: 'ok', cancelled: '' } as const
@@ -228,11 +212,7 @@ ${select(state, 'only', SCOPES, { label: 'What' })}
 <button type="submit">Send again</button></form>
 ${
   replays.length > 0 &&
-  html`${waits !== undefined && replays.some((one) => one.state === 'under_way') && note(html`<p>${waits}</p>`, 'warn')}${table(
-    'The latest, newest first',
-    ['Asked for', 'What', 'Numbers', 'Progress', 'State', 'Cancel'],
-    replays.toReversed().map((one) => replayRow(webhook.id, one)),
-  )}<p class="noprint"><a href="${webhookPath(webhook.id)}#replay">Look again</a></p>`
+  html`${waits !== undefined && replays.some((one) => one.state === 'under_way') && note(html`<p>${waits}</p>`, 'warn')}${replaysTable(webhook)}<p class="noprint"><a href="${webhookPath(webhook.id)}#replay">Look again</a></p>`
 }`
 }
 
@@ -244,23 +224,26 @@ const REPLAY_WAITS: Readonly<Record<Exclude<SubscriptionAnswer['state'], 'active
   stopped: 'The operator stopped this webhook: nothing is sent again.',
 }
 
-function replayRow(id: string, one: SubscriptionAnswer['replays'][number]) {
-  const ended = Math.min(one.deliveries, one.delivered + one.exhausted)
+function replaysTable({ id, replays }: SubscriptionAnswer): Html {
+  return table('The latest, newest first', replays.toReversed(), {
+    'Asked for': (one) => time(one.requested_at, 'second'),
+    What: ({ only }) => (only === 'failed' ? 'what failed' : 'everything'),
+    Numbers: (one) => `${one.from_sequence}–${one.to_sequence}`,
+    Progress: progressText,
+    State: ({ state }) => tag(state.replace('_', ' '), REPLAY_TONES[state]),
+    Cancel: (one) =>
+      one.state === 'under_way' &&
+      action(`${webhookPath(id)}/cancel-replay`, 'Cancel', {
+        fields: { replay_id: one.replay_id },
+        label: `Cancel the replay of ${one.from_sequence} to ${one.to_sequence}`,
+      }),
+  })
+}
+
+function progressText({ state, deliveries, delivered, exhausted }: SubscriptionAnswer['replays'][number]) {
   // Deliveries that were taken meanwhile are not sent, so the count may end below what was asked for.
-  const shown = one.state === 'done' ? one.deliveries : ended
-  return [
-    time(one.requested_at, 'second'),
-    one.only === 'failed' ? 'what failed' : 'everything',
-    `${one.from_sequence}–${one.to_sequence}`,
-    html`<progress max="${one.deliveries}" value="${shown}" aria-label="Sent again"></progress> ${whole(one.delivered)} of ${whole(one.deliveries)} taken${one.exhausted > 0 && `, ${whole(one.exhausted)} given up`}`,
-    tag(one.state.replace('_', ' '), REPLAY_TONES[one.state]),
-    one.state === 'under_way'
-      ? action(`${webhookPath(id)}/cancel-replay`, 'Cancel', {
-          fields: { replay_id: one.replay_id },
-          label: `Cancel the replay of ${one.from_sequence} to ${one.to_sequence}`,
-        })
-      : '',
-  ]
+  const shown = state === 'done' ? deliveries : Math.min(deliveries, delivered + exhausted)
+  return html`<progress max="${deliveries}" value="${shown}" aria-label="Sent again"></progress> ${whole(delivered)} of ${whole(deliveries)} taken${exhausted > 0 && `, ${whole(exhausted)} given up`}`
 }
 
 /** One delivery: the timeline of its attempts and the exact body. */
@@ -268,9 +251,8 @@ export function deliveryPage(id: string, delivery: Delivery): Page {
   const { attempts, body, body_sha256: sha } = delivery
   return {
     title: `Delivery ${delivery.sequence}`,
-    at: '/webhooks',
-    isPrivate: true,
-    body: html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>
+    ...OWN,
+    body: html`${pathTo(id)}
 <h1>Delivery ${delivery.sequence}</h1>
 <p class="lead">${SIGNAL_WORDS[delivery.event]}; id <code>${delivery.delivery_id}</code></p>
 <h2>Attempts</h2>
@@ -290,14 +272,13 @@ ${copyable(body, 'The body')}`,
 export function missedPage(id: string, { events, next }: Missed, after: string): Page {
   return {
     title: 'Missed',
-    at: '/webhooks',
-    isPrivate: true,
-    body: html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>
+    ...OWN,
+    body: html`${pathTo(id)}
 <h1>Pull what was missed</h1>
-<p class="lead">All signals behind a number, with the bodies they are sent with, whether they arrived or not.</p>
-<form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'Behind number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
-${events.length === 0 ? html`<p>There is nothing behind it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
-${pager(undefined, next === null ? undefined : address(webhookPath(id, 'missed'), { after: next }))}`,
+<p class="lead">All signals after a number, with the bodies they are sent with, whether they arrived or not.</p>
+<form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'After number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
+${events.length === 0 ? html`<p>There is nothing after it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
+${pager(webhookPath(id, 'missed'), undefined, next)}`,
   }
 }
 
@@ -310,9 +291,8 @@ export interface SignatureCheck {
 export function signaturePage(id: string, state: FormState = EMPTY_FORM, checked?: SignatureCheck): Page {
   return {
     title: 'Check a signature',
-    at: '/webhooks',
-    isPrivate: true,
-    body: html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>
+    ...OWN,
+    body: html`${pathTo(id)}
 <h1>Check a signature</h1>
 <p class="lead">Paste what your receiver got; it is checked with the secrets of this webhook, which are not shown. Time does not matter here; your receiver should refuse what is older than ${LIMITS.webhookToleranceS} s.</p>
 ${refusalNote(state.refusal)}

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type {
@@ -13,9 +13,9 @@ import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
+import { type AccountLook, accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
-import { type Refusal, refusedAs } from '../pages/own-client.ts'
+import { isSessionOver, type OwnClient } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { beginSession, endSession, requireOwnForm, sessionOf } from '../pages/session.ts'
@@ -35,9 +35,6 @@ export function ownForm(request: FastifyRequest, publicUrl: string): Form {
   return typeof request.body === 'object' && request.body !== null ? (request.body as Form) : {}
 }
 
-/** The refusals that mean that nobody is signed in any more. */
-export const isSessionOver = ({ code }: Refusal): boolean => ['unauthorized', 'key_unknown'].includes(code)
-
 const days = (milliseconds: number): number => milliseconds / DAY_MS
 
 /** Asks to sign in, and says why where there was a session. */
@@ -53,6 +50,15 @@ export function sendSignIn(
     ? `Your session has ended: you ended it, or it was ${days(LIMITS.sessionIdleMs)} days idle or ${days(LIMITS.sessionMs)} days old. Sign in again.`
     : undefined
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
+}
+
+/** Has a person whose session is over sign in, and then go on to a page that a program has sent them to. */
+export function askToSignIn(app: FastifyInstance, options: Pick<PagesOptions, 'frame'>): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (!isSessionOver(error)) throw error
+    const typed = request.method === 'GET' ? { return_to: returnPath({ return_to: request.url }) } : {}
+    return sendSignIn(request, reply, options, { typed })
+  })
 }
 
 /** The page to return to after a sign-in: always a page of this service. */
@@ -76,53 +82,9 @@ const querySchema = z.strictObject({
 export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
   const { client, frame } = options
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
+  askToSignIn(app, options)
 
-  async function sendAccount(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    more: {
-      readonly after?: string | undefined
-      readonly paid?: string | undefined
-      readonly state?: FormState
-      readonly issued?: SignInAnswer
-      readonly machine?: MachineAnswer
-    } = {},
-  ): Promise<FastifyReply> {
-    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
-    const [account, usage, apps, sessions, payments] = await Promise.all([
-      client.ask<AccountAnswer>(request, { path: '/api/account' }),
-      client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: ROWS }) }),
-      client.ask<AppsAnswer>(request, { path: '/api/apps' }),
-      client.ask<SessionsAnswer>(request, { path: '/api/sessions' }),
-      isSold
-        ? client.ask<OwnPaymentsAnswer>(request, {
-            path: address('/api/payments', { after: more.paid, limit: ROWS }),
-          })
-        : undefined,
-    ])
-    if (!account.isOk) {
-      if (isSessionOver(account.refusal)) return sendSignIn(request, reply, options)
-      throw refusedAs(account.refusal)
-    }
-    if (!usage.isOk) throw refusedAs(usage.refusal)
-    if (!apps.isOk) throw refusedAs(apps.refusal)
-    if (!sessions.isOk) throw refusedAs(sessions.refusal)
-    if (payments?.isOk === false) throw refusedAs(payments.refusal)
-    const { state = EMPTY_FORM, issued, machine, after, paid } = more
-    const look = {
-      account: account.body,
-      usage: usage.body,
-      payments: payments?.body,
-      apps: apps.body.apps,
-      machine,
-      sessions: sessions.body.sessions,
-      issued: issued && { key: issued.key, label: issued.label },
-      state,
-      after,
-      paid,
-    }
-    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
-  }
+  const sendAccount = accountSender(app, options)
 
   app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
     if (sessionOf(request) !== undefined) return sendAccount(request, reply, request.query)
@@ -132,100 +94,48 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     return sendPage(reply, frame(), signInPage(EMPTY_FORM, notice))
   })
 
-  app.post('/account/sign-in', async (request, reply) => {
-    const form = formOf(request)
-    const email = textOf(form, 'email').trim()
-    const returning = { return_to: returnPath(form) }
-    const asked = await client.ask<{ sign_in_id: string }>(request, {
-      method: 'POST',
-      path: '/api/sign-in',
-      body: { email },
-    })
-    if (!asked.isOk) {
-      const { refusal } = asked
-      return sendSignIn(request, reply, options, { typed: { email, ...returning }, refusal })
-    }
-    return sendPage(reply, frame(), codePage({ typed: returning, email, signInId: asked.body.sign_in_id }))
-  })
-
-  app.post('/account/confirm', async (request, reply) => {
-    const form = formOf(request)
-    const [email, code, signInId] = ['email', 'code', 'sign_in_id'].map((name) =>
-      textOf(form, name).trim(),
-    ) as [string, string, string]
-    const body: JsonObject = { email, code, ...(signInId !== '' && { sign_in_id: signInId }) }
-    const confirmed = await client.ask<BegunSessionAnswer>(request, {
-      method: 'POST',
-      path: '/api/sign-in/session',
-      body,
-    })
-    if (!confirmed.isOk) {
-      const { refusal } = confirmed
-      return sendPage(
-        reply.code(refusal.status),
-        frame(),
-        codePage({ typed: { code, return_to: returnPath(form) }, refusal, email, signInId }),
-      )
-    }
-    return beginSession(reply, confirmed.body.session).redirect(
-      returnPath(form) ?? '/account?signed_in=1',
-      303,
-    )
-  })
+  signInForms(app, options)
 
   app.post('/account/sign-out', async (request, reply) => {
     formOf(request)
-    const list = await client.ask<SessionsAnswer>(request, { path: '/api/sessions' })
-    // One that has ended needs no end.
-    if (!list.isOk && !isSessionOver(list.refusal)) throw refusedAs(list.refusal)
-    const own = list.isOk ? list.body.sessions.find((one) => one.is_own) : undefined
+    const { sessions } = await client
+      .must<SessionsAnswer>(request, { path: '/api/sessions' })
+      // One that has ended needs no end.
+      .catch((error: unknown) => {
+        if (isSessionOver(error)) return { sessions: [] }
+        throw error
+      })
+    const own = sessions.find((one) => one.is_own)
     if (own !== undefined) {
       await client.must(request, { method: 'DELETE', path: `/api/sessions/${own.session_id}` })
     }
     return endSession(reply).redirect('/', 303)
   })
 
-  app.post('/account/keys', async (request, reply) => {
-    const label = textOf(formOf(request), 'label')
-    const issued = await client.ask<SignInAnswer>(request, {
-      method: 'POST',
-      path: '/api/keys',
-      body: { label },
+  /** A form that makes something, which is shown this once. */
+  const making = (path: string, field: string, shownOf: (body: never) => Parameters<typeof sendAccount>[2]) =>
+    app.post(`/account/${path}`, async (request, reply) => {
+      const typed = { [field]: textOf(formOf(request), field) }
+      const body = path === 'apps' ? { ...typed, scopes: ['calls'] } : typed
+      const made = await client.ask<never>(request, { method: 'POST', path: `/api/${path}`, body })
+      if (made.isOk) return sendAccount(request, reply, shownOf(made.body))
+      return sendAccount(request, reply, { state: { typed, refusal: made.refusal } })
     })
-    if (issued.isOk) return sendAccount(request, reply, { issued: issued.body })
-    return sendAccount(request, reply, { state: { typed: { label }, refusal: issued.refusal } })
-  })
+  making('keys', 'label', (issued: SignInAnswer) => ({ issued }))
+  making('apps', 'name', (machine: MachineAnswer) => ({ machine }))
 
-  app.post('/account/keys/revoke', async (request, reply) => {
-    const id = textOf(formOf(request), 'id')
-    const gone = await client.ask(request, { method: 'DELETE', path: `/api/keys/${encodeURIComponent(id)}` })
-    if (gone.isOk) return reply.redirect('/account#keys', 303)
-    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
-  })
-
-  app.post('/account/sessions/end', async (request, reply) => {
-    // Without an id: all but this one.
-    const id = textOf(formOf(request), 'id')
-    const path = id === '' ? '/api/sessions' : `/api/sessions/${encodeURIComponent(id)}`
-    const gone = await client.ask(request, { method: 'DELETE', path })
-    if (gone.isOk) return reply.redirect('/account#sessions', 303)
-    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
-  })
-
-  app.post('/account/apps', async (request, reply) => {
-    const name = textOf(formOf(request), 'name')
-    const body = { name, scopes: ['calls'] }
-    const made = await client.ask<MachineAnswer>(request, { method: 'POST', path: '/api/apps', body })
-    if (made.isOk) return sendAccount(request, reply, { machine: made.body })
-    return sendAccount(request, reply, { state: { typed: { name }, refusal: made.refusal } })
-  })
-
-  app.post('/account/apps/end', async (request, reply) => {
-    const id = textOf(formOf(request), 'id')
-    const gone = await client.ask(request, { method: 'DELETE', path: `/api/apps/${encodeURIComponent(id)}` })
-    if (gone.isOk) return reply.redirect('/account#apps', 303)
-    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
-  })
+  /** A button that ends one thing, or, without an id, all sessions but the one that asks. */
+  const ending = (path: 'keys' | 'sessions' | 'apps', verb: string) =>
+    app.post(`/account/${path}/${verb}`, async (request, reply) => {
+      const id = textOf(formOf(request), 'id')
+      const rest = id === '' && path === 'sessions' ? '' : `/${encodeURIComponent(id)}`
+      const gone = await client.ask(request, { method: 'DELETE', path: `/api/${path}${rest}` })
+      if (gone.isOk) return reply.redirect(`/account#${path}`, 303)
+      return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
+    })
+  ending('keys', 'revoke')
+  ending('sessions', 'end')
+  ending('apps', 'end')
 
   app.post('/account/erase', async (request, reply) => {
     const typed = textOf(formOf(request), 'confirm').trim()
@@ -244,3 +154,55 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     return sendPage(endSession(reply), frame(), erasedPage)
   })
 }
+
+/** Sends the page of the account that is signed in. */
+function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    more: Partial<Pick<AccountLook, 'after' | 'paid' | 'state' | 'issued' | 'machine'>> = {},
+  ): Promise<FastifyReply> => {
+    const { state = EMPTY_FORM, issued, machine, after, paid } = more
+    const ask = <Body>(path: string) => client.must<Body>(request, { path })
+    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
+    const [account, usage, { apps }, { sessions }, payments] = await Promise.all([
+      ask<AccountAnswer>('/api/account'),
+      ask<UsageAnswer>(address('/api/usage', { after, limit: ROWS })),
+      ask<AppsAnswer>('/api/apps'),
+      ask<SessionsAnswer>('/api/sessions'),
+      isSold ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS })) : undefined,
+    ])
+    const look = { account, usage, payments, apps, machine, sessions, issued, state, after, paid }
+    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
+  }
+}
+
+/** The two steps of a sign-in: an address, then the code that was sent there. */
+function signInForms(app: FastifyInstance, options: PagesOptions): void {
+  const { client, frame } = options
+  app.post('/account/sign-in', async (request, reply) => {
+    const form = ownForm(request, frame().publicUrl)
+    const email = textOf(form, 'email').trim()
+    const typed = { email, return_to: returnPath(form) }
+    const asked = await askFor<{ sign_in_id: string }>(client, request, '/api/sign-in', { email })
+    if (!asked.isOk) return sendSignIn(request, reply, options, { typed, refusal: asked.refusal })
+    return sendPage(reply, frame(), codePage({ typed, email, signInId: asked.body.sign_in_id }))
+  })
+
+  app.post('/account/confirm', async (request, reply) => {
+    const form = ownForm(request, frame().publicUrl)
+    const given = (name: string) => textOf(form, name).trim()
+    const [email, code, signInId] = [given('email'), given('code'), given('sign_in_id')]
+    const body = { email, code, ...(signInId !== '' && { sign_in_id: signInId }) }
+    const returning = returnPath(form)
+    const confirmed = await askFor<BegunSessionAnswer>(client, request, '/api/sign-in/session', body)
+    if (confirmed.isOk)
+      return beginSession(reply, confirmed.body.session).redirect(returning ?? '/account?signed_in=1', 303)
+    const { refusal } = confirmed
+    const typed = { code, return_to: returning }
+    return sendPage(reply.code(refusal.status), frame(), codePage({ typed, refusal, email, signInId }))
+  })
+}
+
+const askFor = <Body>(client: OwnClient, request: FastifyRequest, path: string, body: JsonObject) =>
+  client.ask<Body>(request, { method: 'POST', path, body })

@@ -60,8 +60,6 @@ const event = {
 /**
  * `GET /docs` and `GET /docs/:page`: the documentation as pages, with an anchor for every section, and the files that
  * pages link to. Open to all.
- *
- * @example curl http://127.0.0.1:8402/docs/quotas
  */
 export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, options) => {
   const { knowledge, examples = new Map(), publicUrl = () => '', frame } = options

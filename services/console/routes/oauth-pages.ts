@@ -6,12 +6,10 @@ import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accou
 import { formOf } from '../../http/form-bodies.ts'
 import { askerOf } from '../../http/routes/oauth.ts'
 import { callerAs } from '../../tool-calls/index.ts'
-import { EMPTY_FORM } from '../pages/forms.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from '../pages/oauth-pages.ts'
-import { refusedAs } from '../pages/own-client.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { sessionOf } from '../pages/session.ts'
-import { isSessionOver, ownForm, sendSignIn, textOf } from './account-pages.ts'
+import { askToSignIn, ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {
@@ -24,6 +22,7 @@ export interface OAuthPagesOptions extends PagesOptions {
 export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, options) => {
   const { client, frame, accounts } = options
   const { oauth } = accounts
+  askToSignIn(app, options)
 
   /** The authorization request; undefined where a page has shown its fault. */
   async function read(
@@ -48,12 +47,8 @@ export const oauthPages: FastifyPluginAsync<OAuthPagesOptions> = async (app, opt
     const query = queryOf(request.url)
     const asked = await read(request, reply, query)
     if (asked === undefined) return reply
-    const account = await client.ask<AccountAnswer>(request, { path: '/api/account' })
-    if (!account.isOk) {
-      if (!isSessionOver(account.refusal)) throw refusedAs(account.refusal)
-      return sendSignIn(request, reply, options, { ...EMPTY_FORM, typed: { return_to: request.url } })
-    }
-    const page = consentPage(asked, account.body.email ?? 'an account without an address', query)
+    const { email } = await client.must<AccountAnswer>(request, { path: '/api/account' })
+    const page = consentPage(asked, email ?? 'an account without an address', query)
     return sendPage(reply, frame(), page, consentPolicy(asked.redirectUri))
   })
 

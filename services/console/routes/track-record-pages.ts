@@ -2,9 +2,10 @@ import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
+import { assert } from '../../../contracts/assert.ts'
+import type { RecordCoin, RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
-import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
+import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { csvLines } from '../pages/csv.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
@@ -34,33 +35,33 @@ const PAGE_ROWS = 50
 /** Rows of one question for a file. */
 const FILE_ROWS = 200
 
+/** Questions to the track record on behalf of one visitor. */
+function recordOf(client: PagesOptions['client'], request: FastifyRequest) {
+  const ask = <Body>(rest: string, parameters: Parameters<typeof address>[1]) =>
+    client.must<Body>(request, { path: address(`/api/track-record${rest}`, parameters) })
+  return {
+    pooled: ({ timeframe }: Query) => ask<TrackRecordAnswer>('', { timeframe }),
+    months: ({ timeframe }: Query) => ask<{ rows: RecordMonth[] }>('/months', { timeframe }),
+    series: ({ timeframe, coin, after }: Query, limit: number) =>
+      ask<TrackRecordAnswer>('', { group_by: 'series', timeframe, coin, after, limit }),
+    coins: ({ timeframe, coins: after }: Query, limit: number) =>
+      ask<RecordCoinsAnswer>('/coins', { timeframe, after, limit }),
+  }
+}
+
 /** `GET /track-record`: how good the calls were, for people; `GET /track-record/:figure.csv`: each figure of it, whole. */
 export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
-  const pooledOf = (request: FastifyRequest, { timeframe }: Query) =>
-    client.must<TrackRecordAnswer>(request, { path: address('/api/track-record', { timeframe }) })
-  const monthsOf = (request: FastifyRequest, { timeframe }: Query) =>
-    client.must<{ rows: RecordMonth[] }>(request, {
-      path: address('/api/track-record/months', { timeframe }),
-    })
-  const seriesOf = (request: FastifyRequest, { timeframe, coin, after }: Query, limit: number) =>
-    client.must<TrackRecordAnswer>(request, {
-      path: address('/api/track-record', { group_by: 'series', timeframe, coin, after, limit }),
-    })
-  const coinsOf = (request: FastifyRequest, { timeframe, coins: after }: Query, limit: number) =>
-    client.must<RecordCoinsAnswer>(request, {
-      path: address('/api/track-record/coins', { timeframe, after, limit }),
-    })
-
   app.get('/track-record', { schema: { querystring: querySchema } }, async (request, reply) => {
     const { query } = request
     const refused = await refusalOf(request, query)
     // What is refused is shown at its field, above what is counted without it.
     const asked = refused === undefined ? emptyLeftOut(query) : {}
+    const record = recordOf(client, request)
     const [pooled, { rows: months }, coins, series] = await Promise.all([
-      pooledOf(request, asked),
-      monthsOf(request, asked),
-      coinsOf(request, asked, PAGE_ROWS),
-      seriesOf(request, asked, PAGE_ROWS),
+      record.pooled(asked),
+      record.months(asked),
+      record.coins(asked, PAGE_ROWS),
+      record.series(asked, PAGE_ROWS),
     ])
     if (refused === undefined) reply.header('cache-control', 'public, max-age=60')
     else reply.code(refused.status)
@@ -81,7 +82,7 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
       `/track-record/${figure}.csv`,
       { schema: { querystring: querySchema } },
       async (request, reply) => {
-        const pages = pagesOf(figure, request, emptyLeftOut(request.query))
+        const pages = pagesOf(figure, recordOf(client, request), emptyLeftOut(request.query))
         // What is refused is refused before a file begins.
         const first = await pages.next()
         reply.headers({
@@ -93,36 +94,33 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
       },
     )
   }
+}
 
-  /** The rows of a figure, a page of them at a time: a file has all of them, however many there are. */
-  async function* pagesOf(
-    figure: Figure,
-    request: FastifyRequest,
-    query: Query,
-  ): AsyncGenerator<readonly Flat[], void, void> {
-    if (figure === 'series') {
-      for (let after = query.after; ; ) {
-        const { rows, next } = await seriesOf(request, { ...query, after }, FILE_ROWS)
-        yield winRateTable(rows)
-        if (next === null) return
-        after = next
-      }
+/** The rows of a figure, a page of them at a time: a file has all of them, however many there are. */
+async function* pagesOf(
+  figure: Figure,
+  record: ReturnType<typeof recordOf>,
+  query: Query,
+): AsyncGenerator<readonly Flat[], void, void> {
+  if (figure === 'series' || figure === 'coins') {
+    const name = figure === 'series' ? 'after' : 'coins'
+    for (let cursor = query[name]; ; ) {
+      const asked = { ...query, [name]: cursor }
+      const page = await record[figure](asked, FILE_ROWS)
+      yield figure === 'series'
+        ? winRateTable(page.rows as TrackRecordRow[])
+        : coinTable(page.rows as RecordCoin[])
+      if (page.next === null) return
+      assert(page.next !== cursor, 'the cursor of a file of figures advances', page.next)
+      cursor = page.next
     }
-    if (figure === 'coins') {
-      for (let coins = query.coins; ; ) {
-        const { rows, next } = await coinsOf(request, { ...query, coins }, FILE_ROWS)
-        yield coinTable(rows)
-        if (next === null) return
-        coins = next
-      }
-    }
-    if (figure === 'months' || figure === 'equity') {
-      const { rows } = await monthsOf(request, query)
-      yield figure === 'months' ? rows : equityTable(rows)
-      return
-    }
-    const { rows } = await pooledOf(request, query)
-    if (figure === 'reliability') yield reliabilityTable(rows)
-    else yield figure === 'undecided' ? undecidedTable(rows) : winRateTable(rows)
   }
+  if (figure === 'months' || figure === 'equity') {
+    const { rows } = await record.months(query)
+    yield figure === 'months' ? rows : equityTable(rows)
+    return
+  }
+  const { rows } = await record.pooled(query)
+  if (figure === 'reliability') yield reliabilityTable(rows)
+  else yield figure === 'undecided' ? undecidedTable(rows) : winRateTable(rows)
 }

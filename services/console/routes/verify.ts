@@ -10,6 +10,7 @@ import {
 } from '../../../contracts/verification.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
 import { operationsOf } from '../../http/openapi/operation.ts'
+import { signalOfLeaving } from '../../http/waits.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
 import { verificationPage } from '../pages/verification-page.ts'
@@ -47,19 +48,15 @@ const schema = {
 }
 
 /**
- * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a
- * page for those who prefer one. Open to every holder of the id, which cannot be guessed.
- *
- * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
+ * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a page
+ * for those who prefer one. Open to every holder of the id, which cannot be guessed.
  */
 export const verifyRoutes: FastifyPluginAsyncZod<
   VerifyRoutesOptions & { readonly frame: () => PageFrame }
 > = async (app, options) => {
   app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
-    const left = new AbortController()
-    // Fires after a complete answer as well, when aborting does nothing.
-    reply.raw.once('close', () => left.abort())
-    const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const id = request.params.verdict_id.toLowerCase()
+    const verification = await options.verify(id, signalOfLeaving(reply))
     const answer = answerOf(verification, options.market)
     const { format } = request.query
     const isPage = format === undefined ? acceptsHtmlFirst(request.headers.accept) : format === 'html'

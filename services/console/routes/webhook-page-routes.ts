@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import type { JsonObject } from '../../../contracts/json.ts'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { subscriptionParams } from '../../http/routes/webhook-requests.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
 import type { Page } from '../pages/layout.ts'
-import { type OwnAnswer, type OwnRequest, type Refusal, refusedAs } from '../pages/own-client.ts'
+import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { PAGE_HEADERS, sendPage } from '../pages/send-page.ts'
 import { channelOf, type DryRun, dryRunPart, filterOf, newWebhookPage } from '../pages/webhook-form.ts'
@@ -17,13 +18,14 @@ import {
   missedPage,
   type SignatureCheck,
   signaturePage,
+  type TestAnswer,
   type WebhookLook,
   type Webhooks,
   webhookPage,
   webhookPath,
   webhooksPage,
 } from '../pages/webhook-pages.ts'
-import { isSessionOver, ownForm, sendSignIn, textOf } from './account-pages.ts'
+import { askToSignIn, ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 const text = z.string().max(256).optional()
@@ -32,27 +34,16 @@ const DRY_RUN_ROWS = 10
 const params = { params: subscriptionParams }
 
 const look = z.strictObject({ after: text, result: text })
+const onward = z.strictObject({ after: text })
 
-/** Dependencies of the pages of webhooks. */
-type Edge = ReturnType<typeof createEdge>
+/** The routes of a plugin and what they share. */
+interface Edge extends ReturnType<typeof createEdge> {
+  readonly app: Parameters<FastifyPluginAsyncZod<PagesOptions>>[0]
+}
 
-function createEdge(options: PagesOptions) {
-  const { client, frame } = options
+function createEdge({ client, frame }: PagesOptions) {
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
   const send = (reply: FastifyReply, page: Page) => sendPage(reply, frame(), page)
-
-  /** Sends the page of an answer, or asks to sign in. @throws ServiceError what else was refused */
-  async function showing<Body>(
-    reply: FastifyReply,
-    request: FastifyRequest,
-    asking: Promise<OwnAnswer<Body>>,
-    pageOf: (body: Body) => Page | Promise<Page>,
-  ): Promise<FastifyReply> {
-    const answer = await asking
-    if (answer.isOk) return send(reply, await pageOf(answer.body))
-    if (isSessionOver(answer.refusal)) return askToSignIn(request, reply)
-    throw refusedAs(answer.refusal)
-  }
 
   const dryRunOf = (request: FastifyRequest, typed: FormState['typed']) =>
     client.ask<DryRun>(request, {
@@ -70,52 +61,59 @@ function createEdge(options: PagesOptions) {
     const { after, state = EMPTY_FORM, secret, tested } = more
     const result = more.result === '' ? undefined : more.result
     const path = `/api${webhookPath(id)}`
-    if (state.refusal !== undefined) reply.code(state.refusal.status)
-    return showing(reply, request, client.ask<SubscriptionAnswer>(request, { path }), async (webhook) => {
-      const attempts = await client.must<Attempts>(request, {
-        path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
-      })
-      return webhookPage({ webhook, attempts, after, result, secret, tested, state })
+    const webhook = await client.must<SubscriptionAnswer>(request, { path })
+    const attempts = await client.must<Attempts>(request, {
+      path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
     })
+    if (state.refusal !== undefined) reply.code(state.refusal.status)
+    return send(reply, webhookPage({ webhook, attempts, after, result, secret, tested, state }))
   }
 
-  const askToSignIn = (request: FastifyRequest, reply: FastifyReply) => sendSignIn(request, reply, options)
-
-  return { client, formOf, send, showing, dryRunOf, sendWebhook, askToSignIn }
+  return { client, formOf, send, dryRunOf, sendWebhook }
 }
-
-type App = Parameters<FastifyPluginAsyncZod<PagesOptions>>[0]
 
 /** `/webhooks`: make them, see how they are doing, what was sent, and do all that the interface does with them. */
 export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
-  const edge = createEdge(options)
-  listPages(app, edge)
-  makingPages(app, edge)
-  webhookPages(app, edge)
-  signaturePages(app, edge)
-  buttons(app, edge)
+  askToSignIn(app, options)
+  const edge = { app, ...createEdge(options) }
+  shownPages(edge)
+  makingPages(edge)
+  signaturePages(edge)
+  buttons(edge)
 }
 
-function listPages(app: App, { client, showing }: Edge): void {
-  app.get('/webhooks', { schema: { querystring: z.strictObject({ after: text }) } }, (request, reply) =>
-    showing(
-      reply,
-      request,
-      client.ask<Webhooks>(request, {
-        path: address('/api/webhooks', { status: 'all', limit: ROWS, after: request.query.after }),
-      }),
-      (body) => webhooksPage(body, request.query.after),
-    ),
+function shownPages({ app, client, send, sendWebhook }: Edge): void {
+  app.get('/webhooks', { schema: { querystring: onward } }, async (request, reply) => {
+    const { after } = request.query
+    const path = address('/api/webhooks', { status: 'all', limit: ROWS, after })
+    return send(reply, webhooksPage(await client.must<Webhooks>(request, { path }), after))
+  })
+
+  app.get('/webhooks/new', async (request, reply) => {
+    await client.must(request, { path: '/api/webhooks?limit=1' })
+    return send(reply, newWebhookPage(EMPTY_FORM, undefined))
+  })
+
+  app.get('/webhooks/:id', { schema: { ...params, querystring: look } }, (request, reply) =>
+    sendWebhook(request, reply, request.params.id, request.query),
   )
 
-  app.get('/webhooks/new', (request, reply) =>
-    showing(reply, request, client.ask(request, { path: '/api/webhooks?limit=1' }), () =>
-      newWebhookPage(EMPTY_FORM, undefined),
-    ),
-  )
+  const ofDelivery = { params: subscriptionParams.extend({ delivery_id: z.uuid().toLowerCase() }) }
+  app.get('/webhooks/:id/deliveries/:delivery_id', { schema: ofDelivery }, async (request, reply) => {
+    const { id, delivery_id: delivery } = request.params
+    const path = `/api${webhookPath(id, 'deliveries', delivery)}`
+    return send(reply, deliveryPage(id, await client.must<Delivery>(request, { path })))
+  })
+
+  app.get('/webhooks/:id/missed', { schema: { ...params, querystring: onward } }, async (request, reply) => {
+    const { id } = request.params
+    const after = request.query.after || '0'
+    const path = address(`/api${webhookPath(id)}/events`, { after, limit: ROWS })
+    return send(reply, missedPage(id, await client.must<Missed>(request, { path }), after))
+  })
 }
 
-function makingPages(app: App, { client, formOf, send, dryRunOf, sendWebhook, askToSignIn }: Edge): void {
+function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge): void {
   app.post('/webhooks/dry-run', async (request, reply) => {
     const typed = formOf(request)
     const run = await dryRunOf(request, typed)
@@ -138,58 +136,22 @@ function makingPages(app: App, { client, formOf, send, dryRunOf, sendWebhook, as
       path: '/api/webhooks',
       body,
     })
-    if (!made.isOk) {
-      if (isSessionOver(made.refusal)) return askToSignIn(request, reply)
-      const run = await dryRunOf(request, typed)
-      const refusal = named(made.refusal, 'url_refused', 'url')
-      return send(
-        reply.code(refusal.status),
-        newWebhookPage({ typed, refusal }, run.isOk ? run.body : undefined),
-      )
+    if (made.isOk) {
+      const secret = { text: made.body.secret, about: 'Your webhook is made; this is its secret.' }
+      return sendWebhook(request, reply.code(201), made.body.id, { secret })
     }
-    const secret = { text: made.body.secret, about: 'Your webhook is made; this is its secret.' }
-    return sendWebhook(request, reply.code(201), made.body.id, { secret })
+    const run = await dryRunOf(request, typed)
+    const refusal = named(made.refusal, 'url_refused', 'url')
+    const page = newWebhookPage({ typed, refusal }, run.isOk ? run.body : undefined)
+    return send(reply.code(refusal.status), page)
   })
 }
 
-function webhookPages(app: App, { client, showing, sendWebhook }: Edge): void {
-  app.get('/webhooks/:id', { schema: { ...params, querystring: look } }, (request, reply) =>
-    sendWebhook(request, reply, request.params.id, request.query),
-  )
-
-  app.get(
-    '/webhooks/:id/deliveries/:delivery_id',
-    { schema: { params: subscriptionParams.extend({ delivery_id: z.uuid().toLowerCase() }) } },
-    (request, reply) => {
-      const { id, delivery_id: delivery } = request.params
-      const path = `/api${webhookPath(id, 'deliveries', delivery)}`
-      return showing(reply, request, client.ask<Delivery>(request, { path }), (body) =>
-        deliveryPage(id, body),
-      )
-    },
-  )
-
-  app.get(
-    '/webhooks/:id/missed',
-    { schema: { ...params, querystring: z.strictObject({ after: text }) } },
-    (request, reply) => {
-      const { id } = request.params
-      const after =
-        request.query.after === undefined || request.query.after === '' ? '0' : request.query.after
-      const path = address(`/api${webhookPath(id)}/events`, { after, limit: ROWS })
-      return showing(reply, request, client.ask<Missed>(request, { path }), (body) =>
-        missedPage(id, body, after),
-      )
-    },
-  )
-}
-
-function signaturePages(app: App, { client, formOf, send, showing, askToSignIn }: Edge): void {
-  app.get('/webhooks/:id/signature', { schema: params }, (request, reply) =>
-    showing(reply, request, client.ask(request, { path: `/api${webhookPath(request.params.id)}` }), () =>
-      signaturePage(request.params.id),
-    ),
-  )
+function signaturePages({ app, client, formOf, send }: Edge): void {
+  app.get('/webhooks/:id/signature', { schema: params }, async (request, reply) => {
+    await client.must(request, { path: `/api${webhookPath(request.params.id)}` })
+    return send(reply, signaturePage(request.params.id))
+  })
 
   app.post('/webhooks/:id/signature', { schema: params }, async (request, reply) => {
     const typed = formOf(request)
@@ -205,64 +167,62 @@ function signaturePages(app: App, { client, formOf, send, showing, askToSignIn }
       },
     })
     if (checked.isOk) return send(reply, signaturePage(id, { typed }, checked.body))
-    if (isSessionOver(checked.refusal)) return askToSignIn(request, reply)
-    return send(reply.code(checked.refusal.status), signaturePage(id, { typed, refusal: checked.refusal }))
+    const { refusal } = checked
+    return send(reply.code(refusal.status), signaturePage(id, { typed, refusal }))
   })
 }
 
-function buttons(app: App, { client, formOf, sendWebhook, askToSignIn }: Edge): void {
-  /** The action of a button, and the page that follows. */
-  const doing = (
-    name: string,
-    askedOf: (form: FormState['typed']) => Omit<OwnRequest, 'path'> & { readonly to: string },
-    shownOf: (
-      answer: OwnAnswer<never> & { isOk: true },
-    ) => Partial<Pick<WebhookLook, 'secret' | 'tested'>> | undefined = () => undefined,
-  ) =>
+/** The action of a button, by its last part of the path: the request of it, and the secret or the test to be shown. */
+const BUTTONS: Readonly<
+  Record<
+    string,
+    {
+      readonly method?: 'DELETE'
+      readonly to: (form: FormState['typed']) => string
+      readonly body?: (form: FormState['typed']) => JsonObject
+      readonly shown?: (answer: never) => Partial<Pick<WebhookLook, 'secret' | 'tested'>>
+    }
+  >
+> = {
+  pause: { to: () => '/pause' },
+  resume: {
+    to: () => '/resume',
+    body: (form) => ({ from: textOf(form, 'from') === 'now' ? 'now' : 'cursor' }),
+  },
+  'end-overlap': { to: () => '/end-overlap' },
+  delete: { method: 'DELETE', to: () => '' },
+  rotate: {
+    to: () => '/rotate-secret',
+    shown: (made: { secret: string }) => ({
+      secret: { text: made.secret, about: 'This is the new secret.' },
+    }),
+  },
+  test: { to: () => '/test', shown: (tested: TestAnswer) => ({ tested }) },
+  replay: {
+    to: () => '/replay',
+    body: (form) => ({
+      from: instantOf(textOf(form, 'from')),
+      only: textOf(form, 'only') === 'all' ? 'all' : 'failed',
+    }),
+  },
+  'cancel-replay': { to: (form) => `/replays/${encodeURIComponent(textOf(form, 'replay_id'))}/cancel` },
+}
+
+function buttons({ app, client, formOf, sendWebhook }: Edge): void {
+  for (const [name, { method = 'POST', to, body, shown }] of Object.entries(BUTTONS)) {
     app.post(`/webhooks/:id/${name}`, { schema: params }, async (request, reply) => {
       const typed = formOf(request)
       const { id } = request.params
-      const { to, ...asked } = askedOf(typed)
-      const answer = await client.ask<never>(request, { ...asked, path: `/api${webhookPath(id)}${to}` })
+      const path = `/api${webhookPath(id)}${to(typed)}`
+      const answer = await client.ask<never>(request, { method, path, ...(body && { body: body(typed) }) })
       if (!answer.isOk) {
-        if (isSessionOver(answer.refusal)) return askToSignIn(request, reply)
         return sendWebhook(request, reply, id, { state: { typed, refusal: answer.refusal } })
       }
-      const shown = shownOf(answer)
-      if (shown !== undefined) return sendWebhook(request, reply, id, shown)
+      if (shown !== undefined) return sendWebhook(request, reply, id, shown(answer.body))
       if (name === 'delete') return reply.redirect('/webhooks', 303)
       return reply.redirect(`${webhookPath(id)}${name.endsWith('replay') ? '#replay' : ''}`, 303)
     })
-
-  doing('pause', () => ({ method: 'POST', to: '/pause' }))
-  doing('resume', (form) => ({
-    method: 'POST',
-    to: '/resume',
-    body: { from: textOf(form, 'from') === 'now' ? 'now' : 'cursor' },
-  }))
-  doing('end-overlap', () => ({ method: 'POST', to: '/end-overlap' }))
-  doing('delete', () => ({ method: 'DELETE', to: '' }))
-  doing(
-    'rotate',
-    () => ({ method: 'POST', to: '/rotate-secret' }),
-    ({ body }) => ({
-      secret: { text: (body as { secret: string }).secret, about: 'This is the new secret.' },
-    }),
-  )
-  doing(
-    'test',
-    () => ({ method: 'POST', to: '/test' }),
-    ({ body }) => ({ tested: body }),
-  )
-  doing('replay', (form) => ({
-    method: 'POST',
-    to: '/replay',
-    body: { from: instantOf(textOf(form, 'from')), only: textOf(form, 'only') === 'all' ? 'all' : 'failed' },
-  }))
-  doing('cancel-replay', (form) => ({
-    method: 'POST',
-    to: `/replays/${encodeURIComponent(textOf(form, 'replay_id'))}/cancel`,
-  }))
+  }
 }
 
 /** An instant of a form, which is in UTC. What is none is left to the interface to refuse. */

@@ -60,9 +60,8 @@ export interface Operation {
 type SharedFields = Pick<Operation, 'tag'> & Partial<Pick<Operation, 'key' | 'errors' | 'parameters'>>
 
 /**
- * A function that describes the routes of a group: with the fields that they share, and errors and parameters of their own.
- *
- * @example const own = operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })
+ * A function that describes the routes of a group: with the fields that they share, and errors and parameters of
+ * their own.
  */
 export const operationsOf =
   (shared: SharedFields) =>

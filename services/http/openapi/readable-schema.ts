@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 
-/** Formats that say more than the pattern behind them does. */
+/** Formats that say more than their pattern does. */
 const FORMATS: readonly Json[] = ['date-time', 'date', 'uuid', 'uri', 'email']
 
 const isObject = (value: Json | undefined): value is JsonObject =>

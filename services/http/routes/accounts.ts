@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import {
@@ -10,13 +10,15 @@ import {
   sessionsAnswerSchema,
   signInAnswerSchema,
 } from '../../../contracts/account-answers.ts'
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
-import { callerAs } from '../../tool-calls/index.ts'
-import { toAccountAnswer, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
+import { toAccountAnswer, toIssuedKey, toKeyRow, toSessionRow, toSignInAnswer } from '../account-answers.ts'
 import { addressSite } from '../client-address.ts'
+import { keyedRoutes, nothing, type On } from '../keyed-routes.ts'
 import { noBody, operationsOf } from '../openapi/operation.ts'
 
 export interface AccountRoutesOptions {
@@ -71,14 +73,8 @@ const keyParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The id of the key, which is not the key'),
 })
 const keysQuery = z.strictObject({
-  after: z.uuid().toLowerCase().optional().describe('Keys behind this one: the `next` of the answer before'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(LIMITS.accountRows)
-    .default(LIMITS.accountRows)
-    .describe('Keys at most'),
+  after: z.uuid().toLowerCase().optional().describe('Keys after this one: the `next` of the answer before'),
+  limit: rowsParameter(LIMITS.accountRows, LIMITS.accountRows, 'Keys'),
 })
 
 const open = operationsOf({ tag: 'account' })
@@ -92,32 +88,27 @@ const CODE_SENT = {
 
 /**
  * Sign-in by e-mail: `POST /api/sign-in`, then `/confirm` for a key or `/session` for a browser; and the account of a
- * key: `/api/account`, `/api/keys`, `/api/sessions`. Nothing tells whether an address has an account, and no key is shown twice.
- *
- * @example curl -H 'Content-Type: application/json' -d '{"email":"you@example.com"}' …/api/sign-in
+ * key: `/api/account`, `/api/keys`, `/api/sessions`. Nothing tells whether an address has an account, and no key is
+ * shown twice.
  */
 export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOptions> = async (
   app,
   options,
 ) => {
-  const { accounts, signInRequests, signInTries } = options
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.header('cache-control', 'no-store')
-  })
+  const on = keyedRoutes(app, options.accounts.identify)
+  signInRoutes(app, options)
+  sessionRoutes(on, options)
+  ownAccountRoutes(on, options)
+  keyRoutes(on, options)
+}
 
-  const callerOf = async ({ headers, id }: FastifyRequest) =>
-    callerAs(await accounts.identify(headers.authorization), id)
-  const takeAttempt = async (limiter: AttemptLimiter, request: FastifyRequest, reply: FastifyReply) => {
-    try {
-      await limiter.take(addressSite(options.addressOf(request)))
-    } catch (error) {
-      if (isServiceError(error, 'rate_limited')) {
-        const { retry_after_s: seconds } = error.details ?? {}
-        reply.header('retry-after', typeof seconds === 'number' ? String(seconds) : '1')
-      }
-      throw error
-    }
-  }
+function signInRoutes(
+  app: Parameters<typeof accountRoutes>[0],
+  { accounts, signInRequests, signInTries, addressOf }: AccountRoutesOptions & EdgeOptions,
+): void {
+  const originOf = ({ id }: FastifyRequest, actor = 'sign-in') => ({ correlationId: id, actor })
+  const takeAttempt = (limiter: AttemptLimiter) => (request: FastifyRequest) =>
+    limiter.take(addressSite(addressOf(request)))
 
   const signIn = {
     operation: open('signIn', 'Have a code sent to an e-mail address', {
@@ -129,28 +120,28 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
     body: z.strictObject({ email }),
     response: { 202: codeSentAnswerSchema },
   }
-  app.post('/api/sign-in', { schema: signIn }, async (request, reply) => {
-    await takeAttempt(signInRequests, request, reply)
-    const client = addressSite(options.addressOf(request))
-    const origin = { correlationId: request.id, actor: 'sign-in' }
-    const id = await accounts.requestSignIn({ email: request.body.email, client }, origin)
+  const asking = { schema: signIn, preHandler: takeAttempt(signInRequests) }
+  app.post('/api/sign-in', asking, async (request, reply) => {
+    const client = addressSite(addressOf(request))
+    const id = await accounts.requestSignIn({ email: request.body.email, client }, originOf(request))
     return reply.code(202).send({ ...CODE_SENT, sign_in_id: id })
   })
 
+  const bodyExample = { email: 'you@example.com', code: '7K2M9-QX4RT' }
   const confirm = {
     operation: open('confirmSignIn', 'Give the code, and receive an API key', {
       description:
         'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
       errors: ['sign_in_refused', 'too_many_keys', 'store_unavailable'],
-      bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
+      bodyExample,
     }),
     body: confirmSchema,
     response: { 200: signInAnswerSchema },
   }
-  app.post('/api/sign-in/confirm', { schema: confirm }, async (request, reply) => {
-    await takeAttempt(signInTries, request, reply)
-    const origin = { correlationId: request.id, actor: 'sign-in of a program' }
+  const confirming = { schema: confirm, preHandler: takeAttempt(signInTries) }
+  app.post('/api/sign-in/confirm', confirming, async (request) => {
     const { sign_in_id: signInId, ...given } = request.body
+    const origin = originOf(request, 'sign-in of a program')
     return toSignInAnswer(await accounts.confirmSignIn({ ...given, signInId }, origin))
   })
 
@@ -159,119 +150,110 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
       description:
         'The account page asks this for a browser. The secret is for its cookie; as an API key it is refused. It is shown once, in this answer.',
       errors: ['sign_in_refused', 'store_unavailable'],
-      bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
+      bodyExample,
     }),
     body: codeSchema,
     response: { 200: begunSessionAnswerSchema },
   }
-  app.post('/api/sign-in/session', { schema: begin }, async (request, reply) => {
-    await takeAttempt(signInTries, request, reply)
-    const origin = { correlationId: request.id, actor: 'sign-in' }
+  const beginning = { schema: begin, preHandler: takeAttempt(signInTries) }
+  app.post('/api/sign-in/session', beginning, async (request) => {
     const { sign_in_id: signInId, ...given } = request.body
-    const { secret, sessionId, accountId } = await accounts.beginSession({ ...given, signInId }, origin)
-    return { session: secret, session_id: sessionId, account_id: accountId }
+    const begun = await accounts.beginSession({ ...given, signInId }, originOf(request))
+    return { session: begun.secret, session_id: begun.sessionId, account_id: begun.accountId }
   })
+}
 
-  const listSessions = {
-    operation: own('sessions', 'Browsers that are signed in to the account', {
+function sessionRoutes(on: On, { accounts }: AccountRoutesOptions): void {
+  on(
+    'GET /api/sessions',
+    own('sessions', 'Browsers that are signed in to the account', {
       errors: ['session_elsewhere', 'account_unknown'],
     }),
-    response: { 200: sessionsAnswerSchema },
-  }
-  app.get('/api/sessions', { schema: listSessions }, async (request) => {
-    const { accountId, keyId } = await callerOf(request)
-    const sessions = await ofOwn(accounts.sessions(accountId))
-    return { sessions: sessions.map((session) => toSessionRow(session, keyId)) }
-  })
-
-  const endOthers = {
-    operation: own('endOtherSessions', 'End all sessions; where a session asks, all others', {
+    { response: { 200: sessionsAnswerSchema } },
+    async ({ accountId, keyId }) => {
+      const sessions = await ofOwn(accounts.sessions(accountId))
+      return { sessions: sessions.map((session) => toSessionRow(session, keyId)) }
+    },
+  )
+  on(
+    'DELETE /api/sessions',
+    own('endOtherSessions', 'End all sessions; where a session asks, all others', {
       errors: ['session_elsewhere', 'account_unknown'],
       answers: noBody('They apply no more'),
     }),
-  }
-  app.delete('/api/sessions', { schema: endOthers }, async (request, reply) => {
-    const { accountId, keyId, origin } = await callerOf(request)
-    await accounts.endOtherSessions(accountId, keyId, origin)
-    return reply.code(204).send()
-  })
-
-  const endSession = {
-    operation: own('endSession', 'End a session', {
+    {},
+    async ({ accountId, keyId, origin }) => nothing(accounts.endOtherSessions(accountId, keyId, origin)),
+  )
+  on(
+    'DELETE /api/sessions/:id',
+    own('endSession', 'End a session', {
       errors: ['session_elsewhere', 'not_found', 'account_unknown'],
       answers: noBody('It applies no more'),
     }),
-    params: sessionParams,
-  }
-  app.delete('/api/sessions/:id', { schema: endSession }, async (request, reply) => {
-    const { accountId, origin } = await callerOf(request)
-    await accounts.endSession(accountId, request.params.id, origin)
-    return reply.code(204).send()
-  })
+    { params: sessionParams },
+    async ({ accountId, origin }, { id }) => nothing(accounts.endSession(accountId, id, origin)),
+  )
+}
 
-  const show = {
-    operation: own('account', 'The account of the key'),
-    response: { 200: accountAnswerSchema },
-  }
-  app.get('/api/account', { schema: show }, async (request) => {
-    const { accountId } = await callerOf(request)
-    const view = await ofOwn(accounts.show(accountId))
-    return toAccountAnswer(view, await options.quotaOf(view.payer))
-  })
-
-  const erase = {
-    operation: own('eraseAccount', 'Erase the account, its keys and the e-mail address', {
+function ownAccountRoutes(on: On, { accounts, quotaOf }: AccountRoutesOptions): void {
+  on(
+    'GET /api/account',
+    own('account', 'The account of the key'),
+    { response: { 200: accountAnswerSchema } },
+    async ({ accountId }) => {
+      const view = await ofOwn(accounts.show(accountId))
+      return toAccountAnswer(view, await quotaOf(view.payer))
+    },
+  )
+  on(
+    'DELETE /api/account',
+    own('eraseAccount', 'Erase the account, its keys and the e-mail address', {
       errors: ['account_unknown'],
       answers: noBody('It is erased'),
     }),
-  }
-  app.delete('/api/account', { schema: erase }, async (request, reply) => {
-    const { accountId, origin } = await callerOf(request)
-    await accounts.erase(accountId, origin)
-    return reply.code(204).send()
-  })
+    {},
+    async ({ accountId, origin }) => nothing(accounts.erase(accountId, origin)),
+  )
+}
 
-  const listKeys = {
-    operation: own('keys', 'The keys of the account, without their text'),
-    querystring: keysQuery,
-    response: { 200: keysAnswerSchema },
-  }
-  app.get('/api/keys', { schema: listKeys }, async (request) => {
-    const { accountId } = await callerOf(request)
-    const { after, limit } = request.query
-    const { keys } = await ofOwn(accounts.show(accountId))
-    const first = after === undefined ? 0 : keys.findIndex(({ keyId }) => keyId === after) + 1
-    const page = keys.slice(first, first + limit)
-    const next = first + limit < keys.length ? (page.at(-1)?.keyId ?? null) : null
-    return { keys: page.map(toKeyRow), next }
-  })
-
-  const issueKey = {
-    operation: own('issueKey', 'Issue a further key; it is shown once', {
+function keyRoutes(on: On, { accounts }: AccountRoutesOptions): void {
+  on(
+    'GET /api/keys',
+    own('keys', 'The keys of the account, without their text'),
+    { querystring: keysQuery, response: { 200: keysAnswerSchema } },
+    async ({ accountId }, { after, limit }) => {
+      const { keys } = await ofOwn(accounts.show(accountId))
+      const first = after === undefined ? 0 : keys.findIndex(({ keyId }) => keyId === after) + 1
+      const page = keys.slice(first, first + limit)
+      const next = first + limit < keys.length ? (page.at(-1)?.keyId ?? null) : null
+      assert(next !== after || next === null, 'a cursor of keys advances', next ?? '')
+      return { keys: page.map(toKeyRow), next }
+    },
+  )
+  on(
+    'POST /api/keys',
+    own('issueKey', 'Issue a further key; it is shown once', {
       errors: ['too_many_keys', 'account_unknown'],
       bodyExample: { label: 'my bot' },
     }),
-    body: z.strictObject({ label: labelSchema.default('').describe('What to call the key') }),
-    response: { 201: issuedKeyAnswerSchema },
-  }
-  app.post('/api/keys', { schema: issueKey }, async (request, reply) => {
-    const { accountId, origin } = await callerOf(request)
-    const { key, keyId, hint, label } = await accounts.issueKey(accountId, request.body.label, origin)
-    return reply.code(201).send({ key, key_id: keyId, hint, label, account_id: accountId })
-  })
-
-  const revokeKey = {
-    operation: own('revokeKey', 'Revoke a key', {
+    {
+      body: z.strictObject({ label: labelSchema.default('').describe('What to call the key') }),
+      response: { 201: issuedKeyAnswerSchema },
+    },
+    async ({ accountId, origin }, { label }) => {
+      const issued = await accounts.issueKey(accountId, label, origin)
+      return { ...toIssuedKey(issued), account_id: accountId }
+    },
+  )
+  on(
+    'DELETE /api/keys/:id',
+    own('revokeKey', 'Revoke a key', {
       errors: ['not_found', 'account_unknown'],
       answers: noBody('It applies no more'),
     }),
-    params: keyParams,
-  }
-  app.delete('/api/keys/:id', { schema: revokeKey }, async (request, reply) => {
-    const { accountId, origin } = await callerOf(request)
-    await accounts.revokeKey(accountId, request.params.id, origin)
-    return reply.code(204).send()
-  })
+    { params: keyParams },
+    async ({ accountId, origin }, { id }) => nothing(accounts.revokeKey(accountId, id, origin)),
+  )
 }
 
 /** An account that is erased while its owner looks at it has no keys any more. */

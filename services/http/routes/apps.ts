@@ -1,10 +1,9 @@
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { type AppRow, appsAnswerSchema, machineAnswerSchema, scopeSchema } from '../../../contracts/oauth.ts'
 import type { Accounts, AppView } from '../../accounts/index.ts'
-import { callerAs } from '../../tool-calls/index.ts'
+import { keyedRoutes, nothing } from '../keyed-routes.ts'
 import { noBody, operationsOf } from '../openapi/operation.ts'
 import { labelSchema } from './accounts.ts'
 
@@ -35,57 +34,37 @@ const own = operationsOf({
  * `/api/apps`: the programs that may act for the account of a key, and clients for its machines. With a key only: what
  * was let in lets in nobody else.
  */
-export const appRoutes: FastifyPluginAsyncZod<{ readonly accounts: Accounts }> = async (
-  app,
-  { accounts },
-) => {
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.header('cache-control', 'no-store')
-  })
-  const callerOf = async ({ headers, id }: FastifyRequest) =>
-    callerAs(await accounts.identify(headers.authorization), id)
-
-  const list = {
-    operation: own('apps', 'Programs that act for the account, and clients for machines', {
+export const appRoutes: FastifyPluginAsync<{ readonly accounts: Accounts }> = async (app, { accounts }) => {
+  const on = keyedRoutes(app, accounts.identify)
+  on(
+    'GET /api/apps',
+    own('apps', 'Programs that act for the account, and clients for machines', {
       errors: ['account_unknown'],
     }),
-    response: { 200: appsAnswerSchema },
-  }
-  app.get('/api/apps', { schema: list }, async (request) => {
-    const { accountId } = await callerOf(request)
-    return { apps: (await accounts.oauth.apps(accountId)).map(toAppRow) }
-  })
-
-  const create = {
-    operation: own(
-      'createClient',
-      'Make a client for a machine, with a secret that is shown once or with public keys',
-      {
-        errors: ['too_many_apps', 'account_unknown'],
-        bodyExample: { name: 'nightly run', scopes: ['calls'] },
-      },
-    ),
-    body: createSchema,
-    response: { 201: machineAnswerSchema },
-  }
-  app.post('/api/apps', { schema: create }, async (request, reply) => {
-    const { accountId, origin } = await callerOf(request)
-    const made = await accounts.oauth.createMachine(accountId, request.body, origin)
-    return reply.code(201).send({ ...toAppRow(made.app), client_secret: made.secret })
-  })
-
-  const end = {
-    operation: own('endApp', 'Shut a program out, or remove a client', {
+    { response: { 200: appsAnswerSchema } },
+    async ({ accountId }) => ({ apps: (await accounts.oauth.apps(accountId)).map(toAppRow) }),
+  )
+  on(
+    'POST /api/apps',
+    own('createClient', 'Make a client for a machine, with a secret that is shown once or with public keys', {
+      errors: ['too_many_apps', 'account_unknown'],
+      bodyExample: { name: 'nightly run', scopes: ['calls'] },
+    }),
+    { body: createSchema, response: { 201: machineAnswerSchema } },
+    async ({ accountId, origin }, asked) => {
+      const made = await accounts.oauth.createMachine(accountId, asked, origin)
+      return { ...toAppRow(made.app), client_secret: made.secret }
+    },
+  )
+  on(
+    'DELETE /api/apps/:id',
+    own('endApp', 'Shut a program out, or remove a client', {
       errors: ['not_found', 'account_unknown'],
       answers: noBody('It acts no more'),
     }),
-    params: paramsSchema,
-  }
-  app.delete('/api/apps/:id', { schema: end }, async (request, reply) => {
-    const { accountId, origin } = await callerOf(request)
-    await accounts.oauth.endApp(accountId, request.params.id, origin)
-    return reply.code(204).send()
-  })
+    { params: paramsSchema },
+    async ({ accountId, origin }, { id }) => nothing(accounts.oauth.endApp(accountId, id, origin)),
+  )
 }
 
 const toAppRow = (view: AppView): AppRow => ({

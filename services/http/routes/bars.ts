@@ -37,9 +37,8 @@ const querySchema = z.strictObject({
 })
 
 /**
- * `GET /api/bars`: the bars that verdicts stand on, with the gaps in them and the funding settled meanwhile. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000'
+ * `GET /api/bars`: the bars that verdicts stand on, with the gaps in them and the funding settled meanwhile. Open to
+ * all.
  */
 export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions & CallerOptions> = async (app, options) => {
   const schema = {

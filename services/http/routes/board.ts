@@ -2,7 +2,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { boardAnswerSchema } from '../../../contracts/board.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../../contracts/parameters.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import type { Board } from '../../analyst/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
@@ -28,14 +33,12 @@ const querySchema = z.strictObject({
     .max(1_000_000)
     .default(0)
     .describe('Rows to leave out at the beginning: the `next` of the answer before'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.boardRows).default(100).describe('Rows at most'),
+  limit: rowsParameter(LIMITS.boardRows, 100),
 })
 
 /**
  * `GET /api/board`: what every series says now, BUY and SELL first. Open to all; on a live market without verdicts
  * whose window is open.
- *
- * @example curl 'http://127.0.0.1:8402/api/board?timeframe=1h&call=BUY'
  */
 export const boardRoutes: FastifyPluginAsyncZod<BoardRoutesOptions> = async (app, { board }) => {
   const schema = {

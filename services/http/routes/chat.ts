@@ -41,8 +41,6 @@ const schema = {
 /**
  * `POST /api/chat`: answers one question from the documentation, or says that it does not say. Needs a key, whose
  * account has so many chats in a window; is kept by no cache.
- *
- * @example curl -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d '{"question":"What does HOLD mean?"}' …/api/chat
  */
 export const chatRoutes: FastifyPluginAsyncZod<ChatRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUESTION')

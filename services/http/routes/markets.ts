@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { assert } from '../../../contracts/assert.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
@@ -10,7 +11,7 @@ import {
   marketCursorSchema,
   marketsAnswerSchema,
 } from '../../../contracts/markets.ts'
-import { coinParameter, exchangeParameter } from '../../../contracts/parameters.ts'
+import { coinParameter, exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import type { Coin, Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { operationsOf } from '../openapi/operation.ts'
@@ -41,7 +42,7 @@ const querySchema = z.strictObject({
   exchange: exchangeParameter.optional(),
   coin: coinParameter.optional(),
   after: marketCursorSchema.optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.marketRows).default(100).describe('Markets at most'),
+  limit: rowsParameter(LIMITS.marketRows, 100, 'Markets'),
 })
 
 const operation = operationsOf({ tag: 'markets' })(
@@ -75,8 +76,6 @@ const operation = operationsOf({ tag: 'markets' })(
 
 /**
  * `GET /api/markets`: the exchanges, coins and timeframes that can be asked for, and how fresh each is. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/markets?exchange=SIM&coin=BTC'
  */
 export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (app, { market, markets }) => {
   const schema = { operation, querystring: querySchema, response: { 200: marketsAnswerSchema } }
@@ -90,13 +89,15 @@ export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (a
       .toSorted((a, b) => (a.cursor < b.cursor ? -1 : 1))
     const page = found.slice(0, limit)
     const now = markets.clock()
+    const next = found.length > page.length ? (page.at(-1)?.cursor ?? null) : null
+    assert(next === null || next > (after ?? ''), 'a cursor of markets advances', next ?? '')
     reply.header('cache-control', 'public, max-age=5')
     return {
       market,
       market_time: isoTime(now),
       exchanges: [...new Set(all.map((one) => one.exchange))].toSorted(),
       rows: page.map((one) => rowOf(one, markets, now)),
-      next: found.length > page.length ? (page.at(-1)?.cursor ?? null) : null,
+      next,
     }
   })
 }

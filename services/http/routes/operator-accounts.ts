@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import {
@@ -7,14 +6,15 @@ import {
   keysAnswerSchema,
   signInAnswerSchema,
 } from '../../../contracts/account-answers.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import { tierSchema } from '../../../contracts/plans.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
 import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
-import { isOperator } from '../operator.ts'
+import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { labelSchema } from './accounts.ts'
 
 export interface OperatorAccountRoutesOptions {
@@ -45,23 +45,17 @@ const grantSchema = z.union([
 
 const listSchema = z.strictObject({
   after: accountId.optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.accountRows).default(LIMITS.accountRows),
+  limit: rowsParameter(LIMITS.accountRows),
 })
 
 /**
  * Accounts and keys for the operator, under `/operator`: by the owner's socket or with the operator's token.
- *
- * @example curl --unix-socket data/simulated/owner.sock -d '{"tier":"starter"}' … http://localhost/operator/keys
  */
 export const operatorAccountRoutes: FastifyPluginAsyncZod<
   OperatorAccountRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, options) => {
   const { accounts } = options
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isOperator(request, options.operatorToken)) throw new ServiceError('unauthorized')
-    reply.header('cache-control', 'no-store')
-  })
-  const originOf = ({ id }: FastifyRequest) => ({ correlationId: id, actor: 'operator' })
+  useOperatorOnly(app, options.operatorToken)
   const answerFor = async (id: string) => {
     const view = await accounts.show(id)
     return toAccountAnswer(view, await options.quotaOf(view.payer))
@@ -71,7 +65,7 @@ export const operatorAccountRoutes: FastifyPluginAsyncZod<
   app.post('/operator/keys', { schema: createKey }, async (request, reply) => {
     const { email, account_id: known, tier, label } = request.body
     const choice = { email, accountId: known }
-    const issued = await accounts.createKey(choice, { label, tier }, originOf(request))
+    const issued = await accounts.createKey(choice, { label, tier }, operatorOrigin(request))
     return reply.code(201).send(toSignInAnswer(issued))
   })
 
@@ -86,7 +80,7 @@ export const operatorAccountRoutes: FastifyPluginAsyncZod<
 
   app.delete('/operator/keys/:id', { schema: { params: idParams } }, async (request, reply) => {
     const { id } = request.params
-    await accounts.revokeKey(await accounts.accountOfKey(id), id, originOf(request))
+    await accounts.revokeKey(await accounts.accountOfKey(id), id, operatorOrigin(request))
     return reply.code(204).send()
   })
 
@@ -116,7 +110,7 @@ export const operatorAccountRoutes: FastifyPluginAsyncZod<
   app.post('/operator/accounts/:id/grant', { schema: grant }, async (request) => {
     const { body, params } = request
     if ('tier' in body) {
-      await accounts.startPlan(params.id, { tier: body.tier, source: 'operator' }, originOf(request))
+      await accounts.startPlan(params.id, { tier: body.tier, source: 'operator' }, operatorOrigin(request))
     } else {
       const { payer } = await accounts.show(params.id)
       await options.grantCalls(payer, body.calls, body.reason, request.id)
@@ -125,7 +119,7 @@ export const operatorAccountRoutes: FastifyPluginAsyncZod<
   })
 
   app.delete('/operator/accounts/:id', { schema: { params: idParams } }, async (request, reply) => {
-    await accounts.erase(request.params.id, originOf(request))
+    await accounts.erase(request.params.id, operatorOrigin(request))
     return reply.code(204).send()
   })
 }

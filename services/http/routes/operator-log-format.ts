@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
 import { logFormatAnswerSchema } from '../../../contracts/log-format-answer.ts'
-import { isOperator } from '../operator.ts'
+import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 
 export interface OperatorLogFormatOptions {
   readonly logFormat?: {
@@ -14,26 +13,21 @@ export interface OperatorLogFormatOptions {
 }
 
 /**
- * The format of the log, which the operator raises behind a rolling upgrade: by the owner's socket or with the operator's
- * token.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/log-format
+ * The format of the log, which the operator raises after a rolling upgrade: by the owner's socket or with the
+ * operator's token.
  */
 export const operatorLogFormatRoutes: FastifyPluginAsyncZod<
   OperatorLogFormatOptions & { readonly operatorToken: string | undefined }
 > = async (app, { logFormat, operatorToken }) => {
   if (logFormat === undefined) return
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
-    reply.header('cache-control', 'no-store')
-  })
+  useOperatorOnly(app, operatorToken)
   const schema = { response: { 200: logFormatAnswerSchema } }
   app.get('/operator/log-format', { schema }, async () => ({
     format: logFormat.current(),
     newest: NEWEST_LOG_FORMAT,
   }))
   app.post('/operator/log-format/raise', { schema }, async ({ id }) => ({
-    format: await logFormat.raise({ correlationId: id, actor: 'operator' }),
+    format: await logFormat.raise(operatorOrigin({ id })),
     newest: NEWEST_LOG_FORMAT,
   }))
 }

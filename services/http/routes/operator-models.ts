@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type ModelRow, modelChoiceSchema, modelsAnswerSchema } from '../../../contracts/model-answers.ts'
 import type { ModelChoice } from '../../../contracts/model-events.ts'
-import { isOperator } from '../operator.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
+import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 
 export interface OperatorModelRoutesOptions {
   readonly models?: {
@@ -23,22 +23,15 @@ const listSchema = z.strictObject({
     .regex(/^\d{1,6}$/, 'must be the `next` of an answer')
     .transform(Number)
     .default(0),
-  limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+  limit: rowsParameter(LIMITS.trackRecordRows),
 })
 
-/**
- * Models for the operator, under `/operator`: by the owner's socket or with the operator's token.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/models
- */
+/** Models for the operator, under `/operator`: by the owner's socket or with the operator's token. */
 export const operatorModelRoutes: FastifyPluginAsyncZod<
   OperatorModelRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, { models, operatorToken }) => {
   if (models === undefined) return
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
-    reply.header('cache-control', 'no-store')
-  })
+  useOperatorOnly(app, operatorToken)
 
   const list = { querystring: listSchema, response: { 200: modelsAnswerSchema } }
   app.get('/operator/models', { schema: list }, async ({ query: { after, limit } }) => {
@@ -52,8 +45,7 @@ export const operatorModelRoutes: FastifyPluginAsyncZod<
     response: { 200: modelChoiceSchema },
   }
   app.post('/operator/models/use', { schema: using }, async ({ id, body }) => {
-    const meta = { correlationId: id, actor: 'operator' }
-    const { modelVersion, sha256, from } = await models.choose(body.model_version, meta)
+    const { modelVersion, sha256, from } = await models.choose(body.model_version, operatorOrigin({ id }))
     return { model_version: modelVersion, sha256, from: isoTime(from) }
   })
 }

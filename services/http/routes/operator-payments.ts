@@ -1,10 +1,8 @@
-import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { addressSchema, bytes32Schema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import {
   payerAnswerSchema,
   paymentAnswerSchema,
@@ -12,7 +10,7 @@ import {
 } from '../../../contracts/payment-answers.ts'
 import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
-import { isOperator } from '../operator.ts'
+import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OperatorPaymentRoutesOptions {
@@ -28,7 +26,7 @@ const listSchema = z.strictObject({
   state: z.enum(PAYMENT_STATES).optional(),
   payer: addressSchema.optional(),
   after: paymentId.optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.paymentRows).default(LIMITS.paymentRows),
+  limit: rowsParameter(LIMITS.paymentRows),
 })
 
 const refundSchema = z.strictObject({
@@ -41,19 +39,11 @@ const refundSchema = z.strictObject({
   reason,
 })
 
-/**
- * Payments for the operator, under `/operator`: by the owner's socket or with the operator's token.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/payments?state=uncollectable
- */
+/** Payments for the operator, under `/operator`: by the owner's socket or with the operator's token. */
 export const operatorPaymentRoutes: FastifyPluginAsyncZod<
   OperatorPaymentRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, { paymentAdmin: admin, operatorToken }) => {
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
-    reply.header('cache-control', 'no-store')
-  })
-  const originOf = ({ id }: FastifyRequest): Origin => ({ correlationId: id, actor: 'operator' })
+  useOperatorOnly(app, operatorToken)
 
   const list = { querystring: listSchema, response: { 200: paymentsAnswerSchema } }
   app.get('/operator/payments', { schema: list }, async ({ query }) => {
@@ -71,7 +61,7 @@ export const operatorPaymentRoutes: FastifyPluginAsyncZod<
   app.post('/operator/payments/:id/refund', { schema: refund }, async (request) => {
     const { transaction, usdc: value, reason: why } = request.body
     const sent = { transaction, value, reason: why }
-    return toPaymentAnswer(await admin.refund(request.params.id, sent, originOf(request)))
+    return toPaymentAnswer(await admin.refund(request.params.id, sent, operatorOrigin(request)))
   })
 
   const trust = {
@@ -81,12 +71,12 @@ export const operatorPaymentRoutes: FastifyPluginAsyncZod<
   }
   app.post('/operator/payers/:address/block', { schema: trust }, async (request) => {
     const { address: payer } = request.params
-    await admin.block(payer, request.body.reason, originOf(request))
+    await admin.block(payer, request.body.reason, operatorOrigin(request))
     return { payer, is_blocked: true }
   })
   app.post('/operator/payers/:address/unblock', { schema: trust }, async (request) => {
     const { address: payer } = request.params
-    await admin.unblock(payer, request.body.reason, originOf(request))
+    await admin.unblock(payer, request.body.reason, operatorOrigin(request))
     return { payer, is_blocked: false }
   })
 }

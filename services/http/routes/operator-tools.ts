@@ -14,11 +14,7 @@ export interface OperatorToolRoutesOptions {
   readonly operatorToken: string | undefined
 }
 
-/**
- * `POST /operator/tools/:tool`: a tool's answer for the operator, neither metered nor paid for.
- *
- * @example curl -H "Authorization: Bearer $OPERATOR_TOKEN" -d '{"coin":"BTC"}' …/operator/tools/get_trade_call
- */
+/** `POST /operator/tools/:tool`: a tool's answer for the operator, neither metered nor paid for. */
 export const operatorToolRoutes: FastifyPluginAsyncZod<OperatorToolRoutesOptions> = async (app, options) => {
   const schema = { params: z.object({ tool: z.string().max(64) }) }
   app.post('/operator/tools/:tool', { schema }, async (request, reply) => {

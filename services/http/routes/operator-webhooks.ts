@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import {
   type BlockedHostsAnswer,
   blockedHostsSchema,
@@ -10,7 +10,7 @@ import {
   operatorSubscriptionsSchema,
 } from '../../../contracts/webhook-answers.ts'
 import type { BlockedHosts, Subscriptions } from '../../webhooks/index.ts'
-import { isOperator } from '../operator.ts'
+import { operatorOrigin, useOperatorOnly } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-answers.ts'
 import { subscriptionParams } from './webhook-requests.ts'
 
@@ -21,7 +21,7 @@ export interface OperatorWebhookRoutesOptions {
 
 const listSchema = z.strictObject({
   after: z.uuid().toLowerCase().optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(LIMITS.webhookRows),
+  limit: rowsParameter(LIMITS.webhookRows),
 })
 
 const reasonSchema = z.strictObject({
@@ -33,16 +33,11 @@ const hostSchema = reasonSchema.extend({ host: z.string().trim().min(1).max(LIMI
 /**
  * Subscriptions for the operator, under `/operator`: by the owner's socket or with the operator's token. Their
  * addresses are not shown beyond their origin.
- *
- * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/webhooks
  */
 export const operatorWebhookRoutes: FastifyPluginAsyncZod<
   OperatorWebhookRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, { subscriptions, hosts, operatorToken }) => {
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
-    reply.header('cache-control', 'no-store')
-  })
+  useOperatorOnly(app, operatorToken)
 
   const list = { querystring: listSchema, response: { 200: operatorSubscriptionsSchema } }
   app.get('/operator/webhooks', { schema: list }, async ({ query }) => {
@@ -58,12 +53,12 @@ export const operatorWebhookRoutes: FastifyPluginAsyncZod<
   const changing = { ...one, body: reasonSchema }
   app.post('/operator/webhooks/:id/stop', { schema: changing }, async ({ id, params, body }) => {
     const reason = `stopped by the operator: ${body.reason}`
-    return toOperatorSubscription(await subscriptions.stop(params.id, reason, originOf(id)))
+    return toOperatorSubscription(await subscriptions.stop(params.id, reason, operatorOrigin({ id })))
   })
 
   app.post('/operator/webhooks/:id/allow', { schema: changing }, async ({ id, params, body }) => {
     const reason = `allowed again by the operator, to be resumed: ${body.reason}`
-    return toOperatorSubscription(await subscriptions.allow(params.id, reason, originOf(id)))
+    return toOperatorSubscription(await subscriptions.allow(params.id, reason, operatorOrigin({ id })))
   })
 
   const hostsAnswer = async (): Promise<BlockedHostsAnswer> => ({
@@ -74,14 +69,12 @@ export const operatorWebhookRoutes: FastifyPluginAsyncZod<
 
   const changingHost = { ...listed, body: hostSchema }
   app.post('/operator/webhook-hosts/block', { schema: changingHost }, async ({ id, body }) => {
-    await hosts.block(body.host, body.reason, originOf(id))
+    await hosts.block(body.host, body.reason, operatorOrigin({ id }))
     return hostsAnswer()
   })
 
   app.post('/operator/webhook-hosts/allow', { schema: changingHost }, async ({ id, body }) => {
-    await hosts.allow(body.host, body.reason, originOf(id))
+    await hosts.allow(body.host, body.reason, operatorOrigin({ id }))
     return hostsAnswer()
   })
 }
-
-const originOf = (correlationId: string) => ({ correlationId, actor: 'operator' })

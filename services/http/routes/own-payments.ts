@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Identify } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
@@ -15,15 +16,13 @@ export interface OwnPaymentRoutesOptions {
 }
 
 const querySchema = z.strictObject({
-  after: z.uuid().toLowerCase().optional().describe('Payments behind this one: the `next` of an answer'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.paymentRows).default(50).describe('Rows at most'),
+  after: z.uuid().toLowerCase().optional().describe('Payments after this one: the `next` of an answer'),
+  limit: rowsParameter(LIMITS.paymentRows, 50),
 })
 
 /**
  * `GET /api/payments`: what was paid for plans of the account of a key, and how each payment stands on the chain.
  * Calls that were paid for by themselves are of no account, and are shown to who holds their id.
- *
- * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/payments?limit=10'
  */
 export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = async (app, options) => {
   const schema = {

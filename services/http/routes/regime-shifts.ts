@@ -1,7 +1,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../../contracts/parameters.ts'
 import { regimeShiftsAnswerSchema } from '../../../contracts/regime-shift-row.ts'
 
 import type { Series } from '../../../contracts/series.ts'
@@ -38,21 +43,11 @@ const querySchema = z.strictObject({
     .string()
     .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
     .optional()
-    .describe('Older rows, behind these: the `next` of the answer before'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(LIMITS.trackRecordRows)
-    .default(LIMITS.trackRecordRows)
-    .describe('Rows at most'),
+    .describe('Older rows, after these: the `next` of the answer before'),
+  limit: rowsParameter(LIMITS.trackRecordRows),
 })
 
-/**
- * `GET /api/regime-shifts`: when the regime of a series shifted, newest first. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h'
- */
+/** `GET /api/regime-shifts`: when the regime of a series shifted, newest first. Open to all. */
 export const regimeShiftRoutes: FastifyPluginAsyncZod<RegimeShiftRoutesOptions> = async (app, options) => {
   const schema = {
     operation: operationsOf({ tag: 'verdicts' })(

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, exchangeSchema } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { exchangeParameter } from '../../../contracts/parameters.ts'
+import { exchangeParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import {
   SEALED_FILES,
   type SealedDays,
@@ -42,14 +43,8 @@ const listSchema = z.strictObject({
     .string()
     .regex(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'must be the `next` of an answer')
     .optional()
-    .describe('Days behind this one: `next` of an answer'),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(LIMITS.rowsPerPage)
-    .default(LIMITS.rowsPerPage)
-    .describe('Days at most'),
+    .describe('Days after this one: `next` of an answer'),
+  limit: rowsParameter(LIMITS.rowsPerPage, LIMITS.rowsPerPage, 'Days'),
 })
 
 const hive = (name: string) =>
@@ -129,6 +124,7 @@ export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (a
       })
     }
     const { from, to } = part ?? { from: 0, to: file.bytes - 1 }
+    assert(from <= to && to < file.bytes, 'a part of a sealed file lies within it', to)
     if (part !== undefined) reply.code(206).header('content-range', `bytes ${from}-${to}/${file.bytes}`)
     return reply.header('content-length', to - from + 1).send(file.read(from, to))
   })

@@ -25,10 +25,8 @@ const schema = {
 }
 
 /**
- * `POST /api/search`: the sections of the documentation that fit some words. Needs a key, and says nothing about whose:
- * an answer may be kept by caches for five minutes, apart for each key, so that none is served past the key.
- *
- * @example curl -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d '{"query":"quota"}' …/api/search
+ * `POST /api/search`: the sections of the documentation that fit some words. Needs a key, and says nothing about
+ * whose: an answer may be kept by caches for five minutes, apart for each key, so that none is served past the key.
  */
 export const searchRoutes: FastifyPluginAsyncZod<SearchRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUERY')

@@ -1,7 +1,12 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../../contracts/parameters.ts'
 import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
 import type { SeriesHistoryQuery } from '../../analyst/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
@@ -29,14 +34,12 @@ const cursor = z
 
 const querySchema = z.strictObject({
   after: cursor.describe('Older rows: the `next` of the answer before'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.historyRows).default(100).describe('Rows at most'),
+  limit: rowsParameter(LIMITS.historyRows, 100),
 })
 
 /**
- * `GET /api/series/:exchange/:coin/:timeframe`: the verdicts of one series with what became of them, newest first. Open
- * to all; on a live market without those whose window is open.
- *
- * @example curl http://127.0.0.1:8402/api/series/SIM/BTC/1h
+ * `GET /api/series/:exchange/:coin/:timeframe`: the verdicts of one series with what became of them, newest first.
+ * Open to all; on a live market without those whose window is open.
  */
 export const seriesRoutes: FastifyPluginAsyncZod<SeriesRoutesOptions> = async (app, options) => {
   const schema = {

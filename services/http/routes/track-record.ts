@@ -2,7 +2,14 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  keyCursor,
+  keyCursorParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../../contracts/parameters.ts'
 import { type RecordCoin, recordCoinsSchema } from '../../../contracts/record-coin.ts'
 import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
@@ -26,22 +33,7 @@ export interface TrackRecordRoutesOptions {
 const NOTICE =
   'Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. The numbers describe the past of this market, after assumed costs of 12 basis points a round trip. They are information, not advice.'
 
-/** A key of the read model, so that callers need not know what it is made of. */
-const cursor = z
-  .string()
-  .max(256)
-  .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
-  .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
-  .optional()
-  .describe('Rows behind these: the `next` of the answer before')
-
-const rowsAtMost = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .max(LIMITS.trackRecordRows)
-  .default(LIMITS.trackRecordRows)
-  .describe('Rows at most')
+const rowsAtMost = rowsParameter(LIMITS.trackRecordRows)
 
 const querySchema = z.strictObject({
   exchange: exchangeParameter.optional(),
@@ -52,7 +44,7 @@ const querySchema = z.strictObject({
     .enum(['series', 'timeframe'])
     .default('timeframe')
     .describe('Pooled per timeframe, or one row per series'),
-  after: cursor,
+  after: keyCursorParameter,
   limit: rowsAtMost,
 })
 
@@ -74,17 +66,15 @@ const coins = {
   ),
   querystring: z.strictObject({
     timeframe: timeframeParameter.optional(),
-    after: cursor,
+    after: keyCursorParameter,
     limit: rowsAtMost,
   }),
   response: { 200: recordCoinsSchema },
 }
 
 /**
- * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside
- * what the constants and a coin would have done. Open to all.
- *
- * @example curl 'http://127.0.0.1:8402/api/track-record?group_by=series&coin=BTC'
+ * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside what the
+ * constants and a coin would have done. Open to all.
  */
 export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> = async (app, options) => {
   const schema = {
@@ -113,10 +103,9 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
       ...(modelVersion && { modelVersion }),
       ...(after && { after }),
     })
-    const next = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
     reply.header('cache-control', 'public, max-age=60')
     const speech = after === undefined ? options.speech().filter(isAskedFor(query)) : []
-    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next }
+    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next: keyCursor(page.next) }
   })
 
   app.get('/api/track-record/months', { schema: months }, async ({ query }, reply) => {
@@ -136,11 +125,11 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
   }
   app.get('/api/track-record/coins', { schema: coins }, async ({ query }, reply) => {
     const { timeframe = '', after = '', limit } = query
-    const behind = coinsOf(timeframe).filter((row) => coinPlace(row) > after)
-    const rows = behind.slice(0, limit)
-    const last = behind.length > limit ? rows.at(-1) : undefined
+    const rest = coinsOf(timeframe).filter((row) => coinPlace(row) > after)
+    const rows = rest.slice(0, limit)
+    const last = rest.length > limit ? rows.at(-1) : undefined
     reply.header('cache-control', 'public, max-age=60')
-    return { rows, next: last === undefined ? null : Buffer.from(coinPlace(last)).toString('base64url') }
+    return { rows, next: keyCursor(last && coinPlace(last)) }
   })
 }
 

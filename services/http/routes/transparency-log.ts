@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Verification } from '../../../contracts/verification.ts'
-import { bodyOfType, operationsOf } from '../openapi/operation.ts'
+import { bodyOfType, type Operation, operationsOf } from '../openapi/operation.ts'
 import { isOperator } from '../operator.ts'
+import { signalOfLeaving } from '../waits.ts'
 
 /** The transparency log as it is served. */
 export interface ServedLog {
@@ -56,11 +57,11 @@ const witnessFiguresSchema = z.strictObject({
     })
     .nullable()
     .describe('The newest checkpoint that enough witnesses have cosigned'),
-  since_size: count.nullable().describe('Size of the first one: verdicts are counted behind it'),
+  since_size: count.nullable().describe('Size of the first one: verdicts are counted after it'),
   verdicts: count.describe('Cosigned ones, and those whose window has closed without'),
   cosigned_before_close: count,
   share: z.number().min(0).max(1).nullable().describe('Of verdicts cosigned before their window closed'),
-  entries_waiting: count.describe('Entries behind the newest cosigned checkpoint'),
+  entries_waiting: count.describe('Entries after the newest cosigned checkpoint'),
 })
 
 const anchorSchema = z.strictObject({
@@ -94,7 +95,7 @@ const anchorFiguresSchema = z.strictObject({
     })
     .nullable()
     .describe('The newest checkpoint that stands on the chain'),
-  since_size: count.nullable().describe('Size of the first one: verdicts are counted behind it'),
+  since_size: count.nullable().describe('Size of the first one: verdicts are counted after it'),
   verdicts: count.describe('Anchored ones, and those whose window has closed without'),
   anchored_before_close: count,
   share: z
@@ -108,6 +109,19 @@ const anchorFiguresSchema = z.strictObject({
 })
 
 const describe = operationsOf({ tag: 'proof', errors: ['store_unavailable'] })
+const TEXT = 'text/plain; charset=utf-8'
+const NEWEST = describe('logCheckpoint', 'The newest signed checkpoint of the transparency log', {
+  errors: ['log_not_signed'],
+  answers: bodyOfType('A C2SP checkpoint: origin, size, root, and signatures', 'text/plain'),
+})
+const COSIGNED = describe('logCosigned', 'The newest checkpoint that enough witnesses have cosigned', {
+  errors: ['log_not_there'],
+  answers: bodyOfType('A C2SP checkpoint with cosignatures', 'text/plain'),
+})
+const KEYS = describe('logKeys', 'The verifier keys of the transparency log, one a line, oldest first', {
+  errors: ['log_not_signed'],
+  answers: bodyOfType('C2SP verifier keys', 'text/plain'),
+})
 const INDEX = 'Index in groups of three digits, all but the last with an x in front; `.p/<width>` for a part'
 
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
@@ -115,23 +129,32 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
   app,
   options,
 ) => {
-  const { transparencyLog: log } = options
   app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
+  const { transparencyLog: log } = options
+  const text = (path: string, operation: Operation, read: () => string) =>
+    app.get(path, { schema: { operation } }, async (_request, reply) =>
+      reply.header('cache-control', A_MOMENT).type(TEXT).send(read()),
+    )
+  text('/log/checkpoint', NEWEST, () => log.checkpoint())
+  text('/log/cosigned', COSIGNED, () => log.cosigned())
+  text('/log/vkeys', KEYS, () => log.vkeys())
+  anchorRoutes(app, log)
+  pathRoutes(app, log)
+  proofRoute(app, options)
+  app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
+    if (!isOperator(request, options.operatorToken)) throw new ServiceError('unauthorized')
+    if (log.openOrigin === undefined)
+      throw new ServiceError('invalid_request', {
+        message: 'This process does not sign; ask one with the projector role.',
+      })
+    reply.header('cache-control', 'no-store')
+    return log.openOrigin(request.body.origin, request.body.reason)
+  })
+}
 
-  const newest = describe('logCheckpoint', 'The newest signed checkpoint of the transparency log', {
-    errors: ['log_not_signed'],
-    answers: bodyOfType('A C2SP checkpoint: origin, size, root, and signatures', 'text/plain'),
-  })
-  app.get('/log/checkpoint', { schema: { operation: newest } }, async (_request, reply) =>
-    reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.checkpoint()),
-  )
-  const cosigned = describe('logCosigned', 'The newest checkpoint that enough witnesses have cosigned', {
-    errors: ['log_not_there'],
-    answers: bodyOfType('A C2SP checkpoint with cosignatures', 'text/plain'),
-  })
-  app.get('/log/cosigned', { schema: { operation: cosigned } }, async (_request, reply) =>
-    reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.cosigned()),
-  )
+type App = Parameters<typeof transparencyLogRoutes>[0]
+
+function anchorRoutes(app: App, log: ServedLog): void {
   const figures = {
     operation: describe(
       'logWitnesses',
@@ -176,16 +199,12 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
     const [size, part] = request.params.file.split('.')
     return reply
       .header('cache-control', A_MOMENT)
-      .type(part === 'ots' ? 'application/vnd.opentimestamps.v1' : 'text/plain; charset=utf-8')
+      .type(part === 'ots' ? 'application/vnd.opentimestamps.v1' : TEXT)
       .send(log.anchor(Number(size), part === 'ots' ? 'ots' : 'checkpoint'))
   })
-  const keys = describe('logKeys', 'The verifier keys of the transparency log, one a line, oldest first', {
-    errors: ['log_not_signed'],
-    answers: bodyOfType('C2SP verifier keys', 'text/plain'),
-  })
-  app.get('/log/vkeys', { schema: { operation: keys } }, async (_request, reply) =>
-    reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.vkeys()),
-  )
+}
+
+function pathRoutes(app: App, log: ServedLog): void {
   const params = z.object({ '*': z.string().max(100).describe(INDEX) })
   const ofPath = operationsOf({
     tag: 'proof',
@@ -208,14 +227,15 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
     answers: bodyOfType('Events as JSON', 'application/x-ndjson'),
   })
   app.get('/log/contents/*', { schema: { operation: contents, params } }, async (request, reply) => {
-    const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
-    const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, left.signal)
+    const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, signalOfLeaving(reply))
     return reply
       .header('cache-control', isWhole ? FOR_EVER : 'no-store')
       .type('application/x-ndjson; charset=utf-8')
       .send(text)
   })
+}
+
+function proofRoute(app: App, { transparencyLog: log, verify }: TransparencyLogRoutesOptions): void {
   const proof = {
     operation: describe(
       'logProof',
@@ -231,9 +251,8 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
     }),
   }
   app.get('/log/proof/:verdict_id', { schema: proof }, async (request, reply) => {
-    const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
-    const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const signal = signalOfLeaving(reply)
+    const verification = await verify(request.params.verdict_id.toLowerCase(), signal)
     const event = request.query.of === 'verdict' ? verification.event : verification.outcome?.event
     if (event === undefined)
       throw new ServiceError('log_not_there', {
@@ -242,16 +261,7 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
     return reply
       .header('cache-control', 'no-store')
       .header('content-disposition', `attachment; filename="${event.id}.tlog-proof"`)
-      .type('text/plain; charset=utf-8')
-      .send(await log.proof(event, left.signal))
-  })
-  app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
-    if (!isOperator(request, options.operatorToken)) throw new ServiceError('unauthorized')
-    if (log.openOrigin === undefined)
-      throw new ServiceError('invalid_request', {
-        message: 'This process does not sign; ask one with the projector role.',
-      })
-    reply.header('cache-control', 'no-store')
-    return log.openOrigin(request.body.origin, request.body.reason)
+      .type(TEXT)
+      .send(await log.proof(event, signal))
   })
 }

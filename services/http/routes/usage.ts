@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { keyCursor, keyCursorParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import { type UsageAnswer, usageAnswerSchema } from '../../../contracts/usage.ts'
 import { operationsOf } from '../openapi/operation.ts'
 
@@ -16,24 +17,12 @@ export interface UsageRoutesOptions {
   ) => Promise<UsageAnswer>
 }
 
-/** A key of the read model without its payer, so that callers need not know what it is made of. */
-const cursor = z
-  .string()
-  .max(256)
-  .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
-  .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
-  .optional()
-
 const querySchema = z.strictObject({
-  after: cursor.describe('Rows behind these: the `next` of the answer before'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.usageRows).default(50).describe('Rows at most'),
+  after: keyCursorParameter,
+  limit: rowsParameter(LIMITS.usageRows, 50),
 })
 
-/**
- * `GET /api/usage`: the calls of the account that a key belongs to: what is left, by day, and one by one.
- *
- * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/usage?limit=10'
- */
+/** `GET /api/usage`: the calls of the account that a key belongs to: what is left, by day, and one by one. */
 export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app, options) => {
   const schema = {
     operation: operationsOf({ tag: 'account', key: 'required', errors: ['store_unavailable'] })(
@@ -47,6 +36,6 @@ export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app
   app.get('/api/usage', { schema }, async ({ headers, query }, reply) => {
     const answer = await options.usage(headers.authorization, query)
     reply.header('cache-control', 'no-store')
-    return { ...answer, next: answer.next === null ? null : Buffer.from(answer.next).toString('base64url') }
+    return { ...answer, next: keyCursor(answer.next) }
   })
 }

@@ -67,7 +67,7 @@ const describe = operationsOf({
     call: 'BUY, SELL or HOLD, or several of them separated by commas',
     from: 'Bars that close at this instant or later: a date or an instant, ISO 8601',
     to: 'Bars that close before this instant',
-    after: 'Rows behind this one: the `cursor` of a row',
+    after: 'Rows after this one: the `cursor` of a row',
   },
 })
 const replayRoute = {
@@ -104,12 +104,9 @@ const streamRoute = {
 }
 
 /**
- * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log,
- * all but Parquet in zstd or gzip for those who take it. `GET
- * /api/verdicts/stream`: the same as server-sent events, as they become visible. Verdicts whose window is
- * still open are shown to the operator only.
- *
- * @example curl 'http://127.0.0.1:8402/api/verdicts?coin=BTC&timeframe=1h&limit=10'
+ * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log, all but Parquet
+ * in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
+ * visible. Verdicts whose window is still open are shown to the operator only.
  */
 export const verdictRoutes: FastifyPluginAsyncZod<
   VerdictRoutesOptions & CallerOptions & Pick<ConnectionLimits, 'givesWayMs'>

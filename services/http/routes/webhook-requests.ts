@@ -1,20 +1,10 @@
 import { z } from 'zod'
+import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { rowsParameter } from '../../../contracts/parameters.ts'
 import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterFields } from '../../webhooks/index.ts'
-import { operationsOf } from '../openapi/operation.ts'
-
-const own = { tag: 'webhooks', key: 'required' } as const
-
-/** Operations that are about no one subscription. */
-export const webhookOperation = operationsOf({ ...own, errors: ['store_unavailable'] })
-
-/** Operations about one subscription. */
-export const subscriptionOperation = operationsOf({
-  ...own,
-  errors: ['store_unavailable', 'subscription_unknown'],
-})
 
 export const subscriptionParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The `id` of the subscription'),
@@ -46,7 +36,7 @@ export const createSchema = z
     start: pointSchema
       .default('now')
       .describe(
-        `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
+        `Signals after this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
       ),
   })
   .refine(({ form, url }) => form === 'telegram' || url !== undefined, {
@@ -66,25 +56,25 @@ export const listQuery = z.strictObject({
     .max(64)
     .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
     .optional()
-    .describe('Those behind these: the `next` of the answer before'),
-  limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most'),
+    .describe('Those after these: the `next` of the answer before'),
+  limit: rowsParameter(LIMITS.webhookRows, 50),
 })
 
 export const resumeFields = {
   from: z
     .enum(['cursor', 'now', 'since'])
     .default('cursor')
-    .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
+    .describe('Go on where it stopped, leave out what lies between, or begin after `since`'),
   since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
 }
 
-export const hasSinceWhereAsked = ({
-  from,
-  since,
-}: {
-  readonly from: string
+export interface ResumeRequest {
+  readonly from: 'cursor' | 'now' | 'since'
   readonly since?: string | undefined
-}): boolean => (from === 'since') === (since !== undefined)
+}
+
+export const hasSinceWhereAsked = ({ from, since }: ResumeRequest): boolean =>
+  (from === 'since') === (since !== undefined)
 
 export const SINCE_FAULT = { path: ['since'], error: 'goes with `from: "since"`, and only with it' }
 
@@ -137,3 +127,39 @@ export const replayWindow = (asked: z.output<typeof replaySchema>) =>
 export const replayParams = subscriptionParams.extend({
   replay_id: z.uuid().toLowerCase().describe('The `replay_id` of the replay'),
 })
+
+const limit = rowsParameter(LIMITS.webhookRows, 50)
+const after = z.string().min(1).max(64)
+
+export const attemptsQuery = z.strictObject({
+  after: after.optional().describe('Those after these: the `next` of the answer before'),
+  limit,
+  result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
+})
+export type AttemptsQuery = z.output<typeof attemptsQuery>
+
+export const eventsQuery = z.strictObject({
+  after: after
+    .default('0')
+    .describe('Those after this: the number of the last delivery you have, or the `next` of an answer'),
+  limit,
+})
+export type EventsQuery = z.output<typeof eventsQuery>
+
+export const deliveryParams = subscriptionParams.extend({
+  delivery_id: z.uuid().toLowerCase().describe('The `delivery_id` of an attempt, or of a body'),
+})
+
+export const dryRunSchema = z.strictObject({
+  url: z
+    .string()
+    .min(1)
+    .max(LIMITS.webhookUrlCharacters)
+    .optional()
+    .describe('Checked as at a creation, without being looked up; nothing is sent to it'),
+  ...filterFields,
+  from: pointSchema.optional().describe('A position or an ISO 8601 instant; a day ago without it'),
+  to: pointSchema.optional().describe('A position or an instant; now without it'),
+  limit: z.int().min(0).max(LIMITS.webhookRows).default(20).describe('Rows at most'),
+})
+export type DryRunRequest = z.output<typeof dryRunSchema>

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { SentBody } from '../../tool-calls/index.ts'
 
 /**
- * RFC 9110 §8.3.1, for one type: parameters may follow, each a name and a value, and a second type may not, whatever
+ * RFC 9110 §8.3.1, for one type: parameters may follow, each a name and a value, and a second type may not, no matter what
  * joins the two.
  */
 const JSON_TYPE =
@@ -12,8 +12,8 @@ const JSON_TYPE =
 const SHOWN_CHARACTERS = 100
 
 /**
- * The body of a request to a paid route. It is read as JSON for the price whatever its headers say; whether they say
- * what they must is told to who has paid.
+ * The body of a request to a paid route. It is read as JSON for the price, no matter its headers; whether they say
+ * what they must is checked once it is paid for.
  *
  * @param rawHeaders as Node has them: of two lines of one name it otherwise keeps the first and says nothing
  */

@@ -25,10 +25,8 @@ export interface PaymentRoutesOptions {
 const PATH = '/x402/payments/:id'
 
 /**
- * `GET /x402/payments/:id`: the state of a payment. Open to every holder of its id, which cannot be guessed and stands
- * in the answer that was paid for; neither that answer nor the signature is shown.
- *
- * @example curl http://127.0.0.1:8402/x402/payments/019abcde-7c00-7001-8000-00000000000a
+ * `GET /x402/payments/:id`: the state of a payment. Open to every holder of its id, which cannot be guessed and
+ * stands in the answer that was paid for; neither that answer nor the signature is shown.
  */
 export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (app, options) => {
   const { receipts } = options

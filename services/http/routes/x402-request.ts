@@ -6,7 +6,7 @@ import { readPaidBody } from './x402-body.ts'
 
 /** Context of a request to a paid route that the request does not hold. */
 export interface PaidEdge {
-  /** Network address of the caller, behind trusted proxies only. */
+  /** Network address of the caller, as trusted proxies tell it. */
   readonly addressOf: (request: FastifyRequest) => string
   /** Aborted when nobody waits for the answer any more. */
   readonly untilGone: (reply: FastifyReply) => AbortSignal

@@ -1,6 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { PaymentBlock } from '../../../contracts/service-block.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
@@ -10,7 +12,7 @@ import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
   readonly paid: PaidCalls
-  /** Network address of the caller, behind trusted proxies only. */
+  /** Network address of the caller, as trusted proxies tell it. */
   readonly addressOf: (request: FastifyRequest) => string
 }
 
@@ -34,8 +36,6 @@ const PREFLIGHT_HEADERS = {
 /**
  * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
- *
- * @example curl -si -X POST http://127.0.0.1:8402/x402/get_trade_call -d '{"coin":"BTC"}'
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
   const edge: PaidEdge = { addressOf, untilGone: createWaits(app) }
@@ -124,13 +124,17 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
     return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
   const { body, isReplay, receipt } = outcome
+  const { _service: service = {} } = body
+  const { payment } = service as { readonly payment?: PaymentBlock }
+  const isPaid = payment?.state === 'confirmed' && payment.transaction !== null
+  assert(!isPaid || receipt !== undefined, 'an answer whose payment is confirmed has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
   if (isReplay) reply.header('idempotency-replayed', 'true')
   return reply.send(JSON.stringify(body))
 }
 
 /**
- * As everywhere, and with `Retry-After` where a refusal knows when to ask again. A page is told of it, too, where the
+ * As everywhere, and with `Retry-After` where a refusal knows when to ask again. A page reads it, too, where the
  * request was refused before the hooks here had their turn.
  */
 export function answerPaidFailure(

@@ -2,7 +2,6 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { type Citation, EXTRACTIVE_MODEL } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Shelf } from '../library.ts'
-import { atPublicUrl } from '../public-address.ts'
 import { cite, type Found, findSections } from '../search/find-sections.ts'
 import type { Understood } from '../search/search-index.ts'
 import { type ChatModel, ChatModelError, type GivenPassage } from './chat-model.ts'
@@ -84,16 +83,10 @@ export interface WriterOptions {
 }
 
 /** Writes answers: extractively, or by a model, in whose place the other steps where it cannot. */
-export interface Writer {
-  extractive(found: Research): WrittenAnswer
-  /** Never rejects: there is always the extractive answer. */
-  byModel(model: ChatModel, found: Research): Promise<WrittenAnswer>
-}
-
-export function createWriter({ publicUrl, report }: WriterOptions): Writer {
+export function createWriter({ publicUrl, report }: WriterOptions) {
   let underWay = 0
   const written = ({ shelf, query }: Research, draft: DraftAnswer, model: string): WrittenAnswer => ({
-    answer: atPublicUrl(draft.answer, publicUrl()),
+    answer: draft.answer,
     citations: cite(shelf.index, query, draft.sections, publicUrl()),
     model,
     note: null,
@@ -106,7 +99,8 @@ export function createWriter({ publicUrl, report }: WriterOptions): Writer {
 
   return {
     extractive,
-    async byModel(model, found) {
+    /** Never rejects: there is always the extractive answer. */
+    async byModel(model: ChatModel, found: Research): Promise<WrittenAnswer> {
       if (underWay >= LIMITS.chatModelAtOnce)
         return instead(found, 'the model has as many questions as it takes')
       underWay += 1

@@ -1,6 +1,8 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ChatAnswered, ChatReserved } from '../../../contracts/chat-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CHATS_PER_WINDOW } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -15,14 +17,16 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { ChatIndex } from './chat-index.ts'
-import { createChatLog } from './chat-log.ts'
 import {
   type AnsweredEvent,
+  type ChatEvent,
   type Chatter,
   type ChatWindow,
   chatQuota,
+  evolve,
   hasRoom,
   openAt,
+  UNUSED,
 } from './chat-window.ts'
 
 export interface ChatLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -61,42 +65,6 @@ export interface CountedChat {
   readonly isReplay: boolean
 }
 
-/**
- * Counts chats as calls are counted: an answer and its count are one event in the account's stream of the window,
- * appended with an explicit revision, so that there are no more of them than the limit however many processes count.
- */
-export interface ChatLedger {
-  /**
-   * Chats used so far.
-   *
-   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED` where there is none left, `store_unavailable`
-   */
-  look(chatter: Chatter, at: number): Promise<number>
-  /**
-   * The stored answer of an idempotency key, whichever window and process it was used in.
-   *
-   * @returns undefined for a key that is new
-   * @throws ServiceError `idempotency_mismatch`, `store_unavailable`
-   */
-  find(chatter: Chatter, use: ChatUse): Promise<CountedChat | undefined>
-  /**
-   * Sets one chat aside before a model that costs money is asked. It is free again when its time is over, so a process
-   * that ends meanwhile takes nothing with it.
-   *
-   * @returns id of the reservation
-   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED`; `rate_limited` while a chat of the same key is being answered;
-   *   `store_unavailable`, `store_full`
-   */
-  reserve(chatter: Chatter, use: ChatUse & { readonly model: string }, at: number): Promise<string>
-  /**
-   * Counts a chat together with its answer; durable when it resolves. Of two chats with one key the first counts, and
-   * the other has its answer.
-   *
-   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED`, `idempotency_mismatch`, `store_unavailable`, `store_full`
-   */
-  count(chatter: Chatter, chat: AnsweredChat, at: number): Promise<CountedChat>
-}
-
 const LOOK_EVERY_MS = 2
 
 const UNKNOWN: UnknownOutcome = {
@@ -105,95 +73,162 @@ const UNKNOWN: UnknownOutcome = {
     'With the same Idempotency-Key it can be sent again: it is then counted once, and has the same answer.',
 }
 
-/** @example const ledger = createChatLedger({ store, index: createChatIndex(projector), idOf, newId, now, sleep, signal }) */
-export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
-  const { store, index, idOf, newId, now, sleep, signal } = options
-  const log = createChatLog(store)
-  const path = { ...options, policy: CALLER_WAITS }
+/**
+ * Counts chats as calls are counted: an answer and its count are one event in the account's stream of the window,
+ * appended with an explicit revision, so that there are no more of them than the limit however many processes count.
+ */
+export class ChatLedger {
+  readonly #options: ChatLedgerOptions
   /** As last seen; what is forgotten is read again. */
-  const seen = new RecentMap<string, ChatWindow>(LIMITS.chattersKept)
+  readonly #seen = new RecentMap<string, ChatWindow>(LIMITS.chattersKept)
+
+  constructor(options: ChatLedgerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Chats used so far.
+   *
+   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED` where there is none left, `store_unavailable`
+   */
+  async look(chatter: Chatter, at: number): Promise<number> {
+    const window = await this.#newest(chatter)
+    requireRoom(chatter, window, at)
+    return window.used
+  }
+
+  /**
+   * The stored answer of an idempotency key, whichever window and process it was used in.
+   *
+   * @returns undefined for a key that is new
+   * @throws ServiceError `idempotency_mismatch`, `store_unavailable`
+   */
+  async find(chatter: Chatter, use: ChatUse): Promise<CountedChat | undefined> {
+    return use.idempotencyHash === null ? undefined : this.#find(chatter, use, await this.#newest(chatter))
+  }
+
+  /**
+   * Sets one chat aside before a model that costs money is asked. It is free again when its time is over, so a process
+   * that ends meanwhile takes nothing with it.
+   *
+   * @returns id of the reservation
+   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED`; `rate_limited` while a chat of the same key is being answered;
+   *   `store_unavailable`, `store_full`
+   */
+  reserve(
+    chatter: Chatter,
+    { requestId, ...use }: ChatUse & { readonly model: string },
+    at: number,
+  ): Promise<string> {
+    return this.#commit(chatter, async (window) => {
+      const isUnderWay = openAt(window, at).some(
+        ({ idempotencyHash: hash }) => hash !== null && hash === use.idempotencyHash,
+      )
+      if (isUnderWay) throw beingAnsweredError()
+      requireRoom(chatter, window, at)
+      const id = this.#options.newId()
+      const until = at + LIMITS.chatReservationMs
+      const data = { payerId: chatter.id, window: chatter.window, ...use, until }
+      return { event: newEvent(ChatReserved, { id, data, meta: metaOf(requestId) }), settled: id }
+    })
+  }
+
+  /**
+   * Counts a chat together with its answer; durable when it resolves. Of two chats with one key the first counts, and
+   * the other has its answer.
+   *
+   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED`, `idempotency_mismatch`, `store_unavailable`, `store_full`
+   */
+  count(chatter: Chatter, { requestId, ...chat }: AnsweredChat, at: number): Promise<CountedChat> {
+    return this.#commit(chatter, async (window) => {
+      const known = await this.#find(chatter, { ...chat, requestId }, window)
+      if (known !== undefined) return { event: undefined, settled: known }
+      requireRoom(chatter, window, at, chat.reservationId ?? undefined)
+      const { idempotencyHash: hash } = chat
+      const id = hash === null ? this.#options.newId() : this.#options.idOf('chat', chatter.id, hash)
+      const used = window.used + 1
+      assert(used <= CHATS_PER_WINDOW[chatter.tier], 'chats counted are within the limit of the plan', used)
+      const data = { payerId: chatter.id, window: chatter.window, ...chat, used }
+      const event = newEvent(ChatAnswered, { id, data, meta: metaOf(requestId) })
+      return { event, settled: { answer: chat.answer, used, isReplay: false } }
+    })
+  }
 
   /** Everything in the stream so far: what is decided on it and overtaken is decided anew. */
-  async function newest(chatter: Chatter): Promise<ChatWindow> {
-    const name = `${chatter.id} ${chatter.window.id}`
-    const window = await log.read(chatter, seen.get(name))
-    seen.set(name, window)
-    return window
+  async #newest({ id, window }: Chatter): Promise<ChatWindow> {
+    const stream = chatStream(id, window.id)
+    let seen = this.#seen.get(stream) ?? UNUSED
+    const from = seen.revision === 'no-stream' ? 0 : seen.revision + 1
+    for await (const event of this.#options.store.read(stream, { from })) {
+      // EventStoreDB begins at the end where there is nothing from here on.
+      if (event.revision >= from) seen = evolve(seen, chatEvent(event))
+    }
+    this.#seen.set(stream, seen)
+    return seen
+  }
+
+  async #find(
+    chatter: Chatter,
+    { idempotencyHash: hash, requestHash }: ChatUse,
+    window: ChatWindow,
+  ): Promise<CountedChat | undefined> {
+    if (hash === null) return undefined
+    const event = window.keys.get(hash) ?? (await this.#earlier(chatter, hash))
+    if (event === undefined) return undefined
+    if (event.data.requestHash !== requestHash) throw new ServiceError('idempotency_mismatch')
+    return { answer: event.data.answer, used: window.used, isReplay: true }
   }
 
   /** A key may have been used in an earlier window: the read model knows, once it holds the log up to here. */
-  async function earlier(chatter: Chatter, hash: string): Promise<AnsweredEvent | undefined> {
+  async #earlier(chatter: Chatter, hash: string): Promise<AnsweredEvent | undefined> {
+    const { store, index, now, sleep, signal } = this.#options
     const [began, end] = [now(), await store.head()]
     while (comparePositions(index.position(), end) < 0) {
       if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw ledgerBehindError()
       await sleep(LOOK_EVERY_MS, signal)
     }
     const place = index.find(chatter.id, hash)
-    return place && log.answeredAt(chatter.id, place.window, place.revision)
-  }
-
-  async function find(chatter: Chatter, use: ChatUse, window: ChatWindow): Promise<CountedChat | undefined> {
-    const { idempotencyHash: hash, requestHash } = use
-    if (hash === null) return undefined
-    const event = window.keys.get(hash) ?? (await earlier(chatter, hash))
-    if (event === undefined) return undefined
-    if (event.data.requestHash !== requestHash) throw new ServiceError('idempotency_mismatch')
-    return { answer: event.data.answer, used: window.used, isReplay: true }
+    if (place === undefined) return undefined
+    const stream = chatStream(chatter.id, place.window)
+    for await (const recorded of store.read(stream, { from: place.revision, limit: 1 })) {
+      const event = chatEvent(recorded)
+      if (event.type === 'ChatAnswered') return event
+    }
+    throw new ServiceError('internal_error', {
+      message: `The index has a chat at revision ${place.revision} of ${stream}, where the log has none.`,
+    })
   }
 
   /** Appends what is decided on the newest window, and decides anew where something else came first. */
-  async function commit<Settled>(
+  async #commit<Settled>(
     chatter: Chatter,
     decide: (window: ChatWindow) => Promise<Decision<Settled>>,
   ): Promise<Settled> {
-    const { result } = await executeCommand<ChatWindow, Settled>(path, {
-      stream: chatStream(chatter.id, chatter.window.id),
-      async load() {
-        const state = await newest(chatter)
-        return { state, revision: state.revision }
+    const { result } = await executeCommand<ChatWindow, Settled>(
+      { ...this.#options, policy: CALLER_WAITS },
+      {
+        stream: chatStream(chatter.id, chatter.window.id),
+        load: async () => {
+          const state = await this.#newest(chatter)
+          return { state, revision: state.revision }
+        },
+        async decide(window) {
+          const { event, settled } = await decide(window)
+          return { events: event === undefined ? [] : [event], result: settled }
+        },
+        unknown: UNKNOWN,
       },
-      async decide(window) {
-        const { event, settled } = await decide(window)
-        return { events: event === undefined ? [] : [event], result: settled }
-      },
-      unknown: UNKNOWN,
-    })
+    )
     return result
   }
+}
 
-  return {
-    async look(chatter, at) {
-      const window = await newest(chatter)
-      requireRoom(chatter, window, at)
-      return window.used
-    },
-    find: async (chatter, use) =>
-      use.idempotencyHash === null ? undefined : find(chatter, use, await newest(chatter)),
-    reserve: (chatter, { requestId, ...use }, at) =>
-      commit(chatter, async (window) => {
-        const isUnderWay = openAt(window, at).some(
-          ({ idempotencyHash: hash }) => hash !== null && hash === use.idempotencyHash,
-        )
-        if (isUnderWay) throw beingAnsweredError()
-        requireRoom(chatter, window, at)
-        const id = newId()
-        const until = at + LIMITS.chatReservationMs
-        const data = { payerId: chatter.id, window: chatter.window, ...use, until }
-        return { event: newEvent(ChatReserved, { id, data, meta: metaOf(requestId) }), settled: id }
-      }),
-    count: (chatter, { requestId, ...chat }, at) =>
-      commit(chatter, async (window) => {
-        const known = await find(chatter, { ...chat, requestId }, window)
-        if (known !== undefined) return { event: undefined, settled: known }
-        requireRoom(chatter, window, at, chat.reservationId ?? undefined)
-        const { idempotencyHash: hash } = chat
-        const id = hash === null ? newId() : idOf('chat', chatter.id, hash)
-        const used = window.used + 1
-        const data = { payerId: chatter.id, window: chatter.window, ...chat, used }
-        const event = newEvent(ChatAnswered, { id, data, meta: metaOf(requestId) })
-        return { event, settled: { answer: chat.answer, used, isReplay: false } }
-      }),
-  }
+function chatEvent(recorded: RecordedEvent): ChatEvent {
+  const event = decodeEvent(recorded)
+  if (event.type === 'ChatReserved' || event.type === 'ChatAnswered') return event
+  throw new ServiceError('event_unreadable', {
+    message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
+  })
 }
 
 /** The event to append, if any, and the result once it is durable. */

@@ -3,11 +3,11 @@ import type { EventStore } from '../../log/event-store.ts'
 import { describeWritePath } from '../../log/write-path.contract.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { aChat, CHATTER, NOON } from '../testing/chats.fixture.ts'
-import { createChatLedger } from './chat-ledger.ts'
+import { ChatLedger } from './chat-ledger.ts'
 
 describeWritePath('the ledger of chats', { isBounded: true, onConflict: 'decides anew' }, async (world) => {
   const ledgerOver = (store: EventStore) =>
-    createChatLedger({
+    new ChatLedger({
       ...world,
       store,
       signal: world.ending.signal,

@@ -43,6 +43,6 @@ export function splitPage({ name: page, title: pageTitle, isReference, blocks: a
   return sections
 }
 
-/** Whether a block announces the one behind it. */
+/** Whether a block announces the next one. */
 export const introduces = (block: Block | undefined): boolean =>
   block?.kind === 'paragraph' && block.text.endsWith(':')

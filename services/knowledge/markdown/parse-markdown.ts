@@ -49,7 +49,7 @@ export function parseMarkdown(text: string): Block[] {
 
 interface Read {
   readonly block: Block
-  /** Index of the line behind it. */
+  /** Index of the line after it. */
   readonly next: number
 }
 

@@ -1,7 +1,6 @@
 import type { Citation } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Section } from '../corpus/split-page.ts'
-import { atPublicUrl } from '../public-address.ts'
 import type { Hit, SearchIndex, Understood } from './search-index.ts'
 
 /** A section that fits. */
@@ -35,16 +34,11 @@ export function cite(
     id,
     title: heading === '' ? pageTitle : `${pageTitle}: ${heading}`,
     url: `${publicUrl}/docs/${page}#${encodeURIComponent(anchor)}`,
-    excerpt: shortened(
-      atPublicUrl(excerpts.get(row) ?? '', publicUrl)
-        .replaceAll(/\s+/g, ' ')
-        .trim(),
-      LIMITS.excerptCharacters,
-    ),
+    excerpt: shortened((excerpts.get(row) ?? '').replaceAll(/\s+/g, ' ').trim(), LIMITS.excerptCharacters),
   }))
 }
 
-/** Text cut behind its last whole word. */
+/** Text cut after its last whole word. */
 export function shortened(text: string, characters: number): string {
   if (text.length <= characters) return text
   const cut = text.slice(0, characters - 2)

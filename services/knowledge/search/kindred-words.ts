@@ -94,22 +94,3 @@ export function kindredOf(word: string): readonly string[] {
 
 /** Endings of the forms of a word. */
 const ENDINGS = [/s$/, /d$/, /ed$/, /ing$/]
-
-/** Names of things that people ask about as one of their kind: what is asked of one coin is asked of all. */
-const KINDS: Readonly<Record<string, readonly string[]>> = {
-  coin: (
-    'btc bitcoin eth ethereum ether sol solana doge dogecoin xrp ripple ada cardano bnb avax avalanche link chainlink ltc litecoin dot polkadot ' +
-    'matic pepe shib shiba sui trx tron ton bch atom near apt arb op ena btcusdt ethusdt altcoin altcoins memecoin memecoins'
-  ).split(' '),
-  exchange: (
-    'binance bybit okx bitget hyperliquid hl kucoin mexc bingx htx huobi phemex aster whitebit kraken coinbase bitfinex bitstamp gemini bitmex ' +
-    'dydx uniswap deribit'
-  ).split(' '),
-}
-
-const KIND_OF = new Map(
-  Object.entries(KINDS).flatMap(([kind, names]) => names.map((name) => [name, kind] as const)),
-)
-
-/** @example kindOf('btc') === 'coin' */
-export const kindOf = (word: string): string => KIND_OF.get(word) ?? word

@@ -11,12 +11,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import type { ChatIndex } from '../chats/chat-index.ts'
-import {
-  type AnsweredChat,
-  type ChatLedger,
-  type ChatLedgerOptions,
-  createChatLedger,
-} from '../chats/chat-ledger.ts'
+import { type AnsweredChat, ChatLedger, type ChatLedgerOptions } from '../chats/chat-ledger.ts'
 import type { ChatEvent, Chatter } from '../chats/chat-window.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
@@ -75,7 +70,7 @@ export function aChatWorld(): ChatWorld {
     now: NOON,
     store: openMemoryStore({ now: () => world.now, log }),
     ledger: (change) =>
-      createChatLedger({
+      new ChatLedger({
         store: world.store,
         index: logIndex(log),
         idOf: createFactIds(Buffer.from('secret')),

@@ -1,14 +1,14 @@
 import { docPage } from '../corpus/read-pages.ts'
 import { splitPage } from '../corpus/split-page.ts'
 import type { Shelf } from '../library.ts'
-import { createSearchIndex } from '../search/search-index.ts'
+import { SearchIndex } from '../search/search-index.ts'
 
 /** Some pages as a library holds them. @param texts Markdown by name */
 export function aShelf(texts: Readonly<Record<string, string>>): Shelf {
   const pages = Object.entries(texts).map(([name, text]) => docPage(name, text))
   return {
     pages: new Map(pages.map((page) => [page.name, page])),
-    index: createSearchIndex(pages.flatMap(splitPage)),
+    index: new SearchIndex(pages.flatMap(splitPage)),
   }
 }
 

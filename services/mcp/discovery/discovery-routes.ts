@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { assert } from '../../../contracts/assert.ts'
 import { atAddress, DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
@@ -42,8 +42,6 @@ const describe = operationsOf({ tag: 'service' })
 /**
  * The documents by which agents and indexers find the service. They are made from the catalogue of tools, the offers
  * of the paid routes, the settings and the pages, and promise nothing that a caller does not get.
- *
- * @example curl http://127.0.0.1:8402/.well-known/x402.json
  */
 export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app, options) => {
   const { version, publicUrl, paid, pages, hasMcp, registryProof } = options
@@ -115,6 +113,6 @@ function offersOf({ tools, plans }: PaidCalls): ReadonlyMap<Product, SentOffer> 
 }
 
 function decoded(outcome: PaidOutcome): SentOffer {
-  if (outcome.kind !== 'offer') throw new ServiceError('internal_error')
+  assert(outcome.kind === 'offer', 'a request without a payment is answered with an offer')
   return JSON.parse(Buffer.from(outcome.offer.header, 'base64').toString()) as SentOffer
 }

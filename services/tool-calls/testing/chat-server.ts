@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { ERRORS, isServiceError } from '../../../contracts/errors.ts'
 import { chats } from '../../../projections/index.ts'
 import { planWindow } from '../../accounts/index.ts'
-import { createChatIndex, createChatLedger, openKnowledge } from '../../knowledge/index.ts'
+import { ChatLedger, createChatIndex, openKnowledge } from '../../knowledge/index.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
@@ -48,7 +48,7 @@ const service = createKnowledgeService({
     // Each answer tells itself from every other, as those of a real model do.
     model: { name: 'serial', complete: async () => `Answer ${randomUUID()} [1].` },
   }),
-  ledger: createChatLedger({
+  ledger: new ChatLedger({
     store,
     index: createChatIndex(projector),
     idOf: createFactIds(Buffer.from('chats')),
