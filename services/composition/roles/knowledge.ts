@@ -9,22 +9,15 @@ import {
   openKnowledge,
 } from '../../knowledge/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import { createKnowledgeService, type KnowledgeService } from '../../tool-calls/index.ts'
-import type { OnClose } from '../adapters/open-platform.ts'
-import type { ServerOptions } from '../server.ts'
-import type { KnownCallerDeps } from './caller-deps.ts'
+import { createKnowledgeService } from '../../tool-calls/index.ts'
+import type { CallerDeps } from '../deps.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
 
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
-export interface OpenedKnowledge {
-  readonly server: NonNullable<ServerOptions['knowledge']>
-  readonly service: KnowledgeService
-}
-
-export async function openDocumentation(deps: KnownCallerDeps, onClose: OnClose): Promise<OpenedKnowledge> {
-  const { settings, platform, projector, accounts, publicUrl, log } = deps
+export async function openDocumentation(deps: CallerDeps) {
+  const { settings, platform, projector, accounts, publicUrl, log, onClose } = deps
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
   const ending = new AbortController()
   const knowledge = await openKnowledge({

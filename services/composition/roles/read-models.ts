@@ -11,12 +11,11 @@ import {
   trackRecordReport,
   verifyVerdict,
 } from '../../analyst/index.ts'
-import type { EventStore } from '../../log/event-store.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
+import type { Deps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
-import type { OpenedSpeech } from './speech.ts'
 
 /** Refuses what a process without the projector role is asked for. */
 export function keepsNoReadModels(): never {
@@ -26,13 +25,13 @@ export function keepsNoReadModels(): never {
   })
 }
 
-/** What the HTTP edge answers from the read models of this process. */
-export function readModelAnswers(
-  store: EventStore,
-  projector: Projector | undefined,
-  marketNow: () => number,
-  speech: Pick<OpenedSpeech, 'rows'>,
-): Pick<
+/** Answers of the HTTP routes from the read models of this process. */
+export function readModelAnswers({
+  platform: { store },
+  projector,
+  marketNow,
+  speech,
+}: Deps): Pick<
   ServerOptions,
   'trackRecord' | 'recordCoins' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'
 > {

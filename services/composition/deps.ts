@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
+import type { Accounts } from '../accounts/index.ts'
+import type { ToolHandler } from '../engine/index.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import { type AppendDone, traceAppends } from '../log/trace-appends.ts'
 import type { MarketFeed } from '../market/index.ts'
+import type { PaymentTotals, RefundHealth, Settler } from '../payments/index.ts'
 import type { Settings } from '../runtime/config/settings.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
+import type { CallPath } from '../tool-calls/index.ts'
+import type { Dispatcher } from '../webhooks/index.ts'
 import { openFeed, requireKnownCoins } from './adapters/open-feed.ts'
 import { type OnClose, openPlatform, type Platform, storeWait } from './adapters/open-platform.ts'
 import { awaitReadModels, keepsReadModels, startProjections } from './adapters/start-projections.ts'
@@ -11,13 +17,17 @@ import { openTracing } from './adapters/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import { createServiceMetrics, type ServiceMetrics } from './metrics/service-metrics.ts'
 import type { EngineRole } from './roles/engine-role.ts'
-import type { OpenedPayments } from './roles/payments.ts'
+import { newestVerdicts } from './roles/newest-verdicts.ts'
 import { type OpenedSpeech, openSpeech } from './roles/speech.ts'
-import type { OpenedWebhooks } from './roles/webhooks.ts'
 
-/** What the parts of a process share, once opened. */
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** The parts that all roles of a process share. */
 export interface Deps {
   readonly settings: Settings
+  readonly version: string
   readonly log: Logger
   readonly terminal: Console
   readonly platform: Platform
@@ -27,11 +37,34 @@ export interface Deps {
   readonly metrics: ServiceMetrics
   readonly tracing: Tracing | undefined
   /** Filled in as they are opened. */
-  readonly running: { engine?: EngineRole; payments?: OpenedPayments; webhooks?: OpenedWebhooks }
+  readonly running: {
+    engine?: EngineRole
+    payments?: {
+      totals(): PaymentTotals | undefined
+      refunds(): RefundHealth | undefined
+      readonly settler: Pick<Settler, 'health'> | undefined
+    }
+    webhooks?: { readonly dispatcher: Pick<Dispatcher, 'health'> | undefined }
+  }
   /** Milliseconds, on a clock that is never set. */
   readonly openedAt: number
   /** Verdicts recorded by this process. */
   readonly counts: { recorded: number }
+  /** The address under which callers reach the service; without PUBLIC_URL it is known once the process listens. */
+  readonly address: { url: string }
+  readonly publicUrl: () => string
+  /** Market time, Unix milliseconds. */
+  readonly marketNow: () => number
+  readonly onClose: OnClose
+  /** Aborted when the process begins to end. */
+  readonly signal: AbortSignal
+}
+
+/** The same, once it is known who calls and who answers tools. */
+export interface CallerDeps extends Deps {
+  readonly toolHandler: ToolHandler
+  readonly accounts: Accounts
+  readonly calls: CallPath
 }
 
 /** Opens the platform, the market and the read models of a process. */
@@ -40,7 +73,7 @@ export async function openDeps(
   output: NodeJS.WriteStream,
   log: Logger,
   onClose: OnClose,
-  version: string,
+  signal: AbortSignal,
 ): Promise<Deps> {
   requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
@@ -62,12 +95,46 @@ export async function openDeps(
   const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
   if (projector !== undefined) {
     onClose(() => projector.close())
-    // Whatever is opened from here on may ask a read model at once.
+    // Each part that is opened after this may ask a read model at once.
     await awaitReadModels(projector, storeWait(settings, log).waitMs)
   }
   const speech = await openSpeech(settings, platform, projector, log, onClose)
   const running: Deps['running'] = {}
-  const metrics = createServiceMetrics({
+  const metrics = openMetrics({ settings, platform, feed, projector, running })
+  appended.done = metrics.appended
+  const address = { url: settings.PUBLIC_URL ?? '' }
+  // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
+  const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
+  return {
+    settings,
+    version,
+    log,
+    terminal,
+    platform,
+    feed,
+    projector,
+    speech,
+    metrics,
+    tracing,
+    running,
+    openedAt: performance.now(),
+    counts: { recorded: 0 },
+    address,
+    publicUrl: () => address.url,
+    marketNow: isReplayedElsewhere ? Date.now : createMarketNow(feed, projector),
+    onClose,
+    signal,
+  }
+}
+
+const openMetrics = ({
+  settings,
+  platform,
+  feed,
+  projector,
+  running,
+}: Pick<Deps, 'settings' | 'platform' | 'feed' | 'projector' | 'running'>): ServiceMetrics =>
+  createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
     following: platform.following,
@@ -83,19 +150,17 @@ export async function openDeps(
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
     },
   })
-  appended.done = metrics.appended
-  return {
-    settings,
-    log,
-    terminal,
-    platform,
-    feed,
-    projector,
-    speech,
-    metrics,
-    tracing,
-    running,
-    openedAt: performance.now(),
-    counts: { recorded: 0 },
+
+/**
+ * Market time for readers: never earlier than it was before in this process, nor, in a recorded market, than the newest
+ * bar in the log. A replay that starts over would otherwise hide verdicts that were shown.
+ */
+function createMarketNow(feed: MarketFeed, projector: Projector | undefined): () => number {
+  let latest = Number.NEGATIVE_INFINITY
+  return () => {
+    latest = Math.max(latest, feed.clock())
+    if (feed.kind === 'recorded' && projector !== undefined)
+      for (const { barClose } of newestVerdicts(projector)) latest = Math.max(latest, barClose)
+    return latest
   }
 }

@@ -1,0 +1,149 @@
+import { seriesName } from '../../contracts/series.ts'
+import { latestVerdicts } from '../../projections/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import {
+  createRemoteToolHandler,
+  type NewestVerdicts,
+  type RemoteToolHandler,
+  recordedUniverse,
+  type ToolHandler,
+} from '../engine/index.ts'
+import { sleep } from '../runtime/async/sleep.ts'
+import { openReplays } from './adapters/open-replays.ts'
+import type { Deps } from './deps.ts'
+import { openCallers } from './roles/callers.ts'
+import { createEngineRole } from './roles/engine-role.ts'
+import { openDocumentation } from './roles/knowledge.ts'
+import { newestVerdicts } from './roles/newest-verdicts.ts'
+import { openPayments } from './roles/payments.ts'
+import { openTransparencyLog } from './roles/transparency-log.ts'
+import { openWatchList, type WatchList } from './roles/watch-list.ts'
+import { type OpenedWebhooks, openWebhooks } from './roles/webhooks.ts'
+
+/** The shared parts of a process, and those of each of its roles. */
+export type Parts = Awaited<ReturnType<typeof openParts>>
+
+/** Opens every role of this process, each over those before it; none begins to work yet. */
+export async function openParts(deps: Deps) {
+  const { settings, projector, platform, running, onClose } = deps
+  const watchList = settings.ROLES.includes('engine') ? await watchListOf(deps) : undefined
+  const engine = watchList && createEngine(deps, watchList)
+  const remote = openRemoteToolHandler(deps)
+  const toolHandler: ToolHandler = engine?.toolHandler ?? remote
+  const callers = openCallers({ ...deps, toolHandler })
+  const callerDeps = { ...deps, ...callers, toolHandler, watchList }
+  const knowledge = await openDocumentation(callerDeps)
+  const payments = await openPayments(callerDeps)
+  running.payments = payments
+  const webhooks = openWebhooks(callerDeps)
+  running.webhooks = webhooks
+  return {
+    ...deps,
+    ...callers,
+    accounts: erasedWithWebhooks(callers.accounts, webhooks, deps),
+    watchList,
+    engine,
+    remote,
+    toolHandler,
+    knowledge,
+    payments,
+    webhooks,
+    transparencyLog: projector && openTransparencyLog({ ...deps, projector }, () => payments.settler?.write),
+    replay: openReplays(settings, platform, onClose),
+  }
+}
+
+/** Settles, sends, signs and listens for engines, where this process does, until it ends. */
+export async function runParts({
+  engine,
+  remote,
+  payments,
+  webhooks,
+  transparencyLog,
+  signal,
+}: Parts): Promise<void> {
+  await Promise.all([
+    payments.run(signal),
+    webhooks.run(signal),
+    transparencyLog?.run(signal),
+    engine === undefined ? remote.run(signal) : undefined,
+  ])
+}
+
+const watchListOf = ({ feed, settings, log }: Deps): Promise<WatchList> =>
+  openWatchList(feed, settings, sleep, {
+    lacking: (exchange, coins) =>
+      log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+    left: (exchange, coins) =>
+      log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+  })
+
+/** The engine, with its lines for people and its numbers for machines. */
+function createEngine(deps: Deps, watchList: WatchList) {
+  const { terminal, projector, metrics, running, counts } = deps
+  running.engine = createEngineRole({
+    ...deps,
+    watchList,
+    newestVerdicts: projector && (() => newestVerdicts(projector)),
+    onProblem: (code) => metrics.appendTrouble(code),
+    onRefused: ({ exchange }, fault) => metrics.marketDataRefused(exchange, fault),
+    onClosed: ({ exchange }, { code }) => metrics.seriesClosed(exchange, code),
+    onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),
+    onRecorded(verdicts) {
+      counts.recorded += verdicts.length
+      metrics.verdictsRecorded(verdicts)
+      terminal.verdicts(verdicts)
+    },
+  })
+  return running.engine
+}
+
+/** The tool handler of a process without the engine role. */
+function openRemoteToolHandler({
+  settings,
+  platform,
+  projector,
+  feed,
+  speech,
+  log,
+  publicUrl,
+}: Deps): RemoteToolHandler {
+  const newest: NewestVerdicts | undefined =
+    // Only the process that replays a recorded market knows its time.
+    projector === undefined || feed.kind === 'recorded'
+      ? undefined
+      : {
+          verdict: (series) => projector.reader(latestVerdicts).get(seriesName(series))?.verdict,
+          universe: (exchange) => recordedUniverse(platform.store, exchange),
+          clock: () => feed.clock(),
+          model: () => speech.champion(feed.clock()),
+          withdrawn: (timeframe) => speech.withdrawn(timeframe, feed.clock()),
+        }
+  return createRemoteToolHandler({
+    bus: platform.bus,
+    newest,
+    defaultExchange: settings.MARKET === 'simulated' ? 'SIM' : settings.EXCHANGES?.[0],
+    publicUrl,
+    elapsed: () => performance.now(),
+    sleep,
+    report: (error) => log.warn({ err: error }, 'no engine answered'),
+  })
+}
+
+/** Accounts whose webhooks are removed with them: nothing is sent once the erasure is answered. */
+const erasedWithWebhooks = (
+  accounts: Accounts,
+  { server: { subscriptions } }: OpenedWebhooks,
+  { log }: Deps,
+): Accounts => ({
+  ...accounts,
+  async erase(accountId, origin) {
+    await accounts.erase(accountId, origin)
+    try {
+      await subscriptions.removeErased(accountId)
+    } catch (error) {
+      // The account is erased in any case, and the work in the background goes on with it.
+      log.warn({ err: error, accountId }, 'webhooks of an erased account are removed later')
+    }
+  },
+})
