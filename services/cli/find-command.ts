@@ -1,6 +1,6 @@
 import type { Command } from './kit/command.ts'
 
-/** A command, and what stands behind its name. */
+/** A command, and the arguments after its name. */
 export interface FoundCommand {
   readonly command: Command
   readonly args: readonly string[]

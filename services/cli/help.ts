@@ -3,7 +3,7 @@ import type { Command } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
-/** What there is, one line a command. */
+/** All commands, one line each. */
 export function generalHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   return [

@@ -7,7 +7,7 @@ import { generalHelp, helpOf } from './help.ts'
 import type { CommandContext } from './kit/command.ts'
 import { readCommandLine } from './kit/read-command-line.ts'
 
-/** What a shell reports of a process that Ctrl-C ended. */
+/** The exit code that shells report after Ctrl-C. */
 export const INTERRUPTED = 130
 
 /**
@@ -22,7 +22,7 @@ export async function runCommand(args: readonly string[], context: CommandContex
     return context.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (context.signal.aborted) return INTERRUPTED
-    // Whoever read our output has what they wanted: `replay | head`.
+    // The reader of the output has enough: `replay | head`.
     if (isBrokenPipe(error)) return 0
     return explainFailure(error, context.stderr)
   }

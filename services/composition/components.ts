@@ -21,7 +21,7 @@ import type { OpenedTransparencyLog } from './roles/transparency-log.ts'
 /** The parts that `/readyz` reports. */
 export function componentsOf(deps: {
   readonly adapters: AdapterHealth
-  /** Looked at before the store: what has come further than its newest event is of another log. */
+  /** Read before the store: a read model that is ahead of its newest event was folded from another log. */
   readonly models: readonly ProjectionHealth[]
   /** Whether this process has the api role. */
   readonly hasCallers: boolean
@@ -33,7 +33,7 @@ export function componentsOf(deps: {
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
   readonly dispatcher: DispatcherHealth | undefined
-  /** What keeps digests from being recorded. */
+  /** The reasons why digests are not recorded. */
   readonly digestProblems: readonly string[]
   readonly transparencyLog: Pick<OpenedTransparencyLog, 'problem'> | undefined
   /** Work that this process shares with others, by the name of its group. */
@@ -41,7 +41,7 @@ export function componentsOf(deps: {
   readonly feed: MarketFeed
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
-  /** For how long this process has served. */
+  /** How long this process has served. */
   readonly upMs: number
 }): Component[] {
   const {
@@ -88,7 +88,7 @@ const adapterComponent = (
   detail: `${adapter}: ${detail}${late === undefined ? '' : `; ${late}`}`,
 })
 
-/** A part that callers are served without: it is well, or there is a problem. */
+/** A part that callers can do without: `ok`, or `degraded` with its problem. */
 const optionalComponent = (
   name: string,
   problem: string | undefined,
@@ -126,7 +126,7 @@ const SERVERS: Readonly<Record<string, string>> = {
   eventstoredb: 'EventStoreDB',
 }
 
-/** Versions of what a process runs on, as each says itself. */
+/** Versions of the runtime and the servers of a process. */
 export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<string, string>> {
   const { node, sqlite = 'not known' } = process.versions
   const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known' }) => {
@@ -136,7 +136,7 @@ export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<st
   return { 'Node.js': node, SQLite: sqlite, ...Object.fromEntries(servers) }
 }
 
-/** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
+/** A probe waits a few seconds at most, so a part that does not answer in time has failed. */
 const HEALTH_TIMEOUT_MS = 2_000
 
 async function inTime(name: string, asking: Promise<StoreHealth>): Promise<StoreHealth> {
@@ -148,7 +148,7 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
   }
 }
 
-/** Said until the next start: read models that were built anew show nothing of it, and the log grows past its former end. */
+/** Reported until the next start: read models that were built anew do not show it, and the log grows past its former end. */
 const setBackComponent = ({ position, id }: EventMark): Component => ({
   name: 'log',
   isRequired: false,
@@ -156,7 +156,7 @@ const setBackComponent = ({ position, id }: EventMark): Component => ({
   detail: `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`,
 })
 
-/** What was appended long ago; nothing that is new waits for it. */
+/** Events of long ago; new ones do not need it. */
 export const archiveComponent = ({
   files,
   missing,
@@ -217,7 +217,7 @@ export function marketComponent(
 const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): string =>
   `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
 
-/** Whether anybody computes for a process that does not. */
+/** The engines of other processes, for a process without one. */
 export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHandler['health']>): Component {
   const isWell = answering > 0 && silent === 0
   const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
@@ -231,11 +231,11 @@ export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHan
   }
 }
 
-/** Verdicts are served and recorded without it; what is not signed can be proved later only. */
+/** Verdicts are served and recorded without it; until they are signed nobody can prove them. */
 const transparencyLogComponent = ({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component =>
   optionalComponent('transparency log', problem(), 'signed as it grows')
 
-/** Answers that are paid for go on without it, up to the caps. */
+/** Paid calls are answered without it, up to the caps. */
 const settlerComponent = ({
   ok,
   detail,
@@ -272,7 +272,7 @@ function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'
   return { name: 'demo chain', isRequired: false, state, detail: problem ?? `play money, at ${rpcUrl}` }
 }
 
-/** Whether webhooks are sent. Endpoints that fail are their owners' to mend, and nothing is wrong here. */
+/** Whether webhooks are sent. An endpoint that fails is its owner's fault to mend, and no fault of this component. */
 export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {
   const { shards, position, attemptsUnderWay, behindMs, longBehind, strays, unattended } = health
   const sum = (of: (shard: DispatcherHealth['shards'][number]) => number): number =>
@@ -298,15 +298,15 @@ export function dispatcherComponent(health: DispatcherHealth, digestProblems: re
   )
 }
 
-/** For so long the dispatcher may be on its way to the end of the log. */
+/** How long the dispatcher may take to reach the end of the log. */
 const PASS_BEHIND_MS = 60_000
-/** For so long a subscription may be without anybody who works on it: its logs are read, or it is found and opened. */
+/** How long a subscription may be without a worker, while its logs are read. */
 const UNATTENDED_MS = 60_000
-/** So many endpoints, and one in so many, may be long behind because they are slow themselves. */
+/** Endpoints that may be late because they are slow themselves: this many, or one in this many. */
 const FEW_BEHIND = 10
 const SHARE_BEHIND = 10
 
-/** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
+/** The reason why webhooks are sent late; undefined where they are not. */
 function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
   const { position, problem, behindMs, longBehind, strays, unattended, unattendedMs } = health
   if (problem !== undefined) return problem
@@ -320,7 +320,7 @@ function dispatcherProblem(health: DispatcherHealth, subscriptions: number): str
   return undefined
 }
 
-/** Work that the log gives to this process, and that it does not do, nobody does. */
+/** A lease that this process holds and does not work on is work that no process does. */
 export function leasesComponent(
   groups: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[],
 ): Component {

@@ -4,7 +4,7 @@ import type { Call, Verdict } from '../../contracts/verdict.ts'
 
 /** Lines for people, on standard output. */
 export interface Console {
-  /** Where it listens is told in any case. */
+  /** The address is written in any case. */
   banner(lines: readonly string[], address: string | undefined): void
   verdicts(verdicts: readonly Verdict[]): void
   progress(progress: FeedProgress, recorded: number): void
@@ -20,11 +20,11 @@ const silent: Omit<Console, 'banner'> = {
 /** A progress line goes to a terminal at most this often, and to a file once per twentieth. */
 const PROGRESS_EVERY_MS = 100
 const BAR_WIDTH = 30
-/** How often a file is told how many verdicts were no calls. */
+/** How often a file gets the number of verdicts that were no calls. */
 const HOLDS_EVERY_MS = 60_000
 
 /**
- * @param showVerdicts a line for each call, and for each series that goes back to HOLD; the others are counted. Off where bars are replayed faster than anybody reads.
+ * @param showVerdicts a line for each call, and for each series that goes back to HOLD; the others are counted. Off where bars are replayed faster than people read.
  */
 export function createConsole(options: {
   readonly isOn: boolean
@@ -52,11 +52,11 @@ export function createConsole(options: {
     hasBar = false
     write(`${text}\n`)
   }
-  /** The call of each series that was told last. */
+  /** The last call of each series that was written. */
   const told = new Map<string, Call>()
   let holds = 0
   let countedAt = Number.NEGATIVE_INFINITY
-  /** In one line that is written over on a terminal; in a file now and then. */
+  /** On a terminal one line that is overwritten; in a file a line now and then. */
   const countHolds = (): void => {
     if (holds === 0) return
     const text = `${holds.toLocaleString('en')} verdicts said HOLD and are not shown; they stand on the board`

@@ -119,17 +119,17 @@ export interface ServerOptions
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */
   readonly publicUrl?: () => string
-  /** Whose word about callers' addresses is taken; nobody's where it is left out. */
+  /** Proxies whose X-Forwarded-For is believed; none where it is left out. */
   readonly trustProxy?: TrustProxy | undefined
   /** When this process began to make its offers, Unix milliseconds. */
   readonly since?: number
-  /** What the MCP registry reads to see that the domain is the publisher's. */
+  /** Shows the MCP registry that the domain is the publisher's. */
   readonly registryProof?: string | undefined
   /** Nothing is traced where it is left out. */
   readonly tracing?: Tracing | undefined
   /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
-  /** How many connections there may be and how long they may take, where it is not as everywhere. */
+  /** Limits of connections that differ from the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
 
@@ -142,7 +142,7 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-/** What says something about one request and its caller: nothing for an answer that caches keep for others. */
+/** Headers about one request and its caller: left out of answers that caches keep for others. */
 const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
 
 /** The HTTP edge: it translates, and decides nothing. */

@@ -34,7 +34,7 @@ export const askCommand = defineCommand({
   },
 })
 
-/** What stands beside the name of the tool. @throws ServiceError `config_invalid` */
+/** Reads the request, the operand after the name of the tool. @throws ServiceError `config_invalid` */
 function requestOf(text: string): JsonObject {
   const read = z
     .string()

@@ -15,7 +15,7 @@ import { pagesOf } from '../../runtime/http/pages.ts'
 import { barPages } from '../kit/bar-pages.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
-/** What an audit reads of a published record. */
+/** The fields of a published record that an audit compares. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
 
 /** Recomputes what a log says, with the code of this release and the bars of a source. */
@@ -83,7 +83,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
   }
 }
 
-/** Of a track record: twenty thousand rows, which are models by series. */
+/** Pages of a track record at most: twenty thousand rows, one for each model and series. */
 const MOST_PAGES = 100
 /** Wording may change with a release. And a model may be kept from calling, which no bars say: then it says HOLD. */
 const JUDGED: ReadonlySet<string> = new Set([

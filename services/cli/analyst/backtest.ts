@@ -27,7 +27,7 @@ const FLAGS = {
   timeframe: FILTER_FLAGS.timeframe,
   from: {
     schema: instantSchema,
-    help: 'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: behind the first 500 bars.',
+    help: 'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: after the first 500 bars.',
     example: '2024-01-01',
   },
   to: {
@@ -59,9 +59,9 @@ const grouped = (count: number): string => count.toLocaleString('en')
 
 export const backtestCommand = defineCommand({
   name: 'backtest',
-  summary: 'Runs the engine over recorded bars, without a store, and prints what its verdicts were worth.',
+  summary: 'Runs the engine over recorded bars, without a store, and scores its verdicts.',
   notes: [
-    'Each verdict is raced to the end of its window, as outcomes of a running service are: win rates on races that do not overlap, with the constants and a coin on the same bars, intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window goes on behind the last bar are not scored.',
+    'Each verdict gets its outcome as in a running service. The report has win rates on windows that do not overlap, beside constant calls and a coin on the same bars, with intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window ends after the last bar are not scored.',
     'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
   ],
   operands: [],

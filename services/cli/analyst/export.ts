@@ -40,7 +40,7 @@ export const exportCommand = defineCommand({
   name: 'export',
   summary: 'Writes recorded verdicts to a file, as NDJSON, CSV, Parquet or Arrow.',
   notes: [
-    'The file appears whole or not at all, and replaces one of the same name; a folder, a pipe or a device of that name is refused. The last line says the cursor to go on behind: give it as --after the next time.',
+    'The file appears whole or not at all, and replaces a file of the same name; a folder, a pipe or a device of that name is refused. The last line names the cursor of the last row: give it as --after the next time.',
   ],
   operands: [],
   flags: {

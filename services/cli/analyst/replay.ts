@@ -78,7 +78,7 @@ export const replayCommand = defineCommand({
       help: 'A model file: writes what this model would have said beside what was recorded, and what became of both.',
       example: 'model.json',
     },
-    follow: switchFlag('Goes on with what becomes visible from now on.'),
+    follow: switchFlag('Continues with verdicts as they become visible.'),
     ...SOURCE_FLAGS,
   },
   examples: [

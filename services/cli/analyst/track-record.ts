@@ -23,7 +23,7 @@ const PARAMETERS = {
 
 export const trackRecordCommand = defineCommand({
   name: 'track-record',
-  summary: 'Writes what became of all recorded verdicts, one JSON object a line.',
+  summary: 'Writes the track record of all recorded verdicts, one JSON object a line.',
   notes: [
     'The rows are those of `GET /api/track-record`. A running service keeps them; a closed store does not.',
   ],

@@ -14,17 +14,17 @@ import { recomputeVerdict } from './recompute-verdict.ts'
 
 export const verifyCommand = defineCommand({
   name: 'verify',
-  summary: 'Shows a verdict as it was recorded and what became of it, and checks the hashes.',
+  summary: 'Shows a recorded verdict with its outcome, and checks the hashes.',
   notes: [
-    'The hashes are computed here from what the log says: a service that shows other data than it hashed is found out.',
+    'The hashes are computed here from the data of the log, so that a service cannot show other data than it hashed.',
   ],
   operands: ['verdict_id_or_proof'],
   flags: {
-    proof: switchFlag('What is given is a proof file. It is checked offline, with nothing but --vkey.'),
+    proof: switchFlag('Checks a proof file instead, offline, with nothing but --vkey.'),
     recompute: switchFlag('Computes the verdict again from its bars, and compares to the last bit.'),
     model: {
       schema: z.string().min(1).optional(),
-      help: 'With --recompute: the model file, where the verdict is not of the model of this release.',
+      help: 'With --recompute: the file of the model, where it is not that of this release.',
       example: 'barrier-3.json',
     },
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },

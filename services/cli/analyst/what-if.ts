@@ -69,7 +69,7 @@ interface Lines {
   readonly summary: (summary: WhatIfSummary, fitted: string) => string
 }
 
-/** Rows as they come, then what they amount to. */
+/** A line for each row as it comes, then the summary. */
 export async function* compare(
   model: VerdictModel,
   source: Pick<VerdictSource, 'replay' | 'outcomes' | 'description'>,
@@ -105,7 +105,7 @@ export async function* compare(
   )
 }
 
-/** How one of both did, on the bars at which both made known calls. */
+/** Results of one side, on the bars at which both calls are known. */
 interface SideSummary extends JsonObject {
   readonly buy: number
   readonly sell: number
@@ -133,7 +133,7 @@ export interface WhatIfSummary extends JsonObject {
   readonly lacking: Readonly<Record<string, number>>
   /** Rows whose recorded call is HOLD because calls were withdrawn. */
   readonly withdrawn: number
-  /** Rows recorded behind the end of their window: they are not scored. */
+  /** Rows recorded after the end of their window: they are not scored. */
   readonly late: number
   /** Races that one barrier won, at bars where both forecasts are known. */
   readonly races: number
@@ -141,7 +141,7 @@ export interface WhatIfSummary extends JsonObject {
   readonly other: SideSummary
 }
 
-/** Of a row that waits for its outcome: close, both probabilities, both calls. */
+/** Numbers kept for a row until its outcome comes: close, both probabilities, both calls. */
 const WAITING = 5
 const UNTOLD = -1
 

@@ -22,7 +22,7 @@ export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => 
   isSwitch: true,
 })
 
-/** Where verdicts are read from. */
+/** Flags that choose the service or the store to read verdicts from. */
 export const SOURCE_FLAGS = {
   server: {
     schema: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
@@ -35,7 +35,7 @@ export const SOURCE_FLAGS = {
   'eventstore-url': settingFlag('EVENTSTORE_URL'),
 } as const
 
-/** Which verdicts are wanted. */
+/** Flags that filter verdicts. */
 export const FILTER_FLAGS = {
   exchange: {
     schema: replayFilterParameters.exchange,
@@ -72,7 +72,7 @@ export const FILTER_FLAGS = {
   },
   after: {
     schema: replayFilterParameters.after,
-    help: 'The cursor of a row: what comes behind it.',
+    help: 'The cursor of a row: only verdicts after it.',
     example: '1234',
   },
 } as const

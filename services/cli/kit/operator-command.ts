@@ -8,16 +8,16 @@ import {
   openOperatorRequests,
 } from './operator-requests.ts'
 
-/** A command that asks a running service on the operator's behalf, and no more. */
+/** A command that sends one request of the operator to a running service. */
 export interface OperatorCommand<Flags extends FlagDefinitions>
   extends Pick<Command<Flags>, 'name' | 'summary' | 'examples'> {
   readonly notes?: readonly string[]
-  /** What it is given beside flags, and what is read of that. */
+  /** Its argument beside flags, and how that is read. */
   readonly operand?: { readonly name: string; readonly read: (name: string, text: string) => string }
   readonly flags?: Flags
   /** Refuses flags that do not go together, before anything is asked. @throws ServiceError `config_invalid` */
   readonly check?: (flags: FlagsOf<Flags>, operand: string) => void
-  /** @returns what is written: a text, or rows, one JSON object a line */
+  /** @returns the output: a text, or rows, one JSON object a line */
   readonly act: (asked: Asked<Flags>) => Promise<string | undefined> | AsyncIterable<object>
 }
 
@@ -26,7 +26,7 @@ type FlagsOf<Flags extends FlagDefinitions> = CommandInput<Flags & typeof OPERAT
 interface Asked<Flags extends FlagDefinitions> extends Pick<CommandInput, 'stderr'> {
   readonly requests: OperatorRequests
   readonly flags: FlagsOf<Flags>
-  /** Empty where it is given none. */
+  /** Empty for a command without one. */
   readonly operand: string
 }
 

@@ -8,7 +8,7 @@ import type { CommandInput } from './command.ts'
 import { SOURCE_FLAGS } from './common-flags.ts'
 import { ask, readJson, type ServerAddress } from './server-source.ts'
 
-/** Where the service is that an operator's command is for. */
+/** Flags that choose the service for an operator's command. */
 export const OPERATOR_FLAGS = {
   server: {
     ...SOURCE_FLAGS.server,
@@ -73,7 +73,7 @@ async function findService(flags: OperatorInput['flags']): Promise<ServerAddress
   })
 }
 
-/** What is given as an id. @throws ServiceError `config_invalid` */
+/** An argument that is an id. @throws ServiceError `config_invalid` */
 export function requireId(what: string, text: string | undefined): string {
   const id = z.uuid().safeParse(text?.toLowerCase())
   if (id.success) return id.data

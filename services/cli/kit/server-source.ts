@@ -24,14 +24,14 @@ export interface ServerAddress {
   /** Through the owner's socket instead of the host of the address. */
   readonly socketPath?: string
   readonly token?: string | undefined
-  /** Told of each wait for a service that is busy. */
+  /** Called before each wait for a busy service. */
   readonly onWait?: (waitMs: number, head: AnswerHead) => void
 }
 
 export interface ServerSourceOptions extends ServerAddress {
   readonly description: string
   readonly stderr: NodeJS.WritableStream
-  /** Rows asked for at a time; as many as a service gives, unless told. */
+  /** Rows a page; by default as many as a service gives. */
   readonly pageRows?: number
   /** Between two tries to go on following, milliseconds. */
   readonly reconnectMs?: number
@@ -63,7 +63,7 @@ export function createServerSource(given: ServerSourceOptions): VerdictSource {
           after = row.cursor
           count += 1
         }
-        // A search that found nothing for long says where to go on.
+        // A search that found nothing for long names the cursor to continue from.
         const goOn = answer.headers['x-next-cursor']
         const isStuck = count === 0 && goOn === after
         if (typeof goOn === 'string') after = goOn
@@ -90,7 +90,7 @@ export function createServerSource(given: ServerSourceOptions): VerdictSource {
           }
         } catch (error) {
           if (signal.aborted) return
-          // A server that never was there, or refuses, is told; one that went away is waited for.
+          // A server that never answered, or that refuses, is an error; one that went away is tried again.
           if (!wasThere || !isAbsence(error)) throw error
         }
         if (signal.aborted) return
@@ -169,7 +169,7 @@ async function* readEvents(
   options: ServerSourceOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
   let last: VerdictRow | undefined
-  // A service has a heartbeat: a line that is dead without either end knowing is silent.
+  // A service sends a heartbeat: only a dead connection is silent.
   const silence = setTimeout(() => answer.destroy(lateError()), ANSWER_MS)
   answer.on('data', () => silence.refresh())
   try {
@@ -278,19 +278,19 @@ async function beginAnswer(
 
 const lateError = (): Error => new Error(`no answer within ${ANSWER_MS / 1_000} s`)
 
-/** What `/readyz` says, of as much as people are told. */
+/** The answer of `/readyz`, as far as a command shows it. */
 export interface ServiceState {
   readonly status: string
   readonly components: readonly { readonly name: string; readonly state: string; readonly detail: string }[]
-  /** Undefined to whoever is not its operator, and of an older release. */
+  /** Only its operator sees it, and only of a release that has it. */
   readonly process?: ProcessFacts
 }
 
-/** How long a service may take to say how it is. */
+/** How long a service may take to answer with its state. */
 const STATE_MS = 5_000
 
 /**
- * How a service says it is.
+ * Asks a service for its state.
  *
  * @throws ServiceError `server_unreachable`
  */
@@ -298,7 +298,7 @@ export async function askForState(address: ServerAddress): Promise<ServiceState>
   const signal = AbortSignal.timeout(STATE_MS)
   const answer = await ask(address, '/readyz', {}, signal, (status) => status === 200 || status === 503)
   const body = readBody(await readText(answer, address.url))
-  // Only its operator is told of what.
+  // Only its operator sees the components.
   if (typeof body?.status === 'string') {
     return { components: [], ...body } as unknown as ServiceState
   }

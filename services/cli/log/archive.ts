@@ -21,7 +21,7 @@ const FLAGS = {
       .regex(/^[1-9]\d{0,4}d$/, 'must be a number of days, as in 90d')
       .transform((text) => Number(text.slice(0, -1)) * DAY_MS)
       .optional(),
-    help: 'What was recorded so many days ago or longer is moved.',
+    help: 'Moves events that are at least so many days old.',
     example: '90d',
   },
   before: {
@@ -29,12 +29,12 @@ const FLAGS = {
       .datetime({ offset: true })
       .transform((text) => new Date(text))
       .optional(),
-    help: 'What was recorded before this instant is moved; ISO 8601. In place of --older-than.',
+    help: 'Moves events that were recorded before this instant; ISO 8601. In place of --older-than.',
     example: '2026-09-01T00:00:00Z',
   },
   check: switchFlag('Moves nothing: reads the whole archive and compares it with the log.'),
   shrink: switchFlag(
-    'Moves nothing: gives the disk what is free in the file of the log. Only while no service runs on it; takes as much room beside it meanwhile as it will have.',
+    'Moves nothing: returns the free space in the file of the log to the disk. Only while no service runs on it; meanwhile it needs as much free disk as the file will have.',
   ),
   'data-dir': SOURCE_FLAGS['data-dir'],
   market: SOURCE_FLAGS.market,
@@ -45,10 +45,10 @@ const FLAGS = {
 export const archiveCommand = defineCommand({
   name: 'archive',
   summary:
-    'Moves what verdicts and outcomes of long ago say into compressed files beside the log, while the service runs.',
+    'Moves the data of old verdicts and outcomes into compressed files beside the log, while the service runs.',
   notes: [
-    'The folder may lie on another disk: `archive` in the folder of the market is made a link to it. Nothing is lost to readers: replays, read models, proofs, audits and backups give what they gave before, byte for byte, as long as the folder is there. Without it, what is in it is refused with its name, and all that is new goes on. Each file is durable, read back and compared before the log lets go of it. A run that was interrupted is gone on with by the next.',
-    'The file of the log does not become smaller: what comes is written where the old was, until --shrink. Releases before this one do not open a log of which something was archived. See [archiving.md](archiving.md).',
+    'The folder may lie on another disk: `archive` in the folder of the market is made a link to it. Readers lose nothing: replays, read models, proofs, audits and backups stay the same, byte for byte, as long as the folder is there. Without it, reads of archived events are refused with the name of the missing file, and new events are recorded as before. Each file is durable, read back and compared before the log drops its copy. The next run continues one that was interrupted.',
+    'The file of the log does not become smaller until --shrink: new events are written into the space of the old ones. Releases from before archives do not open a log with an archive. See [archiving.md](archiving.md).',
   ],
   operands: ['folder'],
   flags: FLAGS,
@@ -66,7 +66,7 @@ export const archiveCommand = defineCommand({
     const wanted = [flags['older-than'], flags.before, flags.check || undefined, flags.shrink || undefined]
     if (wanted.filter((one) => one !== undefined).length !== 1)
       throw new ServiceError('config_invalid', {
-        message: 'say one of --older-than, --before, --check and --shrink',
+        message: 'give one of --older-than, --before, --check and --shrink',
       })
     if (flags.shrink) return shrink(input, file)
     linkFolder(directory, folder, flags.check)

@@ -55,7 +55,7 @@ export const KEY_FLAGS = {
   'sealing-key': settingFlag('SEALING_KEY'),
   'wrapping-keys': settingFlag('WRAPPING_KEYS'),
   unverified: switchFlag(
-    'Takes a backup that has no signature, as former releases made them, or whose key is not here. Anybody who could write to its place may have changed it.',
+    'Accepts a backup without a signature, as former releases made them, or whose key is not here. Anybody who can write to its address may have changed it.',
   ),
 } as const
 
@@ -128,10 +128,10 @@ export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: Backu
 
 export const backupCommand = defineCommand({
   name: 'backup',
-  summary: 'Copies what a backup does not have yet of the log, while the service runs.',
+  summary: 'Adds the events to a backup that it does not have yet, while the service runs.',
   notes: [
-    'The address is a folder, or s3://bucket/prefix of a server that speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first time copies all; later ones add what came since. It holds the log up to the event that was the newest when the command began. Each part is read back and compared. One that was interrupted goes on with the next.',
-    'The keys of what is personal are replaced each time: what was erased is then in no backup any more. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
+    'The address is a folder, or s3://bucket/prefix of a server that speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first backup copies the whole log; later ones add newer events, up to the newest one when the command began. Each part is read back and compared. The next run continues one that was interrupted.',
+    'The keys of personal data are replaced each time, so that no backup holds the key of an erased account. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
   ],
   operands: ['address'],
   flags: {
@@ -139,7 +139,7 @@ export const backupCommand = defineCommand({
       'Adds nothing: reads the whole backup and compares it with its hashes and its signature.',
     ),
     alone: switchFlag(
-      'Vouches that no other backup to this address goes on, for a server of S3 that makes no conditional writes: the command says so where it needs this.',
+      'States that no other backup to this address runs. Needed for an S3 server without conditional writes; the command says so.',
     ),
     'data-dir': SOURCE_FLAGS['data-dir'],
     market: SOURCE_FLAGS.market,

@@ -22,8 +22,8 @@ export const storeCopyCommand = defineCommand({
   name: 'store copy',
   summary: 'Copies the log from the embedded store to EventStoreDB, or the other way.',
   notes: [
-    'The direction is to-eventstoredb (from --data-dir) or to-folder (into --data-dir, which must hold no log). Every event keeps its id, type, data, stream, revision and time; positions are those of the new store, also where an event names one. In the end all is read back and compared. A copy that ended at any moment is gone on with by the same command.',
-    'It may run beside the service. The copy is then not for use yet, and no process begins on it: stop the service and run the same command again, which adds the rest. See [backup.md](backup.md#how-do-i-move-the-log-to-eventstoredb-or-back).',
+    'The direction is to-eventstoredb (from --data-dir) or to-folder (into --data-dir, which must hold no log). Every event keeps its id, type, data, stream, revision and time; positions are those of the new store, also where an event names one. At the end all events are read back and compared. After an interruption, the same command continues the copy.',
+    'It may run beside the service. Such a copy is not complete, and no process starts on it: stop the service and run the same command again, which adds the rest. See [backup.md](backup.md#how-do-i-move-the-log-to-eventstoredb-or-back).',
   ],
   operands: ['direction'],
   flags: {

@@ -37,7 +37,7 @@ const grantCommand = operatorCommand({
   name: 'accounts grant',
   summary: 'Gives an account a plan, or further calls in the window that runs.',
   notes: [
-    'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier is put behind it. `free` ends what has not ended.',
+    'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier begins after it. `free` ends all plans.',
   ],
   operand,
   flags: {
@@ -82,14 +82,14 @@ const grantCommand = operatorCommand({
 const eraseCommand = operatorCommand({
   name: 'accounts erase',
   summary: 'Erases an account: revokes its keys, ends its plans and forgets its e-mail address, for good.',
-  notes: ['It cannot be undone, so it has to be said with --yes.'],
+  notes: ['It cannot be undone, so it has to be confirmed with --yes.'],
   operand,
   flags: { yes: switchFlag('Yes, erase it.') },
   examples: ['signal accounts erase 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --yes'],
   check({ yes }, id) {
     if (yes) return
     throw new ServiceError('config_invalid', {
-      message: `Erasing account ${id} cannot be undone. Say so with --yes`,
+      message: `Erasing account ${id} cannot be undone. Confirm with --yes`,
     })
   },
   async act({ requests, operand: id, stderr }) {

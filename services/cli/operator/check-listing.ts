@@ -5,7 +5,7 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { paced } from '../../runtime/http/paced.ts'
 
-/** One thing that indexers look at, and how to look at it. */
+/** One check that indexers make. */
 export interface ListingCheck {
   readonly part: string
   /** @throws ServiceError `listing_wrong`, `server_unreachable` */
@@ -34,8 +34,7 @@ const LONGEST_ANSWER = 4_194_304
 const MOST_ANNOUNCED = 1_000
 
 /**
- * Looks at a deployment as indexers do, from outside and without a key: what is announced is compared with what is
- * answered, and nothing is believed because it was announced.
+ * Checks a deployment as indexers do, from outside and without a key: every announcement is compared with an answer.
  *
  * @param server address under which indexers would reach the service
  */
@@ -141,7 +140,7 @@ async function checkCard(origin: string): Promise<string> {
   return `${remote?.supportedProtocolVersions?.length ?? 0} revisions of MCP, each spoken`
 }
 
-/** That what is said of a server is what it says of itself. */
+/** Compares what a card says of a server with what the server says of itself. */
 async function requireCard(
   origin: string,
   { name, version, description, websiteUrl, remotes }: Card,
@@ -269,7 +268,7 @@ async function ask(url: string, init: Omit<RequestInit, 'signal'> = {}): Promise
     return { status, headers, retryAfter: headers.get('retry-after'), text: body.toString() }
   }
   try {
-    // There is no end to it but that of the process.
+    // Only the end of the process ends it.
     return await paced(once, { now: Date.now, sleep, signal: new AbortController().signal })
   } catch (error) {
     throw new ServiceError('server_unreachable', {

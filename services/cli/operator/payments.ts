@@ -41,7 +41,7 @@ const json = switchFlag('Writes the payment as JSON.')
 
 const showCommand = operatorCommand({
   name: 'payments show',
-  summary: 'Shows a payment: what it was for, who paid, and where it stands.',
+  summary: 'Shows a payment: its product, its payer and its state.',
   operand,
   flags: { json },
   examples: [`signal payments show ${PAYMENT_ID}`],
@@ -60,7 +60,7 @@ const refundCommand = operatorCommand({
   name: 'payments refund',
   summary: 'Records that money of a payment was sent back.',
   notes: [
-    'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Told twice, it is recorded once.',
+    'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Sent twice, it is recorded once.',
   ],
   operand,
   flags: {
@@ -85,7 +85,7 @@ const refundCommand = operatorCommand({
   },
 })
 
-/** Whose payments are taken or not, with what is said once it is so. */
+/** Blocks or unblocks a payer, and confirms it with `done`. */
 const trustCommand = (
   what: 'block' | 'unblock',
   done: string,
@@ -106,7 +106,7 @@ const trustCommand = (
 
 const blockCommand = trustCommand('block', 'are not taken any more', {
   summary: 'Takes no payments of an address until it is unblocked.',
-  notes: ['What was served already is settled as before.'],
+  notes: ['Answers that were served already are settled as before.'],
   examples: [`signal payments block ${PAYER} --reason abuse`],
 })
 

@@ -21,7 +21,7 @@ const listCommand = operatorCommand({
 
 const showCommand = operatorCommand({
   name: 'webhooks show',
-  summary: 'Shows a subscription: whose it is, how it stands, and how far it has come.',
+  summary: 'Shows a subscription: its account, its state and its cursor.',
   operand: { name: 'subscription_id', read: requireId },
   flags: { json: switchFlag('Writes the subscription as JSON.') },
   examples: ['signal webhooks show 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
@@ -37,7 +37,7 @@ const REASON = {
   example: 'complaints of the receiver',
 } as const
 
-/** What is stopped or allowed: a subscription by its id, or else a host. */
+/** Stops or allows a subscription, named by its id, or else a host. */
 const changeCommand = (
   what: 'stop' | 'allow',
   told: Pick<Command, 'name' | 'summary' | 'notes' | 'examples'>,
@@ -59,7 +59,7 @@ const changeCommand = (
 const stopCommand = changeCommand('stop', {
   name: 'webhooks stop',
   summary:
-    'Stops a subscription, or everything that is sent to a host: only `webhooks allow` lifts it, and nothing is lost.',
+    'Stops a subscription, or everything that is sent to a host. Only `webhooks allow` lifts it, and nothing is lost.',
   notes: [
     'A name stands for all names below it as well. Tests and new subscriptions are refused at a host that is stopped.',
   ],
@@ -72,7 +72,7 @@ const stopCommand = changeCommand('stop', {
 const allowCommand = changeCommand('allow', {
   name: 'webhooks allow',
   summary:
-    'Lifts a stop: a subscription is paused then, and its owner may resume it; to a host all is sent again.',
+    'Lifts a stop: a subscription is then paused, and its owner may resume it; a host gets everything again.',
   notes: [],
   examples: ['signal webhooks allow bot.example.com --reason cleared'],
 })

@@ -160,7 +160,7 @@ async function followAnchor(
   }
 }
 
-/** Market time goes on from where it stood, at whatever speed: the log keeps the anchor. */
+/** Market time continues from where it stopped, at the speed of the settings: the log keeps the anchor. */
 async function anchorClock(store: EventStore, speed: number, newId: () => string): Promise<void> {
   for (;;) {
     const { anchor, revision } = await readAnchor(store)

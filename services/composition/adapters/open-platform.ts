@@ -32,10 +32,10 @@ import { loadWrappingKeys, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrap
 import { exposedIn, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { awaitStore, type StoreWait } from './await-store.ts'
 
-/** Everything the service stands on, opened and ours. */
+/** The store, bus and cache of a process, opened, with its ids and secrets. */
 export interface Platform {
   readonly store: EventStore
-  /** In which schemas the log is written. */
+  /** The format that the log is written in. */
   readonly format: LogFormat
   /**
    * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
@@ -47,7 +47,7 @@ export interface Platform {
   readonly cache: Cache
   /** Folder of this kind of market. */
   readonly directory: string
-  /** Tells this log apart from every other. */
+  /** The id of this log. */
   readonly logId: string
   readonly idOf: FactId
   /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
@@ -58,13 +58,13 @@ export interface Platform {
     readonly used: number
   }
   readonly newId: () => string
-  /** Names this process, and no other one, also not an earlier one. */
+  /** An id of this process, new at each start. */
   readonly processId: string
-  /** Where each part is, for people; without credentials. */
+  /** The place of each part, for people; without credentials. */
   readonly summary: readonly string[]
 }
 
-/** What happened to the subscription of a log that others keep, and was found in it, since the start. */
+/** Counts since the start, of the subscription to a log in EventStoreDB. */
 export interface LogFollowing {
   /** Times that the server found this process too slow; it goes on at once. */
   cutOff: number
@@ -74,7 +74,7 @@ export interface LogFollowing {
   foreign: number
 }
 
-/** Adds what is to be closed, in the order it was opened. */
+/** Registers a function that closes a part; the last one registered runs first. */
 export type OnClose = (close: () => Promise<void>) => void
 
 /**
@@ -201,7 +201,7 @@ function createFolder(directory: string): void {
   }
 }
 
-/** A file that could not be tightened belongs to another user: the operator is the one who can. */
+/** Files that this process cannot protect belong to another user, so the operator has to. */
 function warnOfExposed(directory: string, log: Logger): void {
   const exposed = exposedIn(directory)
   if (exposed.length === 0) return
@@ -246,7 +246,7 @@ async function openStore(
   })
 }
 
-/** How the first event gets into a log. A signal to stop ends the process while nothing is opened. */
+/** Appends the first events of a log. Until the start is over, a signal to stop ends the process itself. */
 const startingPath = (store: EventStore): AppendPath => ({
   store,
   policy: LOOKS_AGAIN,
@@ -255,7 +255,7 @@ const startingPath = (store: EventStore): AppendPath => ({
   signal: new AbortController().signal,
 })
 
-/** A log of its own is read by nobody else; that which others share is written so that all of them can read it. */
+/** A log that one process owns is raised to the newest format; a shared one stays readable for the other processes. */
 async function openFormat(
   { EVENTSTORE_URL }: Settings,
   store: EventStore,
@@ -278,7 +278,7 @@ async function openFormat(
   return format
 }
 
-/** A log that was restored is given again what was revoked since, before anybody is let in by it. */
+/** Revokes again in a restored log what was revoked since the backup, before any caller is let in. */
 function openRevocations(
   store: EventStore,
   directory: string,

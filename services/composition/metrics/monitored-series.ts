@@ -3,7 +3,7 @@ import type { Series } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BoardEntry } from '../../engine/index.ts'
 
-/** How the monitored series of a venue are doing; the states add up to `monitored`. */
+/** The states of the monitored series of a venue; they add up to `monitored`. */
 export interface MonitoredCounts {
   readonly exchange: Exchange
   readonly monitored: number

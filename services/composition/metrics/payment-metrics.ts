@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { PaymentTotals, RefundHealth, SettlerHealth } from '../../payments/index.ts'
 
-/** Read at each scrape; each undefined where this process has no read model of it, or not that role. */
+/** Read at each scrape; undefined in a process without the read model or the role. */
 export interface PaymentSources {
   readonly payments: () => PaymentTotals | undefined
   readonly settler: () => SettlerHealth | undefined
@@ -16,7 +16,7 @@ type GaugeRow<Source> = readonly [
   read: (source: Source) => Readonly<Record<string, number>>,
 ]
 
-/** Gauges of one source, which is read at each scrape. While it is undefined they say what they said last. */
+/** Gauges of one source, which is read at each scrape. While it is undefined they keep their last values. */
 export function gaugesOf<Source>(
   registry: Registry,
   source: () => Source | undefined,
@@ -38,7 +38,7 @@ export function gaugesOf<Source>(
 
 const usdc = (value: bigint): number => Number(value) / 1e6
 
-/** Money that is claimed and not there, what brings it in, and what is given back by itself. */
+/** Gauges of unsettled claims, of settlement, and of automatic refunds. */
 export function gaugePayments(registry: Registry, { payments, settler, refunds }: PaymentSources): void {
   gaugesOf(registry, payments, [
     [

@@ -10,7 +10,7 @@ import type { LogFollowing } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import { gaugePayments, gaugesOf, type PaymentSources } from './payment-metrics.ts'
 
-/** What the service counts about itself, beside the process and the HTTP edge. */
+/** Metrics of the service, beside those of the process and of HTTP. */
 export interface ServiceMetrics {
   readonly registry: Registry
   verdictsRecorded(verdicts: readonly Verdict[]): void

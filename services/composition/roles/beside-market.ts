@@ -7,7 +7,7 @@ const ROLES_EVERY_MS = 2_000
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** Says of each model whether it speaks. */
+/** Records of each model whether it is the champion. */
 export async function announceModels({ speech }: EngineRoleOptions, parts: EngineParts): Promise<void> {
   const speaks = speech.champion(parts.clock()).version
   for (const { model, file } of speech.models)
@@ -19,7 +19,7 @@ export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts)
   const { log, signal, speech, watchList } = options
   const { sleep, hasPresent, leases, universes } = parts
 
-  /** What works beside the market is nothing that it should end for. */
+  /** A failure of this work must not end the run over the market. */
   async function goOn(what: string, work: () => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -38,12 +38,12 @@ export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts)
     work.push(goOn('watching how the model does', () => watchSpeech(options, parts)))
   }
   if (speech.models.length > 1) work.push(goOn('announcing who speaks', () => renewRoles(options, parts)))
-  // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
+  // Nothing has to be stopped when a lease ends: work under way is appended, or finds its fact in the log already.
   if (leases !== undefined) work.push(leases.run({ gained: nothing, lost: nothing }, signal))
   return work
 }
 
-/** The operator may have another model speak at any time; who announces it in vain finds it said. */
+/** The operator may choose another model at any time. Several processes may announce it: only one append counts. */
 async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promise<void> {
   const { speech, signal } = options
   const championNow = (): string => speech.champion(parts.clock()).version
@@ -57,7 +57,7 @@ async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promi
   }
 }
 
-/** A recorded market has no later: what is replayed again is labelled then. */
+/** In a recorded market nothing comes later: the next replay labels it. */
 async function labelOthers(
   { newestVerdicts, feed, watchList, platform, signal, log }: EngineRoleOptions,
   { newOutcomes, outcomes, board, clock, sleep }: EngineParts,

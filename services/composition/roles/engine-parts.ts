@@ -29,7 +29,7 @@ export interface EngineRoleOptions {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly watchList: WatchList
-  /** Of every series in the log; absent where this process does not keep that read model. */
+  /** The newest verdict of every series in the log; undefined where this process does not keep that read model. */
   readonly newestVerdicts: (() => Iterable<Verdict>) | undefined
   readonly speech: OpenedSpeech
   readonly log: Logger
@@ -38,11 +38,11 @@ export interface EngineRoleOptions {
   readonly onRecorded: (verdicts: readonly Verdict[]) => void
   readonly onLabelled: (outcomes: readonly Outcome[]) => void
   readonly onProblem: (code: string) => void
-  /** Told of what a venue sent that cannot be: nothing is computed from it. */
+  /** Called for impossible market data: nothing is computed from it. */
   readonly onRefused: (market: Market, fault: string) => void
-  /** Told when a monitored series was closed because of a fault of its own. */
+  /** Called when a monitored series is closed because of a fault of its own. */
   readonly onClosed: (series: Series, error: ServiceError) => void
-  /** Whose time it waits by; that of this machine unless said. */
+  /** The clock that it waits by; by default this machine's. */
   readonly time?: EngineTime
 }
 
@@ -55,7 +55,7 @@ export interface EngineTime {
 
 export const REAL_TIME: EngineTime = { now: Date.now, sleep: sleepForReal }
 
-/** What an engine process computes, records and ranks with. */
+/** The parts with which an engine process computes, records and ranks. */
 export type EngineParts = ReturnType<typeof openEngineParts>
 
 export function openEngineParts(options: EngineRoleOptions) {

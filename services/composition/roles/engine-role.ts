@@ -20,11 +20,11 @@ import { staleAfterMs } from './watch-list.ts'
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
 export interface EngineRole {
   /**
-   * Begins to follow what is monitored. Settles when the market ends. What fails of a market without an end begins
-   * again after a pause; a recorded one rejects with it.
+   * Begins to follow what is monitored. Settles when the market ends. In a market without an end, failed work begins
+   * again after a pause; a recorded market rejects with the failure.
    */
   start(): Promise<EngineRun>
-  /** Resolves when everything has ended, however it did; the signal brings it about. */
+  /** Resolves when all work has ended, failed or not; the signal ends it. */
   ended(): Promise<void>
   readonly toolHandler: LocalToolHandler
   /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
@@ -34,13 +34,13 @@ export interface EngineRole {
   /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
   shortestBarMs(): number
   calls(): Readonly<Record<Call, number>>
-  /** How the monitored series are doing, by venue. */
+  /** The states of the monitored series, by venue. */
   monitored(): readonly MonitoredCounts[]
   /** Exchanges of which nothing is followed yet, because they have not said what they have. */
   pending(): readonly Exchange[]
-  /** What keeps verdicts or outcomes from being recorded at the moment. */
+  /** The reason why verdicts or outcomes are not recorded at the moment. */
   problem(): string | undefined
-  /** What keeps the ranking of an exchange from being renewed at the moment. */
+  /** The reason why the ranking of an exchange is not renewed at the moment. */
   rankingProblem(exchange: Exchange): string | undefined
 }
 
@@ -89,7 +89,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   }
 }
 
-/** Answers tools from what is monitored, and follows other series while callers ask for them. */
+/** Answers tools from the monitored series, and follows other series while callers ask for them. */
 function openToolHandler(
   { settings, feed, watchList, speech, log, signal, publicUrl, time = REAL_TIME }: EngineRoleOptions,
   { board, universes, funding, clock, sleep, hasPresent }: EngineParts,
@@ -126,14 +126,14 @@ function openToolHandler(
   })
 }
 
-/** Follows what is monitored: a series with a fault of its own is closed, and the others go on. */
+/** Follows the monitored series: one with a fault of its own is closed, and the others go on. */
 function openFollower(
   { feed, log, time = REAL_TIME, ...options }: EngineRoleOptions,
   { board, sleep }: EngineParts,
   { follow }: EngineRuns,
   toolHandler: Pick<LocalToolHandler, 'release'>,
 ) {
-  /** A market that has ended is still asked what it said last. */
+  /** After a market has ended, tools still answer from its last bars. */
   const lasting = (until: AbortSignal): Board => ({
     ...board,
     remove: (series) => {
@@ -142,7 +142,7 @@ function openFollower(
   })
   return createFollower({
     async run(series, until, onClosed) {
-      // What callers had followed until now is followed here: never twice at a time.
+      // A series that callers had followed is released first: it is never followed twice at a time.
       await toolHandler.release(series)
       return follow(series, until, lasting(until), onClosed)
     },

@@ -5,7 +5,7 @@ import type { Call } from '../../../contracts/verdict.ts'
 import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
 import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
 
-/** Runs over series of the market, and what they have come to. */
+/** Runs over series of the market, and their results so far. */
 export interface EngineRuns {
   readonly follow: (
     series: readonly Series[],
@@ -67,7 +67,7 @@ export function createEngineRuns(
         const recording = { engine, recorder, challengers, outcomes, board }
         return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
       } finally {
-        // A run that is left without series leaves its bars, too.
+        // A run whose series have all been closed stops reading bars.
         ending.abort()
       }
     },

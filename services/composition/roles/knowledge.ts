@@ -53,7 +53,7 @@ function readExamples(): ReadonlyMap<string, string> {
   const folder = join(DOCS, 'examples')
   const names = readdirSync(folder).filter((name) => /\.(?:py|ts)$/.test(name))
   const all = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
-  // What the programs in Python stand on is one file: beside them, they run as they are.
+  // The programs in Python import this one file: with it beside them, they run as they are.
   return all.set('signal_client.py', readFileSync(join(DOCS, '../clients/python/signal_client.py'), 'utf8'))
 }
 

@@ -18,8 +18,8 @@ export interface MarketsSourceDeps {
 }
 
 /**
- * What is known of markets here: the feed lists them, the board and the watch list of the engine say how fresh they
- * are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
+ * The markets that this process knows: the feed lists them, the board and the watch list of the engine say how fresh
+ * they are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
  * model.
  */
 export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
@@ -46,7 +46,7 @@ export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
   }
 }
 
-/** What is listed, with the series that are followed although no listing names them. */
+/** The listed markets, and the followed series that no listing names. */
 export function withSeries(
   listed: Awaited<ReturnType<MarketsSource['markets']>>,
   followed: Iterable<Series>,

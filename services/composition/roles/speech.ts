@@ -23,7 +23,7 @@ export interface LoadedModel {
   readonly file: ModelFile
 }
 
-/** Who speaks where: the models, and what the log says of them. */
+/** The models, and which of them speaks at which timeframe, as the log says. */
 export interface OpenedSpeech {
   /** The one of this release, then those that the settings name. */
   readonly models: readonly [LoadedModel, ...LoadedModel[]]
@@ -33,7 +33,7 @@ export interface OpenedSpeech {
    */
   champion(at: number): VerdictModel
   readonly orders: StandingOrders
-  /** How the models do at their timeframes; empty where this process has no use for it. */
+  /** The scores of the models at their timeframes; empty where this process does not need them. */
   rows(): Iterable<SpeechRow>
   /** Why calls at a timeframe are withdrawn at an instant of market time; undefined where they are not. */
   withdrawn(timeframe: Timeframe, at: number): string | undefined
@@ -44,7 +44,7 @@ export interface OpenedSpeech {
 /** Rows read at a time: eleven a model. */
 const PAGE_ROWS = 500
 
-/** @param projector of the read models of this process; who computes without any keeps the one that it needs */
+/** @param projector of the read models of this process; an engine without read models keeps the one that it needs */
 export async function openSpeech(
   settings: Settings,
   platform: Platform,

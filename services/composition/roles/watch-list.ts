@@ -11,10 +11,10 @@ import type { Settings } from '../../runtime/config/settings.ts'
 /** Follows some series until the market ends, or the signal. */
 export type FollowSeries = (series: readonly Series[], until: AbortSignal) => Promise<EngineRun>
 
-/** Told which coins of a venue, when that is found out and when it changes. */
+/** Called with coins of a venue, at first and after each change. */
 type CoinNews = (exchange: Exchange, coins: readonly Coin[]) => void
 
-/** What the operator should know of the choice. */
+/** Messages for the operator about the choice. */
 export interface WatchListNews {
   /** Coins of the settings that a venue does not rank. */
   readonly lacking?: CoinNews
@@ -22,16 +22,16 @@ export interface WatchListNews {
   readonly left?: CoinNews
 }
 
-/** What is monitored. */
+/** The monitored series. */
 export interface WatchList {
   /** The exchanges that were chosen, in the order of the settings. */
   readonly exchanges: readonly Exchange[]
   /** The series as far as they are known; those of a venue are known once it has answered. */
   series(): readonly Series[]
   has(series: Series): boolean
-  /** Whether it may be among them as soon as its venue has said what it has. */
+  /** Whether it may join them once its venue has answered. */
   mayHave(series: Series): boolean
-  /** Exchanges that have not said yet what they have, so that nothing of them is followed. */
+  /** Exchanges that have not listed their coins yet, so that none of them is followed. */
   pending(): readonly Exchange[]
   /** In one line, for people. */
   describe(): string
@@ -44,7 +44,7 @@ export interface WatchList {
 }
 
 /**
- * What the settings leave of the market.
+ * Opens the list of the series that the settings choose.
  *
  * @throws ServiceError `market_data_missing` when nothing is left, saying what there is.
  */
@@ -73,10 +73,10 @@ function listedWatchList(series: readonly Series[]): WatchList {
   }
 }
 
-/** A venue that does not say what it has is asked again after this time. */
+/** Pause before a venue that did not list its coins is asked again. */
 const ASK_AGAIN_MS = 30_000
 
-/** How often it is looked whether other coins are the largest, or coins of the settings were listed. */
+/** How often the largest coins are chosen again, and coins of the settings are looked for that were not listed. */
 const CHOOSE_AGAIN_MS = DAY_MS
 
 /**
@@ -201,7 +201,7 @@ function venueWatchList(
   }
 }
 
-/** What a venue calls a coin: by its name, or else by a multiple of it. */
+/** The names of a coin at a venue: its own, or else those of its multiples. */
 function named(coin: Coin, all: readonly Coin[]): readonly Coin[] {
   if (all.includes(coin)) return [coin]
   const { asset } = assetOf(coin)
