@@ -50,7 +50,7 @@ describe('exit codes', () => {
   test('are shared only where the same thing is to be done', () => {
     const shared = Object.values(codesByExit()).filter((codes) => codes.length > 1)
     expect(shared).toEqual([
-      ['event_unreadable', 'internal_error'],
+      ['event_unreadable', 'internal_error', 'invariant_broken'],
       ['append_unknown', 'outcome_unknown', 'store_unavailable'],
       ['bus_unavailable', 'cache_unavailable'],
     ])

@@ -69,6 +69,13 @@ export const ERRORS = defineErrors({
     message: 'Something failed that should not have.',
     nextStep: 'Try again; if it stays, report the `request_id`.',
   },
+  invariant_broken: {
+    status: 500,
+    isInner: true,
+    exitCode: 1,
+    message: 'The service found its own state inconsistent and stopped this act.',
+    nextStep: 'Report the `request_id`; trying again does not help before it is mended.',
+  },
   shutting_down: {
     status: 503,
     message: 'This process is shutting down.',

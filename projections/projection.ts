@@ -24,8 +24,8 @@ interface ProjectionOptions {
   /** Raised whenever the fold or the shape of its rows changes; the new version is then built beside the old. */
   readonly version: number
   /**
-   * What this version may change against the one before: `nothing` (the same rows by better code: a
-   * difference keeps the old version in service and is reported) or `rows`.
+   * The difference from the version before: `nothing` (better code that gives the same rows; if a row differs, the old
+   * version stays in service and the difference is reported) or `rows`.
    */
   readonly changes: 'nothing' | 'rows'
   /** The events it is made of; others never reach it. */
@@ -46,7 +46,7 @@ export interface PlaceProjection<Row extends JsonObject = JsonObject> extends Pr
   fold(rows: Rows<Row>, event: EventPlace): void
 }
 
-/** Made of events exactly as they were appended, whatever their schema has become. */
+/** Folds events exactly as they were appended, without upcasting them. */
 export interface RecordedProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
   readonly needs: 'recorded'
   /** As that of a {@link DataProjection}. */

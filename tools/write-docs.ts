@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandsPage } from '../services/cli/commands-page.ts'
-import { loadModel, modelPage, readRanges, spokenTimeframesModule } from '../services/engine/index.ts'
+import { loadModel, readRanges } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
 import { answerHelp } from '../testing/answer-help.ts'
+import { modelPage } from './model/page/model-page.ts'
+import { spokenTimeframesModule } from './model/page/spoken-timeframes.ts'
 import { wrapMarkdown } from './wrap-markdown.ts'
 
 answerHelp(`Writes the pages of docs/ that are made from code, and contracts/spoken-timeframes.ts.

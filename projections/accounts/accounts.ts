@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Projection, Rows } from '../projection.ts'
 
-/** Whose an API key is. Key: {@link keyRowKey} of its hash, and {@link keyIdRowKey} of its id. */
+/** The account of an API key. Key: {@link keyRowKey} of its hash, and {@link keyIdRowKey} of its id. */
 export interface KeyRow extends JsonObject {
   readonly kind: 'key'
   readonly accountId: string
@@ -16,7 +16,7 @@ export interface SessionRow extends JsonObject {
   readonly accountId: string
   readonly sessionId: string
   readonly begunAt: number
-  /** Of the last use that was recorded. */
+  /** Time of the last recorded use. */
   readonly seenAt: number
 }
 
@@ -51,7 +51,7 @@ export interface AccountRow extends JsonObject {
   readonly sessions: readonly { readonly sessionId: string; readonly secretHash: string }[]
   /** Ids of the programs and machines that act for it. */
   readonly apps: readonly string[]
-  /** Those that may not have ended, oldest first. */
+  /** Plans that may still run, oldest first. */
   readonly plans: readonly PlanPeriod[]
 }
 

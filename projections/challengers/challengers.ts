@@ -11,12 +11,12 @@ interface OpenVerdict
   extends JsonObject,
     Readonly<Pick<Verdict, 'verdictId' | 'barClose' | 'modelVersion' | 'call' | 'probability' | 'barrier'>> {}
 
-/** Of a series, in the order of their bars: as many as its window has bars, for each challenger. */
+/** Open verdicts of a series, in the order of their bars: for each challenger as many as its window has bars. */
 interface OpenRow extends JsonObject {
   readonly open: readonly OpenVerdict[]
 }
 
-/** A challenger beside whoever spoke, on the races that both foresaw. */
+/** A challenger beside the model that spoke, on the races that both forecast. */
 export interface PairedRow extends JsonObject {
   readonly modelVersion: string
   readonly timeframe: Timeframe
@@ -36,8 +36,8 @@ export const pairedKey = (modelVersion: string, timeframe: Timeframe): string =>
 const SAME_BARRIER = 1e-6
 
 /**
- * How the challengers did, counted as the track record counts: a race is the same whoever foresaw it, so the outcome
- * of the verdict that was spoken at a bar is that of a challenger's, too.
+ * The track record of the challengers. A race does not depend on the model that forecast it, so the outcome of the
+ * spoken verdict of a bar is also the outcome of a challenger's verdict of that bar.
  */
 export const challengers: Projection = {
   name: 'challengers',
@@ -62,7 +62,7 @@ function takeVerdict(rows: Rows<JsonObject>, verdict: Verdict): void {
 
 function takeOutcome(rows: Rows<JsonObject>, outcome: Outcome): void {
   const { open } = (rows.get(openKey(outcome)) as OpenRow | undefined) ?? { open: [] }
-  // The outcomes of a series come in the order of its bars: what is behind has none.
+  // The outcomes of a series come in the order of its bars: older open verdicts get none.
   const over = open.filter(({ barClose }) => barClose <= outcome.barClose)
   if (over.length === 0) return
   rows.put(openKey(outcome), { open: open.slice(over.length) })

@@ -2,7 +2,7 @@ import type { Revision } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Projection } from '../projection.ts'
 
-/** Where the chat is that an idempotency key was used for. Key: {@link chatKey}. */
+/** The place of the chat that an idempotency key was used for. Key: {@link chatKey}. */
 export interface ChatPlace extends JsonObject {
   /** Id of the window, whose stream it is in. */
   readonly window: string

@@ -2,7 +2,7 @@ import type { Revision } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Projection, Rows } from '../projection.ts'
 
-/** Where the call is that an idempotency key was used for. Key: {@link debitKey}. */
+/** The place of the call that an idempotency key was used for. Key: {@link debitKey}. */
 export interface DebitPlace extends JsonObject {
   /** Id of the quota window, whose stream it is in. */
   readonly window: string
@@ -10,7 +10,7 @@ export interface DebitPlace extends JsonObject {
   readonly requestHash: string
 }
 
-/** What a payer used on one UTC day. Key: {@link usageDayPrefix} of the payer, then the day. */
+/** Calls of a payer on one UTC day. Key: {@link usageDayPrefix} of the payer, then the day. */
 export interface UsageDay extends JsonObject {
   readonly day: string
   readonly calls: number

@@ -11,7 +11,7 @@ export interface Decided extends JsonObject {
 }
 
 /**
- * What of each series may be shown to everybody: the newest verdict whose window has closed, with what became of it.
+ * The public part of each series: the newest verdict whose window has closed, with its outcome.
  *
  * @example rows.get('SIM.BTC.1h')?.newest.race
  */

@@ -6,9 +6,9 @@ import type { Projection, Rows } from '../projection.ts'
 /** The keys of the transparency log and the origin they sign for. Key: {@link LOG_KEYS}. */
 export interface LogKeysRow extends JsonObject {
   readonly origin: string
-  /** Those that sign now. */
+  /** Keys that sign now. */
   readonly vkeys: readonly string[]
-  /** Those that ever signed, oldest first: old checkpoints are checked with them. */
+  /** Keys that ever signed, oldest first: old checkpoints are checked with them. */
   readonly published: readonly string[]
   /** The checkpoint of a former origin that this one does not continue. */
   readonly leaves: NamedTreeHead | null
@@ -28,10 +28,10 @@ export interface CosignedRow extends NamedTreeHead, JsonObject {
   readonly witnesses: readonly string[]
   /** Market time, Unix milliseconds. */
   readonly cosignedAt: number
-  /** Size of the first one: verdicts are counted behind it. */
+  /** Size of the first one: verdicts are counted after it. */
   readonly since: number
   readonly verdicts: number
-  /** Those of them whose window was open when they were cosigned. */
+  /** The verdicts whose window was still open when they were cosigned. */
   readonly inTime: number
 }
 
@@ -47,7 +47,7 @@ export interface AnchoredRow extends NamedTreeHead, JsonObject {
   readonly inTime: number
 }
 
-/** Where else a checkpoint stands. Key: {@link anchorKey}. */
+/** Copies of a checkpoint outside the log. Key: {@link anchorKey}. */
 export interface AnchorRow extends NamedTreeHead, JsonObject {
   readonly chain: {
     readonly chainId: number
@@ -68,7 +68,7 @@ export const NEWEST_CHECKPOINT = 'newest'
 export const COSIGNED_CHECKPOINT = 'cosigned'
 export const ANCHORED_CHECKPOINT = 'anchored'
 export const ANCHOR_PREFIX = 'anchor/'
-/** Of timestamps that are promised only: their anchors by the same names. */
+/** Prefix of timestamps that are only promised; the rest of the key is as in {@link anchorKey}. */
 export const PROMISED_PREFIX = 'promised/'
 
 const sizeText = (size: number): string => String(size).padStart(16, '0')
@@ -77,7 +77,7 @@ export const anchorKey = (size: number): string => `${ANCHOR_PREFIX}${sizeText(s
 
 type LogRow = LogKeysRow | CheckpointRow | CosignedRow | AnchoredRow | AnchorRow
 
-/** Who signs the transparency log, how far it was signed, and how far cosigned. */
+/** The signers of the transparency log, and how far it was signed and cosigned. */
 export const logCheckpoints: Projection<LogRow> = {
   name: 'log_checkpoints',
   version: 3,
@@ -132,7 +132,7 @@ function foldCosigned(
   })
 }
 
-/** What is known of a checkpoint elsewhere; nothing of one that had the same size in another origin. */
+/** The known anchors of a checkpoint; none when the stored row is of another origin with the same size. */
 function anchorOf(rows: Rows<LogRow>, { origin, size, root }: NamedTreeHead): AnchorRow {
   const before = rows.get(anchorKey(size)) as AnchorRow | undefined
   if (before?.origin === origin && before.root === root) return before

@@ -42,11 +42,11 @@ export interface Payment extends JsonObject {
   readonly withheldBy: string | null
   /** Whether the answer was asked for again, and given. */
   readonly isGiven: boolean
-  /** What is given back, and how; null where nothing is by itself. */
+  /** The automatic refund; null when there is none. */
   readonly refund: PaymentRefund | null
 }
 
-/** What became of a refund that needs nobody's hand. */
+/** State of an automatic refund. */
 export interface PaymentRefund extends JsonObject {
   readonly by: 'transfer' | 'credit'
   readonly cause: RefundCause
@@ -58,7 +58,7 @@ export interface PaymentRefund extends JsonObject {
   readonly begunAt: number
   /** Whether the money has come, for good, or the credit is there. */
   readonly isDone: boolean
-  /** Of the transfer, once it is final. */
+  /** Transaction of the transfer, once it is final. */
   readonly transaction: string | null
 }
 
@@ -120,8 +120,8 @@ export const isServable = ({ state, isServedFirst }: Payment): boolean =>
   isServedFirst || state === 'confirmed' || state === 'final' || state === 'refunded' || state === 'credited'
 
 /**
- * The payment after an event of its stream; undefined before its claim, and for events of other streams.
- * What comes after an end that was told wrongly counts: a payment taken for uncollectable may turn out paid.
+ * The payment after an event of its stream; undefined before its claim, and for events of other streams. Events after a
+ * wrong end still count: a payment that was given up as uncollectable may turn out to be paid.
  */
 export function evolvePayment(payment: Payment | undefined, event: ServiceEvent): Payment | undefined {
   const changedAtMs = Date.parse(event.at)

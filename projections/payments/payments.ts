@@ -14,7 +14,7 @@ import {
   type Payment,
 } from './payment-state.ts'
 
-/** What one payer, or all together, has claimed. Amounts are millionths of a USDC. */
+/** Sums of one payer, or of all payers. Amounts are millionths of a USDC. */
 export interface PayerTotals extends JsonObject {
   /** Served and not settled. */
   readonly unsettled: string
@@ -36,7 +36,7 @@ export interface PayerTotals extends JsonObject {
   readonly hasCredit: boolean
 }
 
-/** What was given back by itself. Amounts are millionths of a USDC. */
+/** Automatic refunds. Amounts are millionths of a USDC. */
 export interface RefundTotals extends JsonObject {
   readonly transferred: string
   readonly credited: string

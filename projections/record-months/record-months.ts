@@ -15,8 +15,8 @@ const monthKey = (modelVersion: string, timeframe: string, barClose: number): st
   `${MONTH_PREFIX}${modelVersion}/${timeframe}/${new Date(barClose).toISOString().slice(0, 7)}`
 
 /**
- * What the calls of each month came to, per model and timeframe, of each series those whose windows do not overlap: the
- * track record in time.
+ * The track record by month: results of the calls per model and timeframe, counting of each series only calls whose
+ * windows do not overlap.
  */
 export const recordMonths: Projection<CallTally | FreeFrom> = {
   name: 'record_months',

@@ -13,7 +13,7 @@ export interface RegimeShift extends JsonObject {
   readonly priorRegime: Regime
   readonly confidence: number
   readonly verdictId: string
-  /** Of the verdict with which it came. */
+  /** Position of its verdict. */
   readonly position: string
 }
 

@@ -7,7 +7,7 @@ import type { Projection, Rows } from '../projection.ts'
 export interface SealedDay extends JsonObject {
   readonly exchange: Exchange
   readonly date: string
-  /** Its events stand behind this position, up to the other one. */
+  /** Its events are after this position, up to the other one. */
   readonly after: Position
   readonly upTo: Position
   readonly verdicts: number
@@ -18,7 +18,7 @@ export interface SealedDay extends JsonObject {
   readonly sealed: { readonly sha256: string; readonly rows: number; readonly bytes: number } | null
 }
 
-/** What is said of a sealed day. Key: {@link sealedManifestKey}. */
+/** The manifest of a sealed day. Key: {@link sealedManifestKey}. */
 export interface SealedManifestRow extends JsonObject {
   readonly manifest: string
   readonly sha256: string

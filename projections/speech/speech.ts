@@ -45,7 +45,7 @@ export const RESTORE_AUC = 0.505
 const FEWEST_RACES = 1_000
 const FEWEST_OF_A_SIDE = 100
 
-/** What is to be recorded of a model's speech. */
+/** A change of a model's speech that has to be recorded. */
 export type DueSpeech = Pick<SpeechChange, 'day' | 'auc' | 'races' | 'days' | 'rule'> &
   JsonObject & { readonly change: 'withdraw' | 'restore' }
 
@@ -56,12 +56,12 @@ export interface SpeechRow extends JsonObject {
   /** The change that holds now; null where calls were never withdrawn. */
   readonly withdrawn: (SpeechChange & JsonObject) | null
   readonly restored: (SpeechChange & JsonObject) | null
-  /** Of the newest day that is over: null where it has too few races. */
+  /** AUC of the newest day that is over; null when there are too few races. */
   readonly auc: number | null
   readonly races: number
   /** Days running that spoke for a change. */
   readonly running: number
-  /** Once due it stays so until it is in the log, whatever the days behind it say. */
+  /** A due change stays due until it is in the log, regardless of the days after it. */
   readonly due: DueSpeech | null
   /** Numbers of the days within the window that have outcomes, ascending; the last one is not over. */
   readonly days: readonly number[]
@@ -84,9 +84,9 @@ const NO_DAY: DayRow = { up: NO_RACES, down: NO_RACES }
 
 /**
  * Whether each model still tells up from down, judged day by day from its outcomes as the log has them. A day is over
- * with the first outcome of a later one; what is labelled late counts from the next judgement on. What was withdrawn
- * and restored follows from the events that say so, what is due from the outcomes: whoever folds the same log finds
- * the same thing due. At most 180 rows of two hundred numbers are kept of a model at a timeframe.
+ * with the first outcome of a later one; what is labelled late counts from the next judgement on. Withdrawals and
+ * restorations follow from their events, due changes from the outcomes: every process that folds the same log finds the
+ * same change due. At most 180 rows of two hundred numbers are kept of a model at a timeframe.
  */
 export const speech: Projection<SpeechRow | DayRow> = {
   name: 'speech',
@@ -146,14 +146,14 @@ function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
 
 const atBin = (bins: readonly number[], probability: number): number => bins[binOf(probability)] ?? 0
 
-/** Drops the days that lie behind the window of a new one. */
+/** Drops the days before the window of a new one. */
 function forgetBefore(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   const isPast = (one: number): boolean => one <= day - SPEECH_WINDOW_DAYS
   for (const one of row.days.filter(isPast)) rows.delete(dayKey(row, one))
   return { ...row, days: row.days.filter((one) => !isPast(one)) }
 }
 
-/** What a day that is over says of a model. */
+/** Judges a model by a day that is over. */
 function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   const up = new Float64Array(BINS)
   const down = new Float64Array(BINS)

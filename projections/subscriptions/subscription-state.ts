@@ -8,7 +8,7 @@ import type {
   SubscriptionState,
 } from '../../contracts/subscription.ts'
 
-/** A filter, and the position of the log behind which it applies. */
+/** A filter, and the position of the log after which it applies. */
 export interface FilterPeriod extends JsonObject {
   readonly after: Position
   readonly filter: SubscriptionFilter
@@ -47,14 +47,14 @@ export interface Subscription extends JsonObject {
   readonly stateSince: number
   readonly generation: number
   readonly sealedUrl: string
-  /** The chat service that is told in words; null for signed JSON. */
+  /** The chat service that receives messages in words; null for signed JSON. */
   readonly form: ChatForm | null
   /** Newest first. */
   readonly secrets: readonly SealedSecret[]
   /** Every filter it ever had, oldest first. */
   readonly filters: readonly FilterPeriod[]
   readonly startAfter: Position
-  /** Where the newest resume moved the cursor to; null where it never did. The revision tells resumes apart. */
+  /** The cursor set by the newest resume that moved it; null when none did. The revision distinguishes resumes. */
   readonly moved: { readonly revision: number; readonly after: Position } | null
   /** Newest last; the latest ten. */
   readonly replays: readonly RequestedReplay[]

@@ -11,7 +11,7 @@ export interface SubscriptionRow extends JsonObject {
   readonly subscription: Subscription
 }
 
-/** That an account has a subscription. Key: {@link accountSubscriptionPrefix}, then the id. */
+/** Lists a subscription under its account. Key: {@link accountSubscriptionPrefix}, then the id. */
 export interface AccountSubscriptionRow extends JsonObject {
   readonly kind: 'place'
   readonly subscriptionId: string

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 
-/** What lies in different blocks of time is taken as independent; a block is so many windows long. */
+/** Returns in different blocks of time count as independent; a block is this many windows long. */
 export const WINDOWS_PER_BLOCK = 50
 
 /** Returns that fell into one block of time. */
@@ -12,8 +12,8 @@ export interface Block extends JsonObject {
 }
 
 /**
- * What the spread of block sums is computed from, whatever the mean turns out to be: over all blocks, how
- * many there are, and the sums of n², n·S and S².
+ * The sums from which the spread of block sums is computed for any mean: over all blocks, their number and the sums of
+ * n², n·S and S².
  */
 export interface BlockSums extends JsonObject {
   readonly blocks: number

@@ -11,12 +11,12 @@ export interface CallTally extends JsonObject {
   /** Calls whose race reached a barrier; one whose bar touched both counts as lost. */
   readonly reached: number
   readonly wins: number
-  /** Of `reached`: races that the upper, and that the lower barrier won. */
+  /** Races among `reached` that the upper barrier won, and that the lower one won. */
   readonly ups: number
   readonly downs: number
   /** Calls with a known return: all but the incomplete ones. Those that reached no barrier are left at the close. */
   readonly trades: number
-  /** Of `trades`: those that ended in favour of what was called, and of BUY and SELL had every one been that. */
+  /** Trades that ended in favour of the call, and that would have done so had every call been BUY, or SELL. */
   readonly inFavour: number
   readonly buyInFavour: number
   readonly sellInFavour: number
@@ -44,7 +44,7 @@ export const NO_CALLS: CallTally = {
   sellNet: 0,
 }
 
-/** What entering a side at the start of the race and leaving at its end earned after costs; null where unknown. */
+/** Return after costs of entering a side at the start of the race and leaving at its end; null when unknown. */
 export function netReturn(outcome: EndedCall, side: Call = outcome.call): number | null {
   const gross = callReturn(outcome, side)
   return gross === null ? null : gross - ROUND_TRIP_COST

@@ -15,7 +15,7 @@ export interface RangeTally extends JsonObject {
 
 export const NO_RANGES: RangeTally = { forecasts: 0, below: 0, within80: 0, within50: 0, pinball: 0 }
 
-/** What a quantile forecast loses: so that saying the true quantile costs least. */
+/** Pinball loss of a quantile forecast: the true quantile has the least. */
 const pinball = (share: number, quantile: number, value: number): number =>
   value >= quantile ? share * (value - quantile) : (1 - share) * (quantile - value)
 

@@ -52,7 +52,7 @@ export interface TrackRecord extends JsonObject {
   readonly reliability: readonly ReliabilitySum[]
   /** Every BUY and SELL; windows overlap. */
   readonly spoken: CallTally
-  /** Of each series the BUY and SELL calls whose windows do not overlap: the first, then the next behind it. */
+  /** BUY and SELL calls of each series whose windows do not overlap: the first, then the first one after its window. */
   readonly apart: CallTally
   /** Net returns of `apart` by blocks of time. */
   readonly blocks: BlockSums
@@ -63,7 +63,7 @@ export interface TrackRecord extends JsonObject {
   readonly freeFrom: number
   readonly rangesFreeFrom: number
   readonly block: Block & { readonly index: number }
-  /** Verdicts that were recorded behind the end of their window; part of no other figure. */
+  /** Verdicts that were recorded after the end of their window; part of no other figure. */
   readonly recordedLate: Readonly<Record<Call, number>>
   /** Bars without a verdict in front of one of this model, by reason. */
   readonly barsMissed: Readonly<Record<MissingReason, number>>
@@ -86,9 +86,10 @@ export const timeframeRecordKey = (modelVersion: string, timeframe: Timeframe): 
 type Row = TrackRecord | Block
 
 /**
- * How the verdicts of every model did, per series and pooled per timeframe: every outcome in the log counts,
- * and none is dropped. Verdicts that were recorded behind their window, and bars without one, are counted apart. A record is of a fixed size. The order in which series were labelled shows in no
- * count: pooled returns are kept by blocks in rows of their own, some hundred a year at 1m, a few at 1d.
+ * How the verdicts of every model did, per series and pooled per timeframe: every outcome in the log counts, and none
+ * is dropped. Verdicts that were recorded after their window, and bars without one, are counted apart. A record is of a
+ * fixed size. The order in which series were labelled shows in no count: pooled returns are kept by blocks in rows of
+ * their own, some hundred a year at 1m, a few at 1d.
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
@@ -105,7 +106,7 @@ export type TrackRecordRows = Rows<Row>
 
 /** Counts an outcome for the model that foresaw it. */
 export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
-  // What was recorded behind its window foresaw nothing: it is counted, and nothing is made of it.
+  // A verdict recorded after its window forecast nothing: it is counted, but not scored.
   if (outcome.recordedLate) return countApart(rows, outcome, late(outcome))
   const { modelVersion, timeframe, barClose } = outcome
   const name = seriesName(outcome)

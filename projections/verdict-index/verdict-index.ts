@@ -4,8 +4,8 @@ import { seriesOfVerdictStream } from '../../contracts/streams.ts'
 import type { PlaceProjection } from '../projection.ts'
 
 /**
- * Where a verdict is in the log. Key: the verdict's id. There is one for every verdict ever recorded, so it
- * holds no more than is needed to read the event itself; its outcome is found by its bar.
+ * The place of a verdict in the log. Key: the verdict's id. There is one for every verdict ever recorded, so it holds
+ * no more than is needed to read the event itself; its outcome is found by its bar.
  */
 export interface VerdictPlace extends JsonObject {
   readonly series: string

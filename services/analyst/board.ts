@@ -30,7 +30,7 @@ export interface BoardSource {
   readonly now: () => number
 }
 
-/** What every series says now, as far as everybody may know. */
+/** The public state of every series. */
 export interface Board {
   /** A page of it, and a number that changes with what it is made of. */
   read(query: BoardQuery): { readonly version: number; readonly answer: BoardAnswer }

@@ -12,8 +12,8 @@ import { RecentMap } from '../runtime/cache/recent-map.ts'
 /** When races of verdicts were decided, as the log has it. */
 export interface DecidedTimes {
   /**
-   * Of one verdict, Unix milliseconds; null where no bar decided its race, or it has no outcome. It is quickest where the
-   * verdicts of a series come oldest first.
+   * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
+   * outcome. It is quickest where the verdicts of a series come oldest first.
    */
   of(
     verdict: Pick<Verdict, 'exchange' | 'coin' | 'timeframe' | 'barClose'>,
@@ -28,7 +28,7 @@ interface Known {
 /** Outcomes of a series that were read ahead. */
 interface Ahead {
   outcomes: readonly Known[]
-  /** How many of them are behind. */
+  /** Index of the next one. */
   at: number
   next: Revision
   page: number
@@ -126,8 +126,9 @@ function lookIn(ahead: Ahead, barClose: number): number | null | undefined {
 }
 
 /**
- * The outcome of a bar, or the first one behind it. Outcomes are dense and in the order of their bars, at most one per bar, so the bar is
- * no further back than bars lie between it and the newest one: looked for there first, then by halves.
+ * The outcome of a bar, or the first one after it. Outcomes are dense and in the order of their bars, at most one per
+ * bar, so the bar is no further back than bars lie between it and the newest one: looked for there first, then by
+ * halves.
  *
  * @returns undefined where all outcomes are of bars before it
  */

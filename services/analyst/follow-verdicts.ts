@@ -27,19 +27,19 @@ export type FollowItem =
   | {
       readonly kind: 'verdict'
       readonly row: VerdictRow
-      /** Of its event, in the order of the log. */
+      /** Position of its event in the log. */
       readonly position: Position
     }
   | { readonly kind: 'quiet' }
 
-/** How often windows are looked at that may have closed. */
+/** Interval between checks for windows that have closed. */
 const LOOK_MS = 250
 const LOOKS_PER_QUIET = LIMITS.heartbeatMs / LOOK_MS
 
 /**
- * Recorded verdicts as they become visible: each once, what came before `after` left out, and none before its
- * window has closed. Those that become visible together come in the order of the log. The cursor in each row
- * goes on behind it, here and in `replayVerdicts`. It is pulled: a slow reader holds a page of the log.
+ * Recorded verdicts as they become visible: each once, what came before `after` left out, and none before its window
+ * has closed. Those that become visible together come in the order of the log. The cursor in each row continues after
+ * it, here and in `replayVerdicts`. It is pulled: a slow reader holds a page of the log.
  *
  * @throws ServiceError `store_unavailable`
  * @example for await (const item of followVerdicts(store, options)) if (item.kind === 'verdict') show(item.row)
@@ -83,7 +83,7 @@ export async function* followVerdicts(
   }
 }
 
-/** Waits until no clock behind a cursor was ahead of the one here, so that what is shown follows on it. */
+/** Waits until the clock here has reached the times in a cursor, so that the following rows continue it. */
 async function* clockReached(
   after: ReplayCursor | undefined,
   { now, sleep, signal }: FollowOptions,
@@ -96,23 +96,13 @@ async function* clockReached(
 }
 
 /**
- * Shows what is visible behind a cursor in the log so far, and notes what is not yet. A look that was cut short
- * goes on as of its own time; what has closed since then is noted too, and due at once.
+ * Yields the visible verdicts after a cursor in the log so far, and notes the others. A look that was cut short goes on
+ * as of its own time; what has closed since then is noted too, and due at once.
  */
 async function* catchUp(
   store: EventStore,
   { filter, now, signal }: FollowOptions,
-  {
-    after,
-    head,
-    windows,
-    itemOf,
-  }: {
-    readonly after: ReplayCursor
-    readonly head: Position
-    readonly windows: OpenWindows
-    readonly itemOf: ItemOf
-  },
+  { after, head, windows, itemOf }: Looking & { readonly after: ReplayCursor; readonly head: Position },
 ): AsyncGenerator<FollowItem, ReplayCursor, void> {
   const asOf = after.second?.asOf ?? now()
   const look = createLook(after, asOf)
@@ -133,17 +123,7 @@ async function* catchUp(
 async function* closedSince(
   store: EventStore,
   { filter, signal }: FollowOptions,
-  {
-    from,
-    asOf,
-    windows,
-    itemOf,
-  }: {
-    readonly from: ReplayCursor
-    readonly asOf: number
-    readonly windows: OpenWindows
-    readonly itemOf: ItemOf
-  },
+  { from, asOf, windows, itemOf }: Looking & { readonly from: ReplayCursor; readonly asOf: number },
 ): AsyncGenerator<FollowItem, void, void> {
   for (const { after, upTo } of windows.takeDue(asOf)) {
     for await (const recorded of store.readAll({ after, upTo, filter: storeFilter(filter), signal })) {
@@ -154,6 +134,11 @@ async function* closedSince(
       yield await itemOf(event, { ...from, second: { at: event.position, asOf } })
     }
   }
+}
+
+interface Looking {
+  readonly windows: OpenWindows
+  readonly itemOf: ItemOf
 }
 
 type ItemOf = (event: VerdictEvent, cursor: ReplayCursor) => Promise<FollowItem>

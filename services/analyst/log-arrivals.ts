@@ -23,7 +23,7 @@ export interface LogArrivals {
   ended(): Promise<void>
 }
 
-/** What is appended in one commit arrives within this time of its first event. */
+/** All events of one commit arrive within this time of the first. */
 const GATHER_MS = 5
 
 export interface LogArrivalsOptions {
@@ -33,7 +33,7 @@ export interface LogArrivalsOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
-/** Subscribes to the verdicts behind a position. */
+/** Subscribes to the verdicts after a position. */
 export function createLogArrivals(
   store: EventStore,
   { after, filter, signal, sleep }: LogArrivalsOptions,
@@ -60,7 +60,7 @@ export function createLogArrivals(
     )
   }
 
-  /** What came next; undefined where the wait was over first. */
+  /** The next item; undefined when the wait ended first. */
   async function nextBefore(
     over: Promise<void>,
   ): Promise<IteratorResult<SubscriptionItem, unknown> | undefined> {

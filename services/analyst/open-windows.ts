@@ -1,12 +1,12 @@
 import { comparePositions, type Position } from '../../contracts/position.ts'
 
-/** A stretch of the log: from behind `after` up to `upTo`, inclusive. */
+/** A stretch of the log: after `after`, up to `upTo` inclusive. */
 export interface Stretch {
   readonly after: Position
   readonly upTo: Position
 }
 
-/** Where the verdicts stand that are withheld until their window closes. */
+/** The places of verdicts that are withheld until their window closes. */
 export interface OpenWindows {
   /** Notes a withheld verdict; verdicts are to be noted in the order of the log. */
   add(previous: Position, position: Position, validUntil: number): void

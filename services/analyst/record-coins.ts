@@ -8,17 +8,9 @@ import type { TrackRecordSource } from './track-record-report.ts'
 const BASIS_POINTS = 10_000
 const PAGE = 1_000
 
-interface Sums {
-  series: number
-  verdicts: number
-  calls: number
-  reached: number
-  wins: number
-  ups: number
-  downs: number
-  trades: number
-  net: number
-}
+const SUMMED = ['calls', 'reached', 'wins', 'ups', 'downs', 'trades', 'net'] as const
+
+type Sums = Record<(typeof SUMMED)[number] | 'series' | 'verdicts', number>
 
 const NOTHING: Sums = {
   series: 0,
@@ -61,8 +53,7 @@ export function recordCoins(
     const known = sums.get(name) ?? { modelVersion, coin, sums: { ...NOTHING } }
     known.sums.series += 1
     known.sums.verdicts += verdicts
-    for (const field of ['calls', 'reached', 'wins', 'ups', 'downs', 'trades', 'net'] as const)
-      known.sums[field] += apart[field]
+    for (const field of SUMMED) known.sums[field] += apart[field]
     sums.set(name, known)
   }
 }

@@ -1,12 +1,12 @@
 import { comparePositions, isPosition, type Position, START } from '../../contracts/position.ts'
 
 /**
- * Where a replay goes on. Rows come in the order of the log, but a verdict is shown only once its window has
- * closed, so an old one can become visible behind rows already given. A cursor therefore remembers how far
- * was looked and as of when, and, within a second look at the same stretch, how far that one came.
+ * The point at which a replay continues. Rows come in the order of the log, but a verdict is shown only once its window
+ * has closed, so an old one can become visible before rows that were already sent. A cursor therefore stores how far
+ * the log was read and as of which time, and how far a second pass over the same stretch came.
  */
 export interface ReplayCursor {
-  /** Up to here, inclusive, every matching verdict was shown, whatever its window. */
+  /** Up to here, inclusive, every matching verdict was shown. */
   readonly complete: Position
   /** Up to here, inclusive, those were shown whose window had closed at `asOf`. */
   readonly looked: Position
@@ -38,18 +38,18 @@ export function parseCursor(text: string): ReplayCursor | undefined {
 }
 
 export interface ReplayLook {
-  /** Where reading begins, exclusive. */
+  /** Reading begins after this position. */
   readonly readAfter: Position
-  /** Offered every matching verdict in log order: the cursor behind it where it is to be shown, else undefined. */
+  /** Takes every matching verdict in log order. @returns the cursor after it if it is shown now, else undefined */
   offer(position: Position, validUntil: number): ReplayCursor | undefined
   /**
-   * Whether the look has to end in front of the verdict offered last: whoever gave the cursor had a clock ahead of this
-   * one, and nobody could tell behind it whether that verdict was shown.
+   * Whether the pass has to end before the verdict offered last: the process that wrote the cursor had a clock ahead of
+   * this one, and a later cursor could not say whether that verdict was shown.
    */
   isHeldUp(): boolean
-  /** The cursor behind a place up to which all was offered and nothing shown. */
+  /** The cursor after a position up to which all verdicts were offered and none shown. */
   passed(position: Position): ReplayCursor
-  /** The cursor behind everything offered. */
+  /** The cursor after all offered verdicts. */
   end(): ReplayCursor
 }
 

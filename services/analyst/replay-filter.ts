@@ -19,7 +19,7 @@ export interface ReplayFilter {
   readonly to?: number
 }
 
-/** What the store can sort out by itself: types, and streams by exchange and coin. */
+/** The part of the filter that the store applies: types, and streams by exchange and coin. */
 export function storeFilter({ exchanges, coins }: ReplayFilter): EventFilter {
   const types = ['VerdictRecorded']
   if (exchanges === undefined) return { types }

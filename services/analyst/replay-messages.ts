@@ -1,7 +1,7 @@
 import type { AppendRefusal } from '../log/decide-append.ts'
 import type { ReplayRequest } from './replay-source.ts'
 
-/** What the thread of replays is asked. */
+/** Messages to the replay thread. */
 export type ReplayAsk =
   | { readonly kind: 'open'; readonly id: number; readonly request: Omit<ReplayRequest, 'signal'> }
   /** One more chunk may be made. */
@@ -9,7 +9,7 @@ export type ReplayAsk =
   | { readonly kind: 'end'; readonly id: number }
   | { readonly kind: 'close' }
 
-/** What it answers. */
+/** Messages from the replay thread. */
 export type ReplayMessage =
   | {
       readonly kind: 'chunk'
@@ -18,7 +18,7 @@ export type ReplayMessage =
       readonly goOnAfter: string | undefined
     }
   | { readonly kind: 'done'; readonly id: number; readonly goOnAfter: string | undefined }
-  /** A refusal in a form that crosses threads, or whatever else it failed with. */
+  /** A refusal in a form that crosses threads, or any other error. */
   | {
       readonly kind: 'failed'
       readonly id: number

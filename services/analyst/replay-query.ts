@@ -66,7 +66,7 @@ export const replayParameters = {
 export type ReplayFilterQuery = z.output<z.ZodObject<typeof replayFilterParameters>>
 export type ReplayQuery = z.output<z.ZodObject<typeof replayParameters>>
 
-/** What is wrong between the parts of a query, or undefined. */
+/** The contradiction between the parts of a query, or undefined. */
 export const replayQueryFault = ({ from, to }: ReplayFilterQuery): string | undefined =>
   from !== undefined && to !== undefined && from >= to ? 'from: must be before to' : undefined
 

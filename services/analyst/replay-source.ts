@@ -9,7 +9,7 @@ import { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export interface ReplayRequest {
   readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal'>
   readonly format: VerdictFormat
-  /** Who asks; replays of one owner share what one gets. */
+  /** The owner of the replay; all replays of one owner share one owner's time. */
   readonly owner: string
   readonly signal: AbortSignal
 }
@@ -19,8 +19,8 @@ export interface Replay {
   /** Its bytes, in the format asked for. Ending the iteration ends the replay. */
   readonly chunks: AsyncGenerator<string | Uint8Array, void, void>
   /**
-   * Where to go on, as a cursor, of a replay that has found nothing for so long that it ended before the log did;
-   * known with the first chunk, or once they have ended.
+   * The cursor to continue from when a replay found nothing for so long that it ended before the log did; known with
+   * the first chunk, or after the last.
    */
   readonly goOnAfter: () => string | undefined
 }

@@ -23,15 +23,15 @@ export interface ReplayOptions {
 }
 
 export interface ReplaySearch {
-  /** Events that are looked at, at most, about. */
+  /** Most events that are read, approximately. */
   readonly events: number
   /** Told where to go on; the replay ends then. */
   readonly onEnd: (cursor: ReplayCursor) => void
 }
 
 /**
- * Recorded verdicts in the order of the log. Verdicts whose window is still open are what callers pay for, so
- * they are withheld until it closes; a cursor behind any row resumes without loss or repeat.
+ * Recorded verdicts in the order of the log. Verdicts whose window is still open are what callers pay for, so they are
+ * withheld until it closes; a cursor after any row resumes without loss or repeat.
  */
 export async function* replayVerdicts(
   store: Pick<EventStore, 'read' | 'readAll' | 'head'>,

@@ -13,7 +13,7 @@ import { SERIES_PREFIX, type SpeechRow, TIMEFRAME_PREFIX, type TrackRecord } fro
 
 export interface TrackRecordQuery {
   readonly groupBy: 'series' | 'timeframe'
-  /** Of a pooled record they match nothing. */
+  /** A pooled record has no exchange and matches none. */
   readonly exchange?: Exchange
   readonly coin?: Coin
   readonly timeframe?: Timeframe
@@ -35,11 +35,11 @@ export interface TrackRecordSource {
 
 export interface TrackRecordPage extends Pick<TrackRecordAnswer, 'rows'> {
   readonly asOf: Position
-  /** Key to go on behind; undefined at the end. */
+  /** Key to continue after; undefined at the end. */
   readonly next: string | undefined
 }
 
-/** Records looked at for one page, so that a filter that matches little does not hold the others up. */
+/** Most records read for one page, so that a filter that matches little does not delay other callers. */
 const RECORDS_PER_PAGE = 5 * LIMITS.rowsPerPage
 
 /**
@@ -149,7 +149,7 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
 const grossBps = (net: number, trades: number): number | null =>
   meanBps(net + trades * ROUND_TRIP_COST, trades)
 
-/** What a side would have made of the calls of a tally. */
+/** Results of the calls of a tally, had all taken one side. */
 const baselineOf = (
   { reached, trades }: TrackRecord['apart'],
   wins: number,

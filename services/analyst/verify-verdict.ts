@@ -31,7 +31,7 @@ export const VERIFICATION_NOTICE =
   'What was recorded, unchanged. It is information, not advice; past outcomes promise nothing.'
 
 /**
- * What the log says of a verdict: the event as it was recorded, and its outcome once there is one.
+ * Reads a verdict from the log: the event as it was recorded, and its outcome once there is one.
  *
  * @throws ServiceError `verdict_unknown`; `store_unavailable` and what else the store refuses
  * @example (await verifyVerdict(options, verdict.verdict_id)).outcome?.event.data.race

@@ -2,7 +2,7 @@ import { type Series, seriesName } from '../../contracts/series.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import type { MarketMetrics } from './engine.ts'
 
-/** What a followed series says now. */
+/** The current state of a followed series. */
 export interface BoardEntry {
   readonly series: Series
   /** Whether its history has ended, so that more bars come only as they close. */
@@ -19,8 +19,8 @@ export interface BoardEntry {
 }
 
 /**
- * What every followed series says now, by series. A verdict stands here only after it is durable; where
- * another process recorded the bar first, the verdict is that one's.
+ * The current state of every followed series. A verdict appears here only after it is durable; when another process
+ * recorded the bar first, it is that process's verdict.
  */
 export interface Board {
   get(series: Series): BoardEntry | undefined

@@ -2,7 +2,7 @@ import type { Call } from '../../contracts/verdict.ts'
 import { CELL, cell } from './cells.ts'
 import { typicalRange } from './stillness.ts'
 
-/** Where a trend begins, in ATR50 between the fast and the slow average. */
+/** A trend begins at this distance between the fast and the slow average, in ATR50. */
 export const TREND_ENTRY = 0.5
 /** A trend lasts until the averages have crossed by this much: two thresholds, so that noise cannot flip it. */
 const TREND_EXIT = -0.2

@@ -1,6 +1,6 @@
 /**
- * Where a series keeps what. Every series owns one run of cells in a shared Float64Array; the numbers
- * below are offsets into that run. An indicator that is not valid yet reads NaN.
+ * The layout of a series' numbers. Every series owns one run of cells in a shared Float64Array; these are offsets into
+ * that run. An indicator that is not valid yet reads NaN.
  */
 export const CELL = {
   /** Bars seen since the anchor. */

@@ -21,7 +21,7 @@ import { stillnessOf } from './stillness.ts'
 /** A verdict before it has an identity and a place; the log gives it both. */
 export type VerdictDraft = Omit<Verdict, 'verdictId' | 'previous' | 'recordedLate'>
 
-/** What is measured of a series at its newest bar; null where there are too few bars, or it stands still. */
+/** Measurements of a series at its newest bar; null when there are too few bars, or the market stands still. */
 export interface MarketMetrics {
   readonly rsi14: number | null
   readonly adx14: number | null
@@ -68,11 +68,11 @@ export interface Engine {
   push(slot: number, bar: Candle): void
 
   /**
-   * Takes a funding settlement for every open series of its market, in any order and however early. It counts for
-   * the bars pushed afterwards that close {@link FUNDING_COUNTS_AFTER_MS} later than it or more. Of several the
-   * newest does; of two for the same instant the one that came later. None counts before {@link fundingCountsFrom}.
+   * Takes a funding settlement for every open series of its market, in any order and however early. It counts for the
+   * bars pushed afterwards that close {@link FUNDING_COUNTS_AFTER_MS} later than it or more. Of several the newest
+   * does; of two for the same instant the one that came later. None counts before {@link fundingCountsFrom}.
    *
-   * @param slots takes it for these only: whoever warms a series up must not tell the others what is past.
+   * @param slots only these series take it: the warm-up of one series must not give the others old settlements
    */
   pushFunding(market: Market, funding: FundingRate, slots?: readonly number[]): void
 
@@ -80,7 +80,7 @@ export interface Engine {
   read(slot: number): EngineReading
 }
 
-/** What is wrong with a bar that was refused. */
+/** The fault of a refused bar. */
 export type BarFault = 'malformed' | 'out_of_order' | 'absurd' | 'misdated'
 
 /** A bar that a series does not take; its state is as it was. */
@@ -139,7 +139,10 @@ export interface EngineOptions {
   readonly model: VerdictModel
   /** Tells how far prices may go; those of the release unless others are given. */
   readonly ranges?: RangeModel
-  /** What silences a timeframe for the bars that close at an instant; nothing does without it. */
+  /**
+   * The withdrawal that silences a timeframe for bars that close at an instant; without this function nothing is
+   * silenced.
+   */
   readonly withdrawal?: (timeframe: Timeframe, barClose: number) => SpeechChange | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Engine, VerdictDraft } from './engine.ts'
 
 /** Engines with a model each that see the same bars: one speaks, the others say beside it what they would have said. */
 export interface Ensemble extends Engine {
-  /** What the models that do not speak say at the newest bar of a series. */
+  /** Verdicts of the silent models at the newest bar of a series. */
   others(slot: number): readonly VerdictDraft[]
 }
 

@@ -6,7 +6,7 @@ import { typicalRange, typicalReturn } from './stillness.ts'
 
 /** One input of the verdict model: a pure function of a series' state at its newest closed bar, while it moves and trades. */
 export interface Feature {
-  /** What the reasoning calls it. */
+  /** Its name in the reasoning. */
   readonly label: string
   /** The value, NaN where it cannot be measured. `base` is the series' first cell. */
   readonly measure: (cells: Float64Array, base: number) => number
@@ -30,7 +30,7 @@ const gap =
   (cells, base) =>
     (cell(cells, base + upper) - cell(cells, base + lower)) / typicalRange(cells, base)
 
-/** Shadows are told in ATR50, of which there is none before. */
+/** Shadows are measured in ATR50, which does not exist before this bar. */
 const ATR_BARS = 50
 
 /** A rate says nothing any more when this many of its intervals have passed without a newer one. */

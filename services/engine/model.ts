@@ -21,7 +21,7 @@ const timeframeSkillSchema = z.discriminatedUnion('skill', [
     /** Platt scaling: log-odds = slope × score + offset. */
     slope: finite.positive(),
     offset: finite,
-    /** Of the recipe, walked forward: on bars it was not fitted on. */
+    /** Scores of the recipe walked forward: on bars it was not fitted on. */
     measured: measuredSchema,
   }),
   z.strictObject({
@@ -53,7 +53,7 @@ export const verdictModelSchema = z.strictObject({
 export type VerdictModelData = z.infer<typeof verdictModelSchema>
 export type TimeframeSkill = VerdictModelData['timeframes'][Timeframe]
 
-/** What computes verdicts. */
+/** The part of a model that computes verdicts. */
 export interface ScoringModel {
   readonly clip: number
   readonly names: readonly FeatureName[]
@@ -159,7 +159,7 @@ export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
 }
 
 /**
- * What a model file is told apart by.
+ * The identity of a model file: version, checksum and size.
  *
  * @throws ServiceError as {@link loadModel}
  */

@@ -40,16 +40,16 @@ export const usedSeriesSchema = z.strictObject({
   to: timeMs,
   bars: z.int().positive(),
   fundingRates: z.int().nonnegative(),
-  /** Of the content, by `historyChecksum`. */
+  /** Checksum of the content, by `historyChecksum`. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
 
 export type UsedSeries = z.infer<typeof usedSeriesSchema>
 
-/** Where the numbers of a model come from. */
+/** The origin of a model's numbers. */
 export const provenanceSchema = z.strictObject({
   recipe: recipeSchema,
-  /** What the races of its label are. */
+  /** Definition of the races of its label. */
   label: z.strictObject({
     /** One barrier on either side, so many deviations of the move to be expected within the window away. */
     deviations: z.number().positive(),

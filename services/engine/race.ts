@@ -61,7 +61,7 @@ export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart):
     closePrice: null,
   })
 
-  /** What one bar of the window decides; `both` has no exit, because its order is unknown. */
+  /** Decides the race by one bar of the window; `both` has no exit, because the order is unknown. */
   function decide(bar: Candle, start: number): RaceResult | undefined {
     const [upper, lower] = [start * (1 + barrier), start * (1 - barrier)]
     highest = Math.max(highest, bar.high / start - 1)

@@ -6,7 +6,7 @@ import type { TimeframeSkill, VerdictModel } from './model.ts'
 import { STILL_BARS, type Stillness, stillnessOf } from './stillness.ts'
 
 /**
- * What a feature adds to the log-odds; nothing where it cannot be measured.
+ * Contribution of a feature to the log-odds; 0 when it cannot be measured.
  *
  * @param value NaN where it cannot be measured
  * @param inverseScale one over the unit of the feature
@@ -94,8 +94,8 @@ function reach({ p10, p90 }: Forecast): string {
 /**
  * Plain sentences on why a verdict is what it is, and how far the price may go.
  *
- * @param verdict `confidence` is as the verdict states it, in percent: capped, so it cannot be had from the probability,
- *   which tells the side
+ * @param verdict `confidence` is as the verdict states it, in percent: capped, so it does not follow from the
+ *   probability, which gives the side
  * @example
  * // 'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (+0.58, speaks
  * // for BUY) and momentum over 24 bars (+1.07, speaks for SELL) weigh most in a market that is ranging. By the end of the window the price is within −1.1 % and

@@ -3,7 +3,7 @@ import { CELL, cell } from './cells.ts'
 /** Bars without a move, or without a trade, from which on a market stands still: those of the realised volatility. */
 export const STILL_BARS = 50
 
-/** What does not happen in a market that stands still. */
+/** The activity that is missing in a market that stands still. */
 export type Stillness = 'moves' | 'trades'
 
 /**
@@ -31,7 +31,7 @@ export function stillnessOf(cells: Float64Array, base: number): Stillness | unde
   return undefined
 }
 
-/** Of the price: below it a range is what rounding leaves of the averages. */
+/** Fraction of the price below which a range is only a rounding error of the averages. */
 const RANGE_FLOOR = 1e-9
 
 /** ATR50, the range that distances are measured in; NaN before bar 51, and in a market that has never moved. */

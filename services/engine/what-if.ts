@@ -8,7 +8,7 @@ import type { VerdictModel } from './model.ts'
 import { BIAS_FACTOR, contributionOf, probabilityOf } from './reasoning.ts'
 import { wasSilenced } from './speech/silenced.ts'
 
-/** What of a recorded verdict another model's follows from. */
+/** The fields of a recorded verdict from which another model's verdict follows. */
 export type RecordedSaying = Series &
   Pick<
     VerdictRow,
@@ -22,7 +22,7 @@ export type RecordedSaying = Series &
     | 'reasoning'
   >
 
-/** What another model would have said at the bar of a recorded verdict. */
+/** The verdict of another model at the bar of a recorded verdict. */
 export type OtherSaying =
   | {
       readonly kind: 'said'
@@ -43,12 +43,13 @@ interface SeriesState {
 }
 
 /**
- * What a model would have said beside recorded verdicts, to the last bit of what an engine with it would have: the
- * factors of a verdict hold what was measured, whoever weighs it. A call also depends on the one before it, so all that
- * are possible are carried on, until the forecast leaves one of them; a bar that is missing, and a state that began
- * anew, make all possible again. Withdrawn calls are those of the recorded model: another would have a record of its own.
+ * Computes the verdicts of another model beside recorded ones, equal to the last bit to those of an engine with that
+ * model: the factors of a verdict hold the measurements, which do not depend on the model. A call also depends on the
+ * call before it, so all possible calls are carried on until the forecast leaves one of them; a missing bar, or a state
+ * that began anew, makes all possible again. Withdrawals apply to the recorded model only: another model would have a
+ * record of its own.
  *
- * @returns told the verdicts of each series in the order of their bars
+ * @returns a function to call with the verdicts of each series in the order of their bars
  * @example const other = createWhatIf(loadModel('model.json')); for await (const row of rows) other(row)
  */
 export function createWhatIf(model: VerdictModel): (row: RecordedSaying) => OtherSaying {
@@ -98,7 +99,7 @@ function weigh(
   let logOdds = skill.skill ? skill.offset : 0
   for (const [index, name] of names.entries()) {
     const weight = weights[first + index] ?? 0
-    // Whatever it was, it would have added nothing.
+    // A feature without weight contributes nothing.
     if (weight === 0) continue
     const factor = factors.find((one) => one.name === name)
     if (factor === undefined) lacking.push(name)

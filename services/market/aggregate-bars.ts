@@ -118,18 +118,12 @@ export function createBarAggregator(): BarAggregator {
     return earliest < instant ? earliest : undefined
   }
 
-  function sortOnce(group: TimeframeGroup): void {
-    if (group.isSorted) return
-    group.slots.sort((a, b) => ((nameOfSlot[a] as string) < (nameOfSlot[b] as string) ? -1 : 1))
-    group.isSorted = true
-  }
-
   function close(at: number): ClosedBar[] {
     const closed: ClosedBar[] = []
     for (const group of groups) {
       if (group.pendingClose !== at) continue
       group.pendingClose = NEVER
-      sortOnce(group)
+      sortByName(group, nameOfSlot)
       for (const slot of group.slots) {
         const candle = slab.finish(slot)
         if (candle !== undefined) closed.push({ series: seriesOfSlot[slot] as Series, candle })
@@ -139,4 +133,11 @@ export function createBarAggregator(): BarAggregator {
   }
 
   return { add, push, overdue, close }
+}
+
+/** Sorts the slots of a group unless they are sorted already. */
+function sortByName(group: TimeframeGroup, nameOfSlot: readonly string[]): void {
+  if (group.isSorted) return
+  group.slots.sort((a, b) => ((nameOfSlot[a] as string) < (nameOfSlot[b] as string) ? -1 : 1))
+  group.isSorted = true
 }

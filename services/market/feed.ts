@@ -29,8 +29,8 @@ export interface BatchesRequest {
   /** Further markets whose funding alone is wanted. */
   readonly funding?: readonly Market[]
   /**
-   * Bars that close after this instant are `live`, the ones before it `history`. It is how a restart goes on
-   * behind its last recorded bar, and how a series is loaded on demand. Without it the feed decides.
+   * Bars that close after this instant are `live`, the ones before it `history`. A restart continues with it after its
+   * last recorded bar, and a series is loaded on demand with it. Without it the feed decides.
    */
   readonly liveFrom?: number
   /** History is to reach back to this instant at least, as far as the market has it. */
@@ -44,9 +44,9 @@ export interface BatchesRequest {
 }
 
 /**
- * What a venue may send that is not used: rows that are no bars, prices a hundred times off those before, a newest bar
- * that it tells differently afterwards (the first version stands), and a clock that goes back, by which nothing has
- * closed until it is where it was.
+ * Data of a venue that is not used: rows that are no bars, prices that differ a hundredfold from those before, a newest
+ * bar that is restated later (the first version stands), and a clock that goes back (no bar closes until it has caught
+ * up).
  */
 export const VENUE_FAULTS = ['row', 'leap', 'restated', 'clock'] as const
 
@@ -60,11 +60,11 @@ export interface VenueHealth {
   readonly detail: string
   /** Age of the newest bar of the venue, milliseconds; null before the first. */
   readonly dataAgeMs: number | null
-  /** What it sent since this process began and could not be used, by kind; `/metrics` has it. */
+  /** Number of unusable items that it sent since this process began, by kind; shown in `/metrics`. */
   readonly faults: Readonly<Record<VenueFault, number>>
 }
 
-/** Where bars and funding come from. */
+/** The source of bars and funding. */
 export interface MarketFeed {
   readonly kind: MarketKind
   /**
@@ -73,7 +73,7 @@ export interface MarketFeed {
    */
   clock(): number
   /**
-   * What there is to ask for, ordered by exchange and coin.
+   * All markets, ordered by exchange and coin.
    *
    * @throws ServiceError `market_data_missing`, `market_data_damaged`
    */

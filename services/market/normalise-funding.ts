@@ -2,27 +2,14 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { FundingRate } from '../../contracts/funding.ts'
 import { type Market, marketName } from '../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
-import { readVenueNumber, type VenueNumber } from './venue-number.ts'
 
-/** One settlement as a venue sends it. Some venues say the interval, most leave it to be seen. */
+/** One settlement as a venue sends it. Few venues state the interval. */
 export interface RawFunding {
   /** Unix milliseconds; venues write them some milliseconds late. */
-  readonly time: VenueNumber
-  /** Fraction paid by longs for one interval. */
-  readonly rate: VenueNumber
-  readonly intervalHours?: number
-}
-
-interface Settlement extends RawFunding {
   readonly time: number
+  /** Fraction paid by longs for one interval. */
   readonly rate: number
-}
-
-export interface NormalisedFunding {
-  /** Oldest first, one per minute; every rate still stands for its own interval. */
-  readonly funding: readonly FundingRate[]
-  /** Settlement times that came more than once with different rates; the later row was taken. */
-  readonly conflicts: readonly number[]
+  readonly intervalHours?: number
 }
 
 /** Intervals that venues settle at. Anything else between two settlements is an outage or a late one. */
@@ -32,43 +19,38 @@ const SCHEDULES_HOURS: readonly number[] = [1, 2, 4, 8, 12, 24]
 const NEIGHBOURS = 3
 
 /**
- * Brings the funding history of a market into order: times rounded to the minute, repeated ones dropped, and
- * every rate with the interval it was paid for.
+ * Brings the funding history of a market into order: times rounded to the minute, repeated ones dropped, and every rate
+ * with the interval it was paid for.
  *
- * An interval that no row says is the time since the settlement before, where that is a usual step. It is not where
- * it is longer than the steps around it and they agree: then a settlement between is missing, of an outage. At the
- * end of a history there are none behind it, and a longer step is taken for what it says: contracts change between
- * 8, 4 and 1 hours, and a rate that is taken for one of fewer hours would look several times as high. Where the venue
- * says what the interval is at present, that decides. Otherwise (the first row, a late settlement) it is the most
- * frequent step around it.
+ * An interval that no row says is the time since the settlement before, where that is a usual step. It is not where it
+ * is longer than the steps around it and they agree: then a settlement between is missing, of an outage. At the end of
+ * a history there are none after it, and a longer step counts as a new interval: contracts change between 8, 4 and 1
+ * hours, and a rate that is taken for one of fewer hours would look several times as high. Where the venue says what
+ * the interval is at present, that decides. Otherwise (the first row, a late settlement) it is the most frequent step
+ * around it.
  *
  * @param present hours between settlements at present, where the venue says them
- * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose
- *   intervals cannot be told.
+ * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose intervals
+ *   cannot be told.
  * @example normaliseFunding([{ time: 28_800_003, rate: 0.0001 }, { time: 57_600_000, rate: 0.0002 }], market)
  */
 export function normaliseFunding(
   rows: readonly RawFunding[],
   market: Market,
   present?: number,
-): NormalisedFunding {
-  const byTime = new Map<number, Settlement>()
-  const conflicts = new Set<number>()
-  for (const [index, raw] of rows.entries()) {
-    const row: Settlement = { ...raw, time: readVenueNumber(raw.time), rate: readVenueNumber(raw.rate) }
+): FundingRate[] {
+  const byTime = new Map<number, RawFunding>()
+  for (const [index, row] of rows.entries()) {
     const fault = fundingFault(row)
     if (fault !== undefined)
       throw damagedFundingError(market, `row ${index} is not a settlement: ${fault}`, index)
-    const time = Math.round(row.time / MINUTE_MS) * MINUTE_MS
-    const earlier = byTime.get(time)
-    if (earlier !== undefined && earlier.rate !== row.rate) conflicts.add(time)
-    byTime.set(time, row)
+    byTime.set(Math.round(row.time / MINUTE_MS) * MINUTE_MS, row)
   }
   const times = [...byTime.keys()].toSorted((a, b) => a - b)
   const steps = stepsBetween(times)
   const usualOverall = mostFrequent(steps, undefined) ?? present
-  const funding = times.map((time, index): FundingRate => {
-    const row = byTime.get(time) as Settlement
+  return times.map((time, index): FundingRate => {
+    const row = byTime.get(time) as RawFunding
     const intervalHours = row.intervalHours ?? intervalAt(index, steps, usualOverall, present)
     if (intervalHours === undefined) {
       throw damagedFundingError(
@@ -78,7 +60,6 @@ export function normaliseFunding(
     }
     return { time, rate: row.rate, intervalHours }
   })
-  return { funding, conflicts: [...conflicts].toSorted((a, b) => a - b) }
 }
 
 const stepsBetween = (times: readonly number[]): number[] =>
@@ -97,7 +78,7 @@ function intervalAt(
   const usual = mostFrequent([...before, ...(own === undefined ? [] : [own]), ...behind], own) ?? usualOverall
   if (own === undefined || !SCHEDULES_HOURS.includes(own)) return usual
   if (usual === undefined || own <= usual) return own
-  // Longer than usual: of a new schedule, unless what comes behind it, or the venue, says otherwise.
+  // Longer than usual: a new schedule, unless the settlements after it, or the venue, say otherwise.
   const isNew = behind.length === 0 ? present === undefined || present === own : behind[0] === own
   return isNew ? own : usual
 }
@@ -116,7 +97,7 @@ function mostFrequent(steps: readonly number[], preferred: number | undefined): 
   return best
 }
 
-function fundingFault({ time, rate, intervalHours }: Settlement): string | undefined {
+function fundingFault({ time, rate, intervalHours }: RawFunding): string | undefined {
   if (!Number.isSafeInteger(time) || time < 0) return `time ${time} is not a time`
   if (!(Math.abs(rate) <= 1)) return `rate ${rate} is not a fraction between -1 and 1`
   if (intervalHours !== undefined && !(intervalHours > 0 && intervalHours <= 48)) {

@@ -17,11 +17,12 @@ import { findCommand } from '../../services/cli/find-command.ts'
 import { readCommandLine } from '../../services/cli/kit/read-command-line.ts'
 import { shellWords } from '../../services/cli/kit/shell-words.fixture.ts'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
-import { loadModel, modelPage, readRanges } from '../../services/engine/index.ts'
+import { loadModel, readRanges } from '../../services/engine/index.ts'
 import { referencePages } from '../../services/knowledge/index.ts'
 import { readMarkdown, spansOf } from '../../services/knowledge/testing/read-markdown.ts'
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
+import { modelPage } from '../../tools/model/page/model-page.ts'
 import { wrapMarkdown } from '../../tools/wrap-markdown.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')

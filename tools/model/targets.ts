@@ -1,4 +1,4 @@
-import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluation.ts'
+import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import type { Scores } from '../../services/engine/scoring/scores-schema.ts'
 
 /** The timeframe that has targets. */

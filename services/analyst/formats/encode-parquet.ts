@@ -58,7 +58,7 @@ export async function* encodeParquet(
   yield takeBytes(buffer)
 }
 
-/** What was written since the last call. `offset` goes on counting: the file's index is made of it. */
+/** The bytes written since the last call. `offset` keeps counting: the index of the file uses it. */
 function takeBytes(buffer: ByteWriter): Uint8Array {
   const bytes = buffer.getBytes().slice()
   buffer.index = 0

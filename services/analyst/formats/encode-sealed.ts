@@ -76,7 +76,7 @@ export function encodeSealedParquet(
     }))
     group = []
     await writer.write({ columnData, rowGroupSize: ROW_GROUP_ROWS })
-    // Whoever waits is answered between two groups.
+    // Other work of the process runs between two groups.
     await new Promise(setImmediate)
   }
 
@@ -98,7 +98,7 @@ export function encodeSealedCsv(take: TakeBytes): SealedEncoder {
   const ended = new Promise<void>((resolve, reject) => {
     gzip.on('data', take).once('end', resolve).once('error', reject)
   })
-  // Who waits for the end is told of it.
+  // `finish` awaits this promise and reports the error.
   ended.catch(() => undefined)
   let lines = csvLine(SEALED_COLUMNS.map(({ name }) => name))
 

@@ -18,8 +18,8 @@ export const i64 = (value: number): FlatField => ({ bytes: 8, value })
 export const to = (target: FlatTable | FlatVector | string): FlatField => ({ to: target })
 
 /**
- * Writes a FlatBuffer: as much of the format as Arrow's metadata needs. Everything is little-endian and aligned to its own size
- * from the start of the buffer; what is referred to stands behind what refers to it.
+ * Writes a FlatBuffer: as much of the format as Arrow's metadata needs. Everything is little-endian and aligned to its
+ * own size from the start of the buffer; the target of a reference comes after it.
  *
  * @returns a multiple of eight bytes
  * @example flatBuffer([i16(4), to('name'), undefined, to({ items: [] })])
@@ -91,7 +91,7 @@ class Sink {
   length = 0
   #bytes = Buffer.alloc(1_024)
 
-  /** So that what comes `behind` bytes after the end is aligned. */
+  /** Pads so that the byte at a distance of `behind` from the end is aligned. */
   align(bytes: number, behind = 0): void {
     while ((this.length + behind) % bytes !== 0) this.length += 1
   }

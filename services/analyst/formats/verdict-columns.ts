@@ -3,7 +3,7 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 /** How the values of a column are written where a format has types. */
 export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'boolean' | 'json'
 
-/** What has parts of its own. */
+/** Columns whose values have parts. */
 type Structured = 'factors' | 'expected_range'
 
 /** A value of its own, or one with parts. */

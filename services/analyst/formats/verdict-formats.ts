@@ -7,11 +7,11 @@ export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
 
 export interface FormatDefinition {
-  /** Of an answer over HTTP. */
+  /** Media type of an HTTP answer. */
   readonly mediaType: string
   /** Other names a client may ask for it by. */
   readonly aliases: readonly string[]
-  /** What the name of a file ends in. */
+  /** Ending of a file name. */
   readonly ending: string
   /** Whether a terminal can show it. */
   readonly isText: boolean

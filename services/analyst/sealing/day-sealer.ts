@@ -39,7 +39,7 @@ export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
       limit: number
     }): readonly { readonly key: string; readonly row: unknown }[]
   }
-  /** Where the files are. */
+  /** Folder of the files. */
   readonly directory: string
   readonly market: MarketKind
   /** Unix milliseconds. */

@@ -25,10 +25,10 @@ const MOST_ROWS = 5_000_000
 
 type Day = Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>
 
-/** Of days that are sealed now. */
+/** Schema of days that are sealed from now on. */
 export const NEWEST_SCHEMA: SealedSchema = 2
 
-/** Where the files of a day are while they are made: whoever opens them by their names finds whole ones. */
+/** Path of a file while it is written, so that its final name only ever leads to a whole file. */
 export const unfinished = (folder: string, name: SealedFileName): string => join(folder, `${name}.unfinished`)
 
 /**
@@ -176,7 +176,7 @@ const inOrder = (a: Series, b: Series): number =>
 const compare = (a: unknown, b: unknown): number =>
   String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0
 
-/** What is said of a sealed day for ever. */
+/** The manifest of a sealed day, which never changes. */
 export const manifestOf = (
   { rows, files }: SealedFiles,
   day: Day,

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { brokenInvariants } from '../../../contracts/assert.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { StoreHealth } from '../../log/event-store.ts'
@@ -140,6 +141,16 @@ export function createServiceMetrics(
       this.reset()
       for (const { name, version, retries } of sources.projections())
         this.inc({ projection: name, version: String(version) }, retries)
+    },
+  })
+  new Counter({
+    name: 'invariants_broken_total',
+    help: 'Assertions that failed in the main thread; each is a fault of the service',
+    labelNames: ['invariant'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const [invariant, times] of brokenInvariants()) this.inc({ invariant }, times)
     },
   })
   gaugesOf(registry, sources.dataAgeMs, [

@@ -61,13 +61,13 @@ const VARIANCE_BARS = [2, 8, 32, 128] as const
 /** And those of how far the price went within windows. */
 const MOVE_BARS = [50, 200] as const
 
-/** What a forecast is made of: the averages of variance, then those of moves. */
+/** Number of measures in a forecast: the averages of variance, then those of moves. */
 export const MEASURES = VARIANCE_BARS.length + MOVE_BARS.length
 
 /** The least variance of a bar: prices have ticks, and a bar without a move is no proof that there is none. */
 const LEAST_VARIANCE = 1e-10
 
-/** Of the squared move of a bar: what Garman and Klass take off the squared half range. */
+/** Weight of the squared move that Garman and Klass subtract from the squared half range of a bar. */
 const INNER_MOVE = 2 * Math.log(2) - 1
 
 /** Variance of a bar, by Garman and Klass, with that of the gap before it: it has the whole range to tell from. */
@@ -79,7 +79,7 @@ export function barVariance({ open, high, low, close }: Candle, closeBefore: num
 }
 
 /**
- * Advances what is known of how far a series moves: averages of the variance of bars, had from their whole range and
+ * Advances what is known of how far a series moves: averages of the variance of bars, taken from their whole range and
  * from the gap before them, and of the absolute return over as many bars as a window has. Both are taken relative to
  * how lively the time of day usually is.
  *
@@ -181,7 +181,7 @@ const timeframeRangeSchema = z.strictObject({
   /** Log variance per bar = intercept + the sum of weight × log measure. */
   intercept: finite,
   weights: z.array(finite).length(MEASURES),
-  /** What the return stays within, up or down, in half and in four fifths of all cases; in expected moves. */
+  /** Bounds of the return, up and down, in half and in four fifths of all cases; in expected moves. */
   inner: positive,
   outer: positive,
   /** Standard deviation of the return, in expected moves. */
@@ -208,7 +208,7 @@ export const rangeModelSchema = z.strictObject({
 export type RangeModelData = z.infer<typeof rangeModelSchema>
 export type TimeframeRange = Omit<RangeModelData['timeframes'][Timeframe], 'measured' | 'blind' | 'windows'>
 
-/** What a series of a timeframe needs of the model. */
+/** The part of the model that a series of one timeframe uses. */
 export interface SeriesRange extends TimeframeRange {
   readonly model: string
   readonly barMs: number

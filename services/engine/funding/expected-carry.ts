@@ -2,7 +2,7 @@ import type { SpreadHistory } from './spread-history.ts'
 
 /** How the spread of a pair is expected to go on. Fractions per day; positive favours the direction taken. */
 export interface CarryForecast {
-  /** Where the spread returns to. */
+  /** The level to which the spread returns. */
   readonly mean: number
   /** How far the last 24 hours were from there. */
   readonly deviation: number
@@ -30,8 +30,8 @@ export function forecastCarry(history: SpreadHistory, newestDay: number): CarryF
 }
 
 /**
- * What a position in the pair is expected to collect within a time, as a fraction of its size: the mean, and
- * the present deviation as it decays.
+ * Expected income of a position in the pair within a time, as a fraction of its size: the mean, plus the present
+ * deviation as it decays.
  *
  * @example expectedCarry({ mean: 0.0001, deviation: 0, persistence: 0.5 }, 48) // 0.0002
  */

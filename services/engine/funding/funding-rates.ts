@@ -25,7 +25,7 @@ export interface FundingRates {
    */
   take(update: FundingUpdate): void
 
-  /** The markets of a coin, by whatever name of a contract of it, in the order of the exchange codes. */
+  /** The markets of a coin in the order of the exchange codes; any name of a contract of the coin finds them. */
   marketsOf(coin: Coin): readonly MarketFunding[]
 }
 

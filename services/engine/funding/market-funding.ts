@@ -22,10 +22,10 @@ export interface MarketFunding {
   take(funding: FundingRate): void
 
   /**
-   * What longs paid shorts in every UTC day before `endMs` (a midnight), as fractions, oldest first; as many
-   * days as `into` has room for. Rates are spread over their own intervals, so days compare between markets
-   * whatever these are. A day of which less than half is covered is NaN; a shorter gap counts as if it had
-   * been like the rest of its day.
+   * Payments of longs to shorts in every UTC day before `endMs` (a midnight), as fractions, oldest first; as many days
+   * as `into` has room for. Rates are spread over their own intervals, so days of markets with different intervals
+   * compare. A day of which less than half is covered is NaN; a shorter gap counts as if it had been like the rest of
+   * its day.
    */
   readDays(into: Float64Array, endMs: number): void
 

@@ -18,7 +18,7 @@ const BPS = 10_000
 /** Both legs are entered and left. */
 const LEGS_PAID = 4
 
-/** What every row of an answer is written with. */
+/** Inputs of every row of an answer. */
 interface ScanTerms {
   readonly request: ScanFundingArbRequest
   readonly feesBps: number

@@ -1,4 +1,4 @@
-/** What two daily histories have in common. Accruals are fractions per day. */
+/** The overlap of two daily histories. Accruals are fractions per day. */
 export interface SpreadHistory {
   /** Days that both have. */
   readonly days: number
@@ -10,7 +10,7 @@ export interface SpreadHistory {
   readonly persistence: number
 }
 
-/** What is taken for persistence before there is history, and the days of history it weighs as much as. */
+/** The assumed persistence before there is history, and the days of history that weigh as much. */
 const PRIOR_PERSISTENCE = 0.5
 const PRIOR_DAYS = 10
 /** Below one, so that every deviation ends some time. */

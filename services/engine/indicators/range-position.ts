@@ -49,7 +49,10 @@ export function updateRange(cells: Float64Array, base: number, bars: number, bar
   cells[base + CELL.wickBalance] = before + ((lower - upper) / unit - before) * WICK_WEIGHT
 }
 
-/** Where the close lies in the range of the last 48 bars: −1 at its bottom, 1 at its top; 0 where it has no width. */
+/**
+ * Position of the close in the range of the last 48 bars: −1 at its bottom, 1 at its top; 0 when the range has no
+ * width.
+ */
 export function rangePosition(cells: Float64Array, base: number): number {
   if (cell(cells, base + CELL.bars) < RANGE_BARS) return Number.NaN
   const highest = cell(cells, base + CELL.highest)

@@ -207,7 +207,7 @@ const BOLLINGER_BARS = 20
 /** Log returns that the realised volatility is taken of. */
 export const REALISED_VOLATILITY_BARS = 50
 
-/** What compares a bar with the one before it; the first bar of a series has nothing to compare with. */
+/** Updates the indicators that compare a bar with the one before; the first bar of a series has none. */
 function updateMoves(cells: Float64Array, base: number, moves: number, bar: Candle): void {
   const { high, low, close } = bar
   const previousHigh = cell(cells, base + CELL.high)

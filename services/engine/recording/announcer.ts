@@ -38,28 +38,20 @@ export interface Announcer {
 export function createAnnouncer(options: AnnouncerOptions): Announcer {
   const { store, newId, clock } = options
   const retrier = createRetrier(options)
-  /** What this process has found said: models are asked for by every series that is followed. */
+  /** Announcements that this process has seen in the log: every followed series asks for its model's. */
   const said = new Map<string, string>()
-
-  async function newestOf(
-    stream: string,
-  ): Promise<{ revision: Revision | 'no-stream'; event?: ServiceEvent }> {
-    for await (const recorded of store.read(stream, { direction: 'backwards', limit: 1 })) {
-      return { revision: recorded.revision, event: decodeEvent(recorded) }
-    }
-    return { revision: 'no-stream' }
-  }
 
   /** Appends unless the newest event of a stream says the same. */
   async function announce(stream: string, make: () => NewEvent, isSaid: (event: ServiceEvent) => boolean) {
-    for (let conflicts = 0; ; conflicts++) {
-      if (conflicts > 0) await retrier.pause(conflicts)
-      const { revision, event } = await retrier.waitOut(() => newestOf(stream))
-      if (event !== undefined && isSaid(event)) return
-      const outcome = await retrier.append(store, () => ({ stream, events: [make()], expected: revision }))
-      if (outcome.kind === 'appended') return
-      if (outcome.kind !== 'conflict') throw outcome.error
-    }
+    await retrier.record(store, {
+      async load(): Promise<{ expected: Revision | 'no-stream'; newest?: ServiceEvent }> {
+        for await (const recorded of store.read(stream, { direction: 'backwards', limit: 1 }))
+          return { expected: recorded.revision, newest: decodeEvent(recorded) }
+        return { expected: 'no-stream' }
+      },
+      decide: ({ expected, newest }) =>
+        newest !== undefined && isSaid(newest) ? undefined : () => ({ stream, events: [make()], expected }),
+    })
   }
 
   async function announceOne(exchange: Exchange, series: readonly Series[]): Promise<void> {

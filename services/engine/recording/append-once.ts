@@ -27,21 +27,36 @@ export interface Retrier {
    */
   waitOut<Value>(work: () => Promise<Value>): Promise<Value>
   /**
-   * Appends, however long the store is away; unknown only once the signal is aborted, and refused for what passes,
-   * too. While it is not in the log it is made anew every minute: what it says may depend on the time. Where one of unknown
-   * outcome is there after all, the next one meets it.
+   * Loads, decides and appends, however long the store is away. When another process was quicker, all of it is done
+   * again after a pause.
+   *
+   * @returns undefined when nothing had to be appended
+   * @throws ServiceError the refusal of the log; `idempotency_conflict` when the log has other content under an id
+   *   that is still to be appended
    */
-  append(store: EventStore, make: () => PlacedAppend): Promise<AppendOutcome>
-  /** Before something is decided anew, behind so many conflicts. */
-  pause(conflicts: number): Promise<void>
-  /** What the work waits for at the moment. */
+  record<State>(store: EventStore, command: Recording<State>): Promise<RecordedNow | undefined>
+  /** The reason for which work waits now. */
   problem(): string | undefined
 }
+
+export interface Recording<State> {
+  /** @param conflicts how many appends were lost to others so far */
+  readonly load: (conflicts: number) => Promise<State>
+  /**
+   * Decides on a state. The append is made anew every minute until it is in the log: its content may depend on the time.
+   *
+   * @returns undefined when there is nothing to append
+   */
+  readonly decide: (state: State) => (() => PlacedAppend) | undefined
+}
+
+/** An append that is in the log. */
+type RecordedNow = Extract<AppendOutcome, { kind: 'appended' }>
 
 const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
 /** How soon one of those that wait asks again; the others hear of it. */
 const PROBE_MS = 1_000
-/** Of whoever asks: a reminder every ten minutes. */
+/** Tries of the probing caller between two reminders: ten minutes. */
 const TRIES_PER_REMINDER = 600
 
 /** Series are many, and each that waits would ask: the longer the store is away, the less often. */
@@ -76,36 +91,53 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
     waking = new AbortController()
   }
 
+  async function waitOut<Value>(work: () => Promise<Value>): Promise<Value> {
+    for (let tries = 0; ; tries++) {
+      try {
+        const value = await work()
+        wentWell()
+        return value
+      } catch (error) {
+        if (!isPassing(error) || signal.aborted) throw error
+        note(error, tries)
+        await rest(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
+      }
+    }
+  }
+
+  /** Unknown, or refused for a reason that passes, only once the signal is aborted. */
+  async function append(store: EventStore, make: () => PlacedAppend): Promise<AppendOutcome> {
+    let tries = 0
+    const onFailure = (error: ServiceError): void => note(error, tries++)
+    // The clock stands still: no time limit ends this wait.
+    const path = { store, policy: POLICY, now: () => 0, sleep: rest, signal, onFailure }
+    let wasUnknown = false
+    for (;;) {
+      const outcome = await appendUntilKnown(path, make())
+      if (outcome.kind === 'appended' || outcome.kind === 'conflict') wentWell()
+      if (outcome.kind === 'appended') return { ...outcome, isOurs: outcome.isOurs || wasUnknown }
+      wasUnknown ||= outcome.kind === 'unknown'
+      const isAway = outcome.kind === 'unknown' || (outcome.kind === 'refused' && isPassing(outcome.error))
+      if (!isAway || signal.aborted) return outcome
+    }
+  }
+
   return {
-    async waitOut(work) {
-      for (let tries = 0; ; tries++) {
-        try {
-          const value = await work()
-          wentWell()
-          return value
-        } catch (error) {
-          if (!isPassing(error) || signal.aborted) throw error
-          note(error, tries)
-          await rest(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
-        }
+    waitOut,
+    async record(store, { load, decide }) {
+      let contradicted: { readonly id: string | undefined; readonly error: ServiceError } | undefined
+      for (let conflicts = 0; ; conflicts++) {
+        if (conflicts > 0) await pauseForOthers({ sleep, signal }, conflicts)
+        const make = decide(await waitOut(() => load(conflicts)))
+        if (make === undefined) return undefined
+        const id = make().events[0]?.id
+        if (contradicted !== undefined && contradicted.id === id) throw contradicted.error
+        const outcome = await append(store, make)
+        if (outcome.kind === 'appended') return outcome
+        if (outcome.kind !== 'conflict') throw outcome.error
+        if (outcome.error.code === 'idempotency_conflict') contradicted = { id, error: outcome.error }
       }
     },
-    async append(store, make) {
-      let tries = 0
-      const onFailure = (error: ServiceError): void => note(error, tries++)
-      // It waits for as long as it runs, whatever the time.
-      const path = { store, policy: POLICY, now: () => 0, sleep: rest, signal, onFailure }
-      let wasUnknown = false
-      for (;;) {
-        const outcome = await appendUntilKnown(path, make())
-        if (outcome.kind === 'appended' || outcome.kind === 'conflict') wentWell()
-        if (outcome.kind === 'appended') return { ...outcome, isOurs: outcome.isOurs || wasUnknown }
-        wasUnknown ||= outcome.kind === 'unknown'
-        const isAway = outcome.kind === 'unknown' || (outcome.kind === 'refused' && isPassing(outcome.error))
-        if (!isAway || signal.aborted) return outcome
-      }
-    },
-    pause: (conflicts) => pauseForOthers({ sleep, signal }, conflicts),
     problem: () => problem,
   }
 }
@@ -128,7 +160,7 @@ export interface Appended<Fact> {
   readonly isOurs: boolean
 }
 
-/** Where the stream of a series ends. */
+/** The end of the stream of a series. */
 export interface StreamEnd<Fact> {
   readonly revision: Revision | 'no-stream'
   readonly newest: Fact | undefined
@@ -150,9 +182,9 @@ export interface AppendOnceOptions<Draft extends BarFact, Fact extends BarFact> 
 /** Facts of many series, each in a stream of its own, in the order of their bars. */
 export interface AppendOnce<Draft extends BarFact, Fact extends BarFact> {
   /**
-   * Appends facts of one series, oldest first, each once: those at or before the newest one in the log add
-   * nothing, whoever appended them. Resolves when all are durable; waits out a store that is away. Calls for
-   * one series are made one after the other.
+   * Appends facts of one series, oldest first, each once: those at or before the newest one in the log add nothing, no
+   * matter which process appended them. Resolves when all are durable; waits out a store that is away. Calls for one
+   * series are made one after the other.
    */
   append(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]>
   /** The end of a series' stream as last seen; undefined before anything was appended. */
@@ -183,7 +215,7 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     return { revision, newest: undefined }
   }
 
-  /** Kept over failures, so that a retry is the same append. */
+  /** Cached over failures, so that a retry is the same append. */
   async function endOf(series: Series): Promise<StreamEnd<Fact>> {
     const name = seriesName(series)
     const end = ends.get(name) ?? (await readEnd(series))
@@ -191,33 +223,33 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     return end
   }
 
-  /** Appends what is not in the log yet; nothing where all of it is. */
+  /** The end of the stream in the log, not the cached one. */
+  function readAgain(series: Series): Promise<StreamEnd<Fact>> {
+    ends.delete(seriesName(series))
+    return endOf(series)
+  }
+
+  /** Appends the facts that are not in the log yet; another process may have appended some, with other content. */
   async function appendChunk(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]> {
-    for (let conflicts = 0; ; conflicts++) {
-      if (conflicts > 0) await retrier.pause(conflicts)
-      const { revision: expected, newest } = await retrier.waitOut(() => endOf(series))
-      const missing = drafts.filter((draft) => newest === undefined || draft.barClose > newest.barClose)
-      const [oldest] = missing
-      if (oldest === undefined) return []
-      let facts: Fact[] = []
-      const make = (): PlacedAppend => {
-        facts = []
-        for (const draft of missing) facts.push(factOf(series, draft, facts.at(-1) ?? newest))
-        return { stream: streamOf(series), events: eventsOf(facts, newest), expected }
-      }
-      const outcome = await retrier.append(store, make)
-      if (outcome.kind === 'appended') {
-        const { revision, isOurs } = outcome
-        ends.set(seriesName(series), { revision, newest: facts.at(-1) })
-        return [{ facts, first: expected === 'no-stream' ? 0 : expected + 1, last: revision, isOurs }]
-      }
-      if (outcome.kind !== 'conflict') throw outcome.error
-      // Somebody else appends to this series too, perhaps with other content: adopt what is there.
-      ends.delete(seriesName(series))
-      const theirs = (await retrier.waitOut(() => endOf(series))).newest
-      const hasOurs = theirs !== undefined && theirs.barClose >= oldest.barClose
-      if (outcome.error.code === 'idempotency_conflict' && !hasOurs) throw outcome.error
-    }
+    let facts: Fact[] = []
+    let first = 0
+    const appended = await retrier.record(store, {
+      load: (conflicts) => (conflicts > 0 ? readAgain(series) : endOf(series)),
+      decide({ revision: expected, newest }) {
+        const missing = drafts.filter((draft) => newest === undefined || draft.barClose > newest.barClose)
+        if (missing.length === 0) return undefined
+        first = expected === 'no-stream' ? 0 : expected + 1
+        return () => {
+          facts = []
+          for (const draft of missing) facts.push(factOf(series, draft, facts.at(-1) ?? newest))
+          return { stream: streamOf(series), events: eventsOf(facts, newest), expected }
+        }
+      },
+    })
+    if (appended === undefined) return []
+    const { revision, isOurs } = appended
+    ends.set(seriesName(series), { revision, newest: facts.at(-1) })
+    return [{ facts, first, last: revision, isOurs }]
   }
 
   return {
@@ -229,10 +261,7 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
       return appended
     },
     end: (series) => ends.get(seriesName(series)),
-    look(series) {
-      ends.delete(seriesName(series))
-      return retrier.waitOut(() => endOf(series))
-    },
+    look: (series) => retrier.waitOut(() => readAgain(series)),
     release: (series) => void ends.delete(seriesName(series)),
   }
 }

@@ -3,10 +3,10 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { ChallengerVerdictRecorded } from '../../../contracts/model-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { challengerStream } from '../../../contracts/streams.ts'
-import { isLate, type Verdict } from '../../../contracts/verdict.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { type AppendOnce, createAppendOnce, createRetrier } from './append-once.ts'
-import { barCorrelation, type RecorderOptions } from './recorder.ts'
+import { barCorrelation, type RecorderOptions, verdictOf } from './recorder.ts'
 
 export interface ChallengerRecorderOptions extends RecorderOptions {
   /** Told when a challenger's verdicts of a series cannot be recorded: that stops nobody. */
@@ -23,7 +23,7 @@ export interface ChallengerRecorder {
 const VERDICTS_PER_APPEND = 100
 
 export function createChallengerRecorder(options: ChallengerRecorderOptions): ChallengerRecorder {
-  const { store, idOf, clock, isHurried = false, holds } = options
+  const { store, holds } = options
   const retrier = createRetrier(options)
   const logs = new Map<string, AppendOnce<VerdictDraft, Verdict>>()
 
@@ -34,18 +34,8 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
       store,
       retrier,
       streamOf: (series) => challengerStream(modelVersion, series),
-      factOf: (series, draft, before) => ({
-        ...draft,
-        verdictId: idOf.at(
-          draft.barClose,
-          'challenger',
-          modelVersion,
-          seriesName(series),
-          String(draft.barClose),
-        ),
-        previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
-        recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
-      }),
+      factOf: (series, draft, before) =>
+        verdictOf(draft, before, ['challenger', modelVersion, seriesName(series)], options),
       eventsOf: (verdicts) =>
         verdicts.map((data) =>
           newEvent(ChallengerVerdictRecorded, {
@@ -63,7 +53,8 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
 
   return {
     async record(series, drafts) {
-      // Whoever records the exchange records these, too; a bar that nobody does is not scored.
+      // The process that records the exchange records challengers, too; a bar without a challenger's verdict is not
+      // scored.
       if (holds?.(series.exchange) === false) return
       for (const [modelVersion, own] of Map.groupBy(drafts, (draft) => draft.modelVersion)) {
         try {

@@ -18,15 +18,15 @@ export interface Followed {
   barClose: number | undefined
   waiting: Candle[]
   drafts: VerdictDraft[]
-  /** Those of the models that do not speak. */
+  /** Drafts of the silent models. */
   others: VerdictDraft[]
-  /** What was measured at the newest draft's bar. */
+  /** Measurements at the bar of the newest draft. */
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
   refusedInARow: number
-  /** Bars right behind the last one that were refused because they close in time to come, oldest first. */
+  /** Bars directly after the last one that were refused because they close in the future, oldest first. */
   early: Candle[]
-  /** What it cannot go on because of. Nothing more is taken for it, and it is closed when nothing of it is under way. */
+  /** The error that ended it. It takes no more bars, and is closed once its work under way has ended. */
   fault: unknown
 }
 
@@ -52,7 +52,7 @@ export function createIntake(
   followed: ReadonlyMap<string, Followed>,
   counts: { bars: number },
 ): (batch: BarBatch) => void {
-  const { engine, clock, onFunding } = options
+  const { engine, onFunding } = options
   const byMarket = Map.groupBy(followed.values(), ({ series }) => marketName(series))
   let isLive = false
 
@@ -64,24 +64,6 @@ export function createIntake(
     one.others.push(...(engine.others?.(one.slot) ?? []))
   }
 
-  /** @throws BarRefused; whatever the engine fails with */
-  function push(one: Followed, candle: Candle, at: number): void {
-    const barClose = candle.openTime + one.barMs
-    if (barClose !== at)
-      throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
-    const now = clock?.() ?? Number.POSITIVE_INFINITY
-    if (barClose > now + LIMITS.staleAfterMs) {
-      keepEarly(one, candle)
-      throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
-    }
-    engine.push(one.slot, candle)
-    counts.bars += 1
-    one.bars += 1
-    one.barClose = barClose
-    one.refusedInARow = 0
-    one.waiting.push(candle)
-  }
-
   function refuse(one: Followed, refused: BarRefused): void {
     options.onRefused?.(one.series, refused.fault, refused.message)
     one.refusedInARow += 1
@@ -89,8 +71,8 @@ export function createIntake(
   }
 
   /**
-   * Takes a bar, and before it what was refused as of time to come, where it did not come again: the clock was set back behind
-   * the feed, which gives no bar twice.
+   * Takes a bar, and before it the bars that were refused as future ones and did not come again: the clock was set
+   * back, and the feed gives no bar twice.
    */
   function take(one: Followed, candle: Candle, { at, phase }: BarBatch): void {
     const early = one.early
@@ -102,12 +84,13 @@ export function createIntake(
 
   function takeOne(one: Followed, candle: Candle, at: number, phase: BarBatch['phase']): void {
     try {
-      push(one, candle, at)
+      push(options, one, candle, at)
+      counts.bars += 1
     } catch (error) {
       if (!(error instanceof BarRefused)) throw error
       return refuse(one, error)
     }
-    // Late history of a venue that was away at the start comes behind the seam.
+    // Late history of a venue that was away at the start comes after the seam.
     if (phase === 'live') draft(one)
   }
 
@@ -142,6 +125,22 @@ export function createIntake(
   }
 }
 
+/** @throws BarRefused; the error of the engine */
+function push({ engine, clock }: IntakeOptions, one: Followed, candle: Candle, at: number): void {
+  const barClose = candle.openTime + one.barMs
+  if (barClose !== at) throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
+  const now = clock?.() ?? Number.POSITIVE_INFINITY
+  if (barClose > now + LIMITS.staleAfterMs) {
+    keepEarly(one, candle)
+    throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
+  }
+  engine.push(one.slot, candle)
+  one.bars += 1
+  one.barClose = barClose
+  one.refusedInARow = 0
+  one.waiting.push(candle)
+}
+
 /** Only what goes on where the series stands: a bar of any other time to come is somebody's mistake. */
 function keepEarly(one: Followed, candle: Candle): void {
   const last = one.early.at(-1)
@@ -151,7 +150,7 @@ function keepEarly(one: Followed, candle: Candle): void {
 
 const soundOnes = (all: Iterable<Followed>): Followed[] => [...all].filter(({ fault }) => fault === undefined)
 
-/** What work on one series fails with is kept with it. */
+/** An error of the work on one series is stored with that series. */
 function keepApart(one: Followed, work: () => void): void {
   try {
     work()

@@ -25,7 +25,7 @@ export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   readonly now: () => number
 }
 
-/** Follows series for as long as the market goes on, whatever becomes of single ones or of single runs. */
+/** Follows series for as long as the market goes on, even when single series or runs fail. */
 export interface Follower {
   /** @throws what a run fails with, where nothing is tried again */
   follow(series: readonly Series[], until: AbortSignal): Promise<EngineRun>

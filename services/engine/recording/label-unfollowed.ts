@@ -14,15 +14,15 @@ import type { OutcomeRecorder } from './outcome-recorder.ts'
 
 export interface LabelUnfollowedOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
-  /** One of its own: a series may be followed again while it is labelled here, and whoever is first labels. */
+  /** A recorder of its own: a series may be followed again while it is labelled here, and the first one labels. */
   readonly outcomes: OutcomeRecorder
-  /** Of every series in the log, followed or not. */
+  /** Newest verdict of every series in the log, followed or not. */
   readonly newestVerdicts: () => Iterable<Series & BarFact>
   /** Whether the run that follows a series labels it. */
   readonly isFollowed: (series: Series) => boolean
   /** Whether its market has ended for good, so that no bars of it come any more. */
   readonly isGone: (series: Series) => boolean
-  /** That of the runs: it has seen the bars of what is followed, up to the last. */
+  /** The outcome recorder of the runs, which has seen every bar of the followed series. */
   readonly followed: Pick<OutcomeRecorder, 'conclude'>
   /** The bars of some series: history up to the present, then a live batch. */
   readonly batches: (request: {
@@ -45,7 +45,7 @@ const RETRY_AFTER_MS = HOUR_MS
 const SERIES_PER_TURN = 500
 const BATCHES_AT_ONCE = 64
 
-/** What was found of a series when it was looked at last. */
+/** Result of the last check of a series. */
 interface Looked {
   readonly barClose: number
   /** Market time at which it is to be looked at again. */
@@ -109,7 +109,7 @@ export async function labelUnfollowed(options: LabelUnfollowedOptions): Promise<
   }
 }
 
-/** How long after its window has closed bars are waited for that are not to be had. */
+/** How long to wait for missing bars after a window has closed. */
 const waitMs = (error: unknown): number =>
   isServiceError(error, 'market_data_missing') ? LIMITS.outcomeGoneMs : LIMITS.outcomeBackfillMs
 

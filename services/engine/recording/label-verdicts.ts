@@ -37,22 +37,8 @@ export interface LabellerOptions {
   readonly pageSize: number
 }
 
-/** What an outcome says of its verdict. */
-type Labelled = Pick<
-  Outcome,
-  | 'exchange'
-  | 'coin'
-  | 'timeframe'
-  | 'verdictId'
-  | 'barClose'
-  | 'validUntil'
-  | 'modelVersion'
-  | 'call'
-  | 'probability'
-  | 'barrier'
-  | 'forecast'
-  | 'recordedLate'
->
+/** The part of an outcome that repeats its verdict. */
+type Labelled = Omit<Outcome, keyof RaceResult>
 
 interface OpenRace {
   readonly verdict: Labelled
@@ -143,7 +129,7 @@ export function createLabeller({ store, retrier, series, pageSize }: LabellerOpt
       for (const bar of bars) {
         for (let page = missing(bar.openTime); page !== undefined; page = missing(bar.openTime)) {
           await loadPage(page)
-          // A race whose window lies behind this bar is over with it, and makes room for the next page.
+          // A race whose window closes by this bar is over, and makes room for the next page.
           due.push(...advance(bar))
           if (due.length < pageSize) continue
           yield due

@@ -9,7 +9,7 @@ import type { EventStore } from '../../log/event-store.ts'
 /** The verdicts of a series that have no outcome yet: a stretch of its stream. */
 export interface OpenVerdicts {
   readonly series: Series
-  /** Where they begin in the verdict stream; behind `end` where none is open. */
+  /** Revision of the first one in the verdict stream; after `end` when none is open. */
   readonly from: Revision
   /** Newest event of the verdict stream; −1 in an empty one. */
   readonly end: Revision
@@ -18,9 +18,8 @@ export interface OpenVerdicts {
 }
 
 /**
- * Finds the verdicts without an outcome from the log alone. Outcomes are appended in the order of their
- * bars, so these are the ones behind the newest outcome. Nothing but the place of the oldest is kept,
- * however many there are.
+ * Finds the verdicts without an outcome from the log alone. Outcomes are appended in the order of their bars, so these
+ * are the ones after the newest outcome. Only the place of the oldest is kept, however many there are.
  *
  * @throws ServiceError `store_unavailable`, `event_unreadable`
  */
@@ -68,8 +67,8 @@ function barCloseOf(recorded: Recorded): number | undefined {
 }
 
 /**
- * Where the bars begin that an open verdict needs beyond those of its series' warm-up, which are there in
- * any case; undefined where it needs none. Verdicts older than `LIMITS.outcomeBackfillMs` are not waited for.
+ * The time from which an open verdict needs bars beyond the warm-up of its series; undefined when the warm-up is
+ * enough. Bars older than `LIMITS.outcomeBackfillMs` are not fetched.
  *
  * @param now market time, Unix milliseconds
  */

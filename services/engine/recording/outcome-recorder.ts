@@ -44,7 +44,7 @@ export interface OutcomeRecorder {
   historyFrom(series: readonly Series[], now: number): Promise<number | undefined>
   /** Forgets a series that is followed no longer; its open verdicts are found again from the log. */
   release(series: Series): void
-  /** What keeps outcomes from being appended at the moment. */
+  /** The reason for which outcomes cannot be appended now. */
   problem(): string | undefined
 }
 

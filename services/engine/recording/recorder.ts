@@ -24,25 +24,11 @@ import {
 interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
   /** Whether this process is the one that records an exchange, of those that share the log. */
   readonly holds: (exchange: Exchange) => boolean
-  /** What the stream of a series ends with now. */
+  /** Reads the end of the stream of a series. */
   readonly look: (series: Series) => Promise<StreamEnd<BarFact>>
   /** Whether every process follows a series all the time. */
   readonly isMonitored: (series: Series) => boolean
   readonly signal: AbortSignal
-}
-
-/** Lets the process that records an exchange go first, and stands in for it where it does not. */
-interface RecordingTurns {
-  /**
-   * Waits until the bars of a series are recorded, or this process is to record what is missing of them.
-   *
-   * @param bars oldest first
-   * @returns whether it may: not once the signal is aborted, when another goes on.
-   */
-  await(series: Series, bars: readonly BarFact[]): Promise<boolean>
-  /** Says that this process recorded a bar of a series. */
-  recorded(series: Series, barClose: number): void
-  release(series: Series): void
 }
 
 /** How often it is looked whether the other has recorded; the last from then on. */
@@ -53,12 +39,12 @@ const LOOK_AFTER_MS = [250, 500, 1_000, 2_000] as const
  * records an exchange, and the others adopt. None waits for long for one that is gone, or does not follow the series:
  * a verdict that two processes record has one place, whichever comes first.
  */
-function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
+function createRecordingTurns(options: RecordingTurnsOptions) {
   const { holds, look, isMonitored, sleep, signal } = options
   /** The newest bar that this process recorded, of each series. */
   const own = new Map<string, number>()
 
-  /** How long the other is waited for, behind what is in the log. */
+  /** How long to wait for the other process, after the end of the log. */
   function waitMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
     if (newest === undefined) return 0
     // Nobody follows a series of which an earlier bar is missing already, unless everybody does: then the other has
@@ -70,7 +56,13 @@ function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
   }
 
   return {
-    async await(series, bars) {
+    /**
+     * Waits until the bars of a series are recorded, or this process has to record the missing ones.
+     *
+     * @param bars oldest first
+     * @returns whether this process may record: not once the signal is aborted, when another goes on
+     */
+    async await(series: Series, bars: readonly BarFact[]): Promise<boolean> {
       const [first, last] = [bars[0]?.barClose, bars.at(-1)?.barClose]
       if (first === undefined || last === undefined || holds(series.exchange)) return true
       let waited = 0
@@ -85,8 +77,9 @@ function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
       }
       return false
     },
-    recorded: (series, barClose) => void own.set(seriesName(series), barClose),
-    release: (series) => void own.delete(seriesName(series)),
+    /** Notes that this process recorded a bar of a series. */
+    recorded: (series: Series, barClose: number) => void own.set(seriesName(series), barClose),
+    release: (series: Series) => void own.delete(seriesName(series)),
   }
 }
 
@@ -105,7 +98,7 @@ export interface RecorderOptions extends RetrierOptions {
   readonly holds?: ((exchange: Exchange) => boolean) | undefined
 }
 
-/** What became of the verdicts that were to be recorded. */
+/** Result of recording verdicts. */
 export interface Recorded {
   /** The verdicts that this call added. */
   readonly added: readonly Verdict[]
@@ -117,8 +110,8 @@ export interface Recorded {
 
 export interface Recorder {
   /**
-   * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar
-   * are known already and add nothing, whoever recorded them. Where another process records the exchange, its
+   * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar are known
+   * already and add nothing, no matter which process recorded them. When another process records the exchange, its
    * verdicts are waited for and adopted. Resolves when all are durable; waits out a store that is away. Calls for one
    * series are made one after the other.
    */
@@ -129,7 +122,7 @@ export interface Recorder {
    * @param isFaulty whether it was closed because of a fault of its own
    */
   release(series: Series, isFaulty?: boolean): void
-  /** What keeps verdicts from being recorded at the moment. */
+  /** The reason for which verdicts cannot be recorded now. */
   problem(): string | undefined
 }
 
@@ -138,7 +131,7 @@ const VERDICTS_PER_APPEND = Math.min(100, Math.floor(LIMITS.appendEvents / 3))
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, idOf, clock, isHurried = false, isMonitored = () => false } = options
+  const { store, idOf, clock, isMonitored = () => false } = options
   const retrier = createRetrier(options)
   const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
   const following = new Set<string>()
@@ -146,8 +139,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const faulty = new Set<string>()
 
   /**
-   * What is missing between two verdicts, oldest first. What closed before this process began, nobody followed; what
-   * closed since then its venue has not sent, where the series is monitored.
+   * The bars without verdict between two verdicts, oldest first. Bars that closed before this process began had no
+   * engine; bars of a monitored series that closed since then were not sent by the venue.
    */
   function stretchesOf(verdict: Verdict, before: number, isFollowed: boolean): MissingStretch[] {
     const name = seriesName(verdict)
@@ -176,12 +169,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     store,
     retrier,
     streamOf: verdictStream,
-    factOf: (series, draft, before) => ({
-      ...draft,
-      verdictId: idOf.at(draft.barClose, 'verdict', seriesName(series), String(draft.barClose)),
-      previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
-      recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
-    }),
+    factOf: (series, draft, before) => verdictOf(draft, before, ['verdict', seriesName(series)], options),
     eventsOf,
     readFact: (event) => (event.type === 'VerdictRecorded' ? event.data : undefined),
     factsPerAppend: VERDICTS_PER_APPEND,
@@ -217,6 +205,19 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 }
 
+/** A draft as it is recorded. @param about names the series, and the model where several record the same bar */
+export const verdictOf = (
+  draft: VerdictDraft,
+  before: Verdict | undefined,
+  about: readonly [kind: string, ...names: string[]],
+  { idOf, clock, isHurried = false }: Pick<RecorderOptions, 'idOf' | 'clock' | 'isHurried'>,
+): Verdict => ({
+  ...draft,
+  verdictId: idOf.at(draft.barClose, ...about, String(draft.barClose)),
+  previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
+  recordedLate: clock !== undefined && !isHurried && isLate(draft, clock()),
+})
+
 /** Bars without a verdict; closes of the first and of the last, Unix milliseconds. */
 interface MissingStretch {
   readonly from: number
@@ -242,6 +243,6 @@ function verdictsMissing(verdict: Verdict, stretch: MissingStretch, idOf: FactId
   return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })
 }
 
-/** What everything shares that one bar of a series caused. */
+/** Correlation id of all events that one bar of a series caused. */
 export const barCorrelation = (fact: Series & { readonly barClose: number }): string =>
   `bar ${seriesName(fact)} ${fact.barClose}`

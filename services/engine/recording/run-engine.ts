@@ -78,7 +78,7 @@ const weightOf = ({ bars }: BarBatch): number => Math.max(1, bars.length / BARS_
 /** Series recorded at a time: two commits, so that the events of one are made while the other is written. */
 const SERIES_AT_ONCE = 2 * LIMITS.commitAppends
 
-/** What a series brought since it was looked at last. */
+/** Bars and verdicts of a series since the last step. */
 interface Step {
   readonly one: Followed
   readonly bars: Candle[]
@@ -86,12 +86,12 @@ interface Step {
 }
 
 /**
- * Follows a market: every closed bar advances its series, and every live bar's verdict is recorded, HOLDs
- * included, and labelled when its window has closed. At the seam between history and live the newest verdict
- * of every series is recorded at once. A series that cannot be computed, recorded or labelled is closed, and the
- * others go on. Ends with the batches, or when no series is left.
+ * Follows a market: every closed bar advances its series, and every live bar's verdict is recorded, HOLDs included, and
+ * labelled when its window has closed. At the seam between history and live the newest verdict of every series is
+ * recorded at once. A series that cannot be computed, recorded or labelled is closed, and the others go on. Ends with
+ * the batches, or when no series is left.
  *
- * @throws whatever the batches fail with
+ * @throws the error of the batches
  */
 export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
   const { engine, outcomes } = options
@@ -145,13 +145,13 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
     const short = [...followed].filter(([, { slot }]) => engine.read(slot).status !== 'verdict')
     return { ...counts, withoutVerdict: short.map(([name]) => name), closed }
   } finally {
-    // Nothing of this run goes on behind its end.
+    // No work of this run goes on after its end.
     await labelling
     for (const one of followed.values()) closeSeries(options, one)
   }
 }
 
-/** What work on one series fails with is kept with it. */
+/** An error of the work on one series is stored with that series. */
 async function keptApart<Value>(one: Followed, work: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await work()

@@ -28,7 +28,7 @@ export interface SeriesCalls {
   /** Index into `RACE_OUTCOMES`. */
   readonly race: Uint8Array
   readonly barrier: Float64Array | Float32Array
-  /** What buying at the start of the race and leaving at its end returned, as a fraction; NaN where unknown. */
+  /** Return of buying at the start of the race and leaving at its end, as a fraction; NaN when unknown. */
   readonly rise: Float64Array | Float32Array
 }
 
@@ -83,7 +83,7 @@ export function rolled<Column extends Uint8Array | Float32Array | Float64Array>(
   return moved
 }
 
-/** What lies in different blocks of time is taken as independent: blocks are so many windows long, or a day. */
+/** Races in different blocks of time count as independent; a block is this many windows long, but a day at least. */
 const WINDOWS_PER_BLOCK = 20
 
 const windowMs = (timeframe: Timeframe): number => WINDOW_BARS[timeframe] * timeframeMs(timeframe)

@@ -1,7 +1,29 @@
+import type { Market } from '../../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { columnsOf, rollOutcomes, type ScoredCall, type SeriesCalls } from './call-columns.ts'
-import type { Evaluation, TimeframeEvaluation } from './evaluation.ts'
+import type { Measure } from './intervals.ts'
 import { scoreCalls } from './score-calls.ts'
+import type { Scores } from './scores-schema.ts'
+
+export interface SeriesEvaluation extends Market {
+  readonly scores: Scores
+}
+
+export interface TimeframeEvaluation {
+  readonly timeframe: Timeframe
+  /** All series together. */
+  readonly all: Scores
+  readonly series: readonly SeriesEvaluation[]
+  /** AUC where outcomes were moved away from their bars: what there is without any skill. */
+  readonly placeboAuc: Measure | null
+  /** All that the placebo scored; null where it has no calls. */
+  readonly placebo: Scores | null
+}
+
+/** Shortest timeframe first, of those that have calls. */
+export interface Evaluation {
+  readonly timeframes: readonly TimeframeEvaluation[]
+}
 
 /**
  * Scores calls by timeframe and series; the placebo is their outcomes moved by half of each series.

@@ -1,4 +1,4 @@
-import type { Evaluation, TimeframeEvaluation } from './evaluation.ts'
+import type { Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
 import type { Measure } from './intervals.ts'
 import type { ByExit, EveryCall, Scores } from './scores-schema.ts'
 
@@ -64,7 +64,7 @@ function linesOf(scores: Scores): string[] {
   return lines
 }
 
-/** What every call came to, whether a barrier was reached or not, beside the same for constants and a coin. */
+/** Results of all calls, with or without a barrier reached, beside those of constant calls and of a coin. */
 function everyCallLines({ trades, timeoutShare, ...sides }: EveryCall): string[] {
   const side = (name: string, { inFavour, gross, net }: ByExit): string => {
     const t = net.t === null ? '—' : net.t.toFixed(2)

@@ -10,7 +10,7 @@ const measureSchema = z.strictObject({
 
 const blockMeanSchema = measureSchema.extend({ t: z.number().nullable() })
 
-/** What taking one side of some races came to, time-outs at the price that their window closed at. */
+/** Results of taking one side of some races; time-outs are left at the close of their window. */
 const byExitSchema = z.strictObject({
   /** Share that ended in favour of the side taken; nobody is favoured where a bar touched both barriers. */
   inFavour: measureSchema,
@@ -36,11 +36,11 @@ const reliabilityBinSchema = z.strictObject({
  */
 const winRatesSchema = z.strictObject({
   races: count,
-  /** What was called, with Wilson's interval. */
+  /** Win rate of the calls, with Wilson's interval. */
   called: measureSchema,
   /** The same share with an interval from blocks of time, because coins move together. */
   calledByBlocks: measureSchema,
-  /** What the constants and a fair coin would have won on the same bars. */
+  /** Win rates of constant calls and of a fair coin on the same bars. */
   alwaysBuy: measureSchema,
   alwaysSell: measureSchema,
   random: measureSchema,
@@ -51,7 +51,7 @@ const everyCallSchema = z.strictObject({
   trades: count,
   timeoutShare: fraction,
   called: byExitSchema,
-  /** What the constants and a fair coin would have made of the same bars. */
+  /** Results of constant calls and of a fair coin on the same bars. */
   alwaysBuy: byExitSchema,
   alwaysSell: byExitSchema,
   random: byExitSchema,
@@ -72,12 +72,12 @@ export const scoresSchema = z.strictObject({
   races: z.strictObject({ up: count, down: count, both: count, timeout: count, incomplete: count }),
   /** Share of whole races in which neither barrier was reached; null without any. */
   timeoutShare: fraction.nullable(),
-  /** Of forecasts against decided races; null where one side never won. */
+  /** AUC of forecasts on decided races; null when one side never won. */
   auc: measureSchema.nullable(),
   /** The same over the newest 180 observed days. */
   newestAuc: measureSchema.nullable(),
   brier: measureSchema.nullable(),
-  /** Of BUY and SELL alone. */
+  /** Brier score of BUY and SELL alone. */
   brierSpoken: measureSchema.nullable(),
   /** Mean distance of what was said from what happened, over the bins. */
   calibrationError: fraction.nullable(),

@@ -17,7 +17,10 @@ export function evolveSpeech(state: SpeechState, event: ServiceEvent): SpeechSta
   return { isWithdrawn: event.type === 'SpeechWithdrawn', day: event.data.day }
 }
 
-/** From the second midnight behind the day that decided it on, so that every process has learned of it by then. */
+/**
+ * A change takes effect at the second midnight after the day that decided it, so that every process has read it by
+ * then.
+ */
 const LEAD_DAYS = 2
 
 /** The change to record; undefined where the stream has it already. */

@@ -24,7 +24,7 @@ export interface KeepSpeechOptions extends Pick<Clock, 'sleep'> {
   readonly onFailure: (error: ServiceError) => void
 }
 
-/** What is due stays due, and holds from another day on: nothing is late by a minute. Wall clock. */
+/** A due change stays due and takes effect on a later day, so a minute does not matter. Wall clock. */
 const LOOK_EVERY_MS = 30_000
 
 /** Records what the outcomes say is due of the models' speech, each change once. Until the signal. */

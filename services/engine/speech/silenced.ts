@@ -11,7 +11,7 @@ export const withdrawalReason = ({ timeframe, auc, races, from }: SpeechChange):
 
 /**
  * A verdict at a timeframe where calls are withdrawn. Its forecast stays as it is, so that it is scored, and calls can
- * be restored; whoever computes a verdict again does so from its bars, and then this.
+ * be restored. To recompute a verdict, compute it from its bars and apply this.
  */
 export const silenced = <Draft extends Pick<Verdict, 'call' | 'strength' | 'reasoning'>>(
   draft: Draft,

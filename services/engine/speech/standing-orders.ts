@@ -6,9 +6,11 @@ import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-/** What the log says of who speaks where; every process obeys it, from the start and as it changes. */
+/**
+ * The choice of models and the withdrawals in the log; every process follows them, from the start and as they change.
+ */
 export interface StandingOrders {
-  /** What silences a model for bars that close at an instant of market time; undefined where nothing does. */
+  /** The withdrawal of a model for bars that close at an instant of market time; undefined when there is none. */
   withdrawal(modelVersion: string, timeframe: Timeframe, barClose: number): SpeechChange | undefined
   /** Which model the operator chose for bars that close at an instant; undefined where none was chosen. */
   chosen(barClose: number): ModelChoice | undefined

@@ -14,7 +14,7 @@ export interface FreshReading {
   readonly dataAgeMs: number
 }
 
-/** What time it is on the market, and how late a bar may be. */
+/** The market's clock, and how late a bar may be. */
 export interface Freshness {
   /** Market time, Unix milliseconds. */
   readonly clock: () => number

@@ -42,7 +42,7 @@ export function createEngineList(options: {
     }
   }
 
-  /** A process that has ended is told of at once; one that stands still says nothing. */
+  /** The bus reports a process that has ended at once; a process that hangs does not answer. */
   async function check(name: string): Promise<void> {
     try {
       await bus.request(`${HERE_SUBJECT}.${name}`, null, { timeoutMs: HERE_WITHIN_MS })

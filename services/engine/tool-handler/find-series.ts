@@ -8,7 +8,7 @@ import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/time
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-/** What venues append to a coin's symbol: the currency it is quoted in, and the kind of contract. */
+/** Suffixes that venues append to a coin's symbol: quote currency and kind of contract. */
 const APPENDIX = '(?:USDT|USDC|USD|PERP|SWAP)'
 
 // Joined, with a separator, or several of them: BTCUSDT, BTC-USDT, BTC/USDT:USDT, BTC-USDT-SWAP.
@@ -21,12 +21,12 @@ const SYMBOL = new RegExp(`^(.+?)(?:${APPENDIX}|(?:[-_/:]${APPENDIX})+)$`)
  */
 export const bareCoin = (symbol: string): string | undefined => SYMBOL.exec(symbol)?.[1]
 
-/** A market and the timeframes that can be had of it. */
+/** A market and its timeframes. */
 export interface Listing extends Market {
   readonly timeframes: readonly Timeframe[]
 }
 
-/** What is followed whether or not somebody asks. It may grow: a venue that was away joins when it answers. */
+/** The series that are always followed. The list may grow: a venue that was away joins when it answers. */
 export interface Monitored {
   /** Also those of which no series is known yet. */
   readonly exchanges: readonly Exchange[]
@@ -36,7 +36,7 @@ export interface Monitored {
   mayHave(series: Series): boolean
 }
 
-/** What can be asked for. */
+/** The markets that callers can ask for. */
 interface MarketIndex {
   /** In the order of the catalogue. */
   readonly exchanges: readonly Exchange[]
@@ -73,7 +73,7 @@ function indexMarkets(listings: readonly Listing[], monitored: readonly Series[]
 }
 
 export interface SeriesFinderOptions extends Pick<Clock, 'now'> {
-  /** What the market lists; only what is monitored can be had where it is absent. */
+  /** The listings of the market; without it only monitored series are available. */
   readonly listings: (() => Promise<readonly Listing[]>) | undefined
   readonly monitored: Monitored
   /** Exchanges that were chosen, the default first, whether or not they answer at the moment. */

@@ -11,6 +11,7 @@ import type { Universe } from '../../../contracts/universe.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { VerdictModel } from '../model.ts'
+import type { RankedCall } from './rank-calls.ts'
 import { type CallScannerOptions, scanCalls } from './scan-calls.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
@@ -36,9 +37,9 @@ export interface NewestAnswers {
     request: ToolRequest<Name>,
   ): { readonly answer: GetTradeCallResponse; readonly isToBeAskedFor: boolean } | undefined
   /**
-   * What can be said where nobody computes: less than an engine would, as the answer says. A scan has the coins whose
-   * newest verdict is here, and names the others. Undefined where a newer bar may have closed, nothing is known of what is
-   * asked for, or the tool needs more than verdicts.
+   * Answers while no process computes, with less than an engine would, as the answer says. A scan has the coins whose
+   * newest verdict is here, and names the others. Undefined when a newer bar may have closed, nothing is known of the
+   * series, or the tool needs more than verdicts.
    *
    * @throws ServiceError `invalid_request`, `open_interest_unavailable` for what no engine would answer either
    */
@@ -58,18 +59,18 @@ const ASK_EVERY_MS = LIMITS.onDemandKeepMs / 4
 const SERIES_KEPT = 5_000
 
 /**
- * Between the close of a bar and that of the next there is one verdict of a series: whoever has it from the log has what
- * a process that computes would answer.
+ * Between the close of a bar and the next close a series has one verdict: a process that read it from the log gives the
+ * same answer as a process that computes.
  */
 export function createNewestAnswers(options: {
   readonly newest: NewestVerdicts | undefined
-  /** Where none is named; learned from answers where that is not known. */
+  /** Exchange of a call that names none; learned from answers when it is not known. */
   readonly defaultExchange?: Exchange | undefined
   readonly publicUrl: () => string
   readonly elapsed: () => number
 }): NewestAnswers {
   const { newest, publicUrl, elapsed } = options
-  /** Where no exchange is named, as those who compute take it. */
+  /** Exchange of a call that names none, as the processes that compute choose it. */
   let { defaultExchange } = options
   const askedAt = new RecentMap<string, number>(SERIES_KEPT)
 
@@ -100,36 +101,6 @@ export function createNewestAnswers(options: {
     return true
   }
 
-  async function scanWithoutEngine(
-    request: ToolRequest<'scan_trade_calls'>,
-  ): Promise<ScanTradeCallsResponse | undefined> {
-    const { exchange = defaultExchange, timeframe } = request
-    if (newest === undefined || exchange === undefined) return undefined
-    if (!isExchange(exchange) || !isTimeframe(timeframe)) return undefined
-    // Where the log cannot be read either, there is nothing to say.
-    const universe = await newest.universe(exchange).catch(() => undefined)
-    if (universe === undefined) return undefined
-    const parts: CallScannerOptions = {
-      finder: { exchange: async () => exchange, timeframe: async () => timeframe },
-      reader: {
-        async read(series) {
-          const reading = readingOf(series)
-          if (reading !== undefined) return reading
-          throw new ServiceError('engine_unavailable', {
-            message: 'Its newest bar may have closed since, and nobody is there who computes its verdict.',
-          })
-        },
-      },
-      universes: { of: async () => universe },
-      clock: () => newest.clock(),
-      publicUrl: url,
-      model: newest.model(),
-      withdrawn: (asked) => newest.withdrawn(asked),
-    }
-    const answer = await scanCalls(parts, request, 0)
-    return answer.scanned === 0 ? undefined : answer
-  }
-
   return {
     answer(tool, request) {
       if (tool !== 'get_trade_call') return undefined
@@ -142,7 +113,11 @@ export function createNewestAnswers(options: {
       }
     },
     async withoutEngine(tool, request) {
-      if (tool === 'scan_trade_calls') return scanWithoutEngine(request as ToolRequest<'scan_trade_calls'>)
+      if (tool === 'scan_trade_calls') {
+        const asked = request as ToolRequest<'scan_trade_calls'>
+        const exchange = asked.exchange ?? defaultExchange
+        return newest && scanNewest(newest, { ...asked, exchange }, readingOf, url)
+      }
       if (tool !== 'get_market_regime') return undefined
       const reading = readingOf(request as ToolRequest<'get_market_regime'>)
       return reading && marketRegimeAnswer(reading, url())
@@ -153,4 +128,37 @@ export function createNewestAnswers(options: {
       if (typeof exchange === 'string' && isExchange(exchange)) defaultExchange = exchange
     },
   }
+}
+
+/** A scan of the newest verdicts alone; undefined where they say nothing. */
+async function scanNewest(
+  newest: NewestVerdicts,
+  request: ToolRequest<'scan_trade_calls'>,
+  readingOf: (asked: AskedSeries) => Pick<RankedCall, 'verdict'> | undefined,
+  publicUrl: () => string,
+): Promise<ScanTradeCallsResponse | undefined> {
+  const { exchange, timeframe } = request
+  if (exchange === undefined || !isExchange(exchange) || !isTimeframe(timeframe)) return undefined
+  // Without the log there is nothing to answer from.
+  const universe = await newest.universe(exchange).catch(() => undefined)
+  if (universe === undefined) return undefined
+  const parts: CallScannerOptions = {
+    finder: { exchange: async () => exchange, timeframe: async () => timeframe },
+    reader: {
+      async read(series) {
+        const reading = readingOf(series)
+        if (reading !== undefined) return reading
+        throw new ServiceError('engine_unavailable', {
+          message: 'Its newest bar may have closed since, and no process that computes verdicts is running.',
+        })
+      },
+    },
+    universes: { of: async () => universe },
+    clock: () => newest.clock(),
+    publicUrl,
+    model: newest.model(),
+    withdrawn: (asked) => newest.withdrawn(asked),
+  }
+  const answer = await scanCalls(parts, request, 0)
+  return answer.scanned === 0 ? undefined : answer
 }

@@ -10,7 +10,7 @@ export interface RankedCall {
   readonly verdict: Verdict
 }
 
-/** What rows can be ranked by. */
+/** Rankings of rows. */
 export type Ranking = Exclude<ScanTradeCallsRequest['rank_by'], 'expected_return'>
 
 /** How large a row is by each ranking; what is not known comes last. */

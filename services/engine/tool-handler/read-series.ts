@@ -12,12 +12,12 @@ import {
   isTooShort,
 } from './board-reading.ts'
 import type { Monitored, SeriesFinder } from './find-series.ts'
-import type { SeriesPool } from './series-pool.ts'
+import type { OnDemandSeries } from './on-demand-series.ts'
 
 export interface SeriesReaderOptions {
   readonly board: Board
   readonly finder: SeriesFinder
-  readonly pool: SeriesPool
+  readonly onDemand: OnDemandSeries
   readonly freshness: Freshness
   readonly monitored: Pick<Monitored, 'has' | 'mayHave'>
   /** Whether a series that is not monitored can be followed. */
@@ -43,7 +43,7 @@ export interface SeriesReader {
 }
 
 export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
-  const { board, finder, pool, freshness, monitored, canFollow } = options
+  const { board, finder, onDemand, freshness, monitored, canFollow } = options
 
   /** The entry under exactly these names: what most requests ask for, and no list has to be looked through. */
   function exactEntry({ exchange = finder.defaultExchange ?? '', coin, timeframe }: NamedSeries) {
@@ -65,10 +65,10 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   }
 
   async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
-    // Whoever follows it now would be in the way of the run that is about to.
+    // Following it here would block the run that is about to follow it.
     if (monitored.mayHave(series)) throw notChosenYetError(series)
-    if (!monitored.has(series)) pool.keep(series, asker)
-    const entry = await pool.settled(series, deadline)
+    if (!monitored.has(series)) onDemand.keep(series, asker)
+    const entry = await onDemand.settled(series, deadline)
     const reading = freshReading(entry, freshness)
     if (reading !== undefined) return reading
     // What nothing more is loaded for will not have more bars in a moment.
@@ -84,7 +84,7 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
       const exact = exactEntry(given)
       const reading = freshReading(exact, freshness)
       if (exact !== undefined && reading !== undefined) {
-        pool.touch(exact.series)
+        onDemand.touch(exact.series)
         return reading
       }
       return load(exact?.series ?? (await finder.series(given)), deadline, asker)

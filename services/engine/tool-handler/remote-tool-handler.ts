@@ -10,7 +10,7 @@ import { createEngineList, type EngineList, HERE_SUBJECT } from './engine-list.t
 import { createNewestAnswers, type NewestVerdicts } from './newest-answers.ts'
 import { parseToolRequest, type ToolHandler } from './tool-handler.ts'
 
-/** Where tool calls are asked for: of any process that computes, or of one by its name. */
+/** Subject of tool calls: for any process that computes, or with a name appended for one of them. */
 const SUBJECT = 'engine.tool'
 
 /** Longer than a tool waits for a series, so that its own refusal arrives. */
@@ -49,7 +49,7 @@ export interface RemoteToolHandlerOptions extends Pick<Clock, 'sleep'> {
   readonly bus: Pick<Bus, 'request'>
   /** The newest verdicts that this process has from the log; undefined where it has none. */
   readonly newest: NewestVerdicts | undefined
-  /** Where a caller names none; learned from answers where that is not known. */
+  /** Exchange of a call that names none; learned from answers when it is not known. */
   readonly defaultExchange?: Exchange | undefined
   readonly publicUrl: () => string
   /** A clock that is never set, milliseconds. */
@@ -67,57 +67,9 @@ export interface RemoteToolHandlerOptions extends Pick<Clock, 'sleep'> {
  * @example const toolHandler = createRemoteToolHandler({ bus, newest, publicUrl, elapsed, sleep, report })
  */
 export function createRemoteToolHandler(options: RemoteToolHandlerOptions): RemoteToolHandler {
-  const { bus, sleep, report } = options
+  const { report } = options
   const engines = createEngineList(options)
   const newest = createNewestAnswers(options)
-
-  /** Asks until somebody answers: in parallel, each later than the one before. */
-  function ask(body: Json): Promise<Json> {
-    const { promise, resolve, reject } = Promise.withResolvers<Json>()
-    const over = new AbortController()
-    const asked = new Set<string>()
-    let [begun, failed] = [0, 0]
-
-    const giveUp = (cause: unknown): void => {
-      if (over.signal.aborted) return
-      report(cause)
-      reject(new ServiceError('engine_unavailable', { cause }))
-      over.abort()
-    }
-    async function attempt(): Promise<void> {
-      const name = engines.pick(asked)
-      // All that there are were asked, and are well: they only take their time.
-      if (begun >= MOST_ASKED || (name === undefined && asked.size > 0 && engines.health().answering > 0))
-        return
-      begun += 1
-      if (name !== undefined) asked.add(name)
-      const waiting = new AbortController()
-      hedge(name, AbortSignal.any([over.signal, waiting.signal])).catch(giveUp)
-      try {
-        const subject = name === undefined ? SUBJECT : `${SUBJECT}.${name}`
-        resolve(await bus.request(subject, body, { timeoutMs: ANSWER_WITHIN_MS }))
-        over.abort()
-      } catch (error) {
-        const isOfOne = isServiceError(error) && ELSEWHERE.has(error.code)
-        waiting.abort()
-        failed += 1
-        if (!isOfOne) {
-          reject(error)
-          over.abort()
-        } else if (!over.signal.aborted) await attempt()
-        if (failed === begun) giveUp(error)
-      }
-    }
-    async function hedge(name: string | undefined, until: AbortSignal): Promise<void> {
-      await sleep(LIMITS.engineHedgeMs, until)
-      if (until.aborted) return
-      if (name !== undefined) await engines.doubt(name)
-      if (!until.aborted && begun >= MOST_ASKED && engines.health().answering === 0) giveUp(silenceError())
-      if (!until.aborted) await attempt()
-    }
-    attempt().catch(giveUp)
-    return promise
-  }
 
   return {
     async answer<Name extends ToolName>(
@@ -134,7 +86,7 @@ export function createRemoteToolHandler(options: RemoteToolHandlerOptions): Remo
       const known = newest.answer(tool, checked)
       if (known === undefined) {
         try {
-          const answer = (await ask(body)) as ToolResponse<Name>
+          const answer = (await ask(body, engines, options)) as ToolResponse<Name>
           newest.learn(checked, answer)
           return answer
         } catch (error) {
@@ -145,12 +97,64 @@ export function createRemoteToolHandler(options: RemoteToolHandlerOptions): Remo
         }
       }
       // A series that nobody asks for is not followed for ever.
-      if (known.isToBeAskedFor) ask(body).catch((error: unknown) => report(reasonOf(error)))
+      if (known.isToBeAskedFor) ask(body, engines, options).catch((error: unknown) => report(reasonOf(error)))
       return known.answer as ToolResponse<Name>
     },
     run: (signal) => engines.run(signal),
     health: () => engines.health(),
   }
+}
+
+/** Asks one process after the other, in parallel, until one answers. */
+function ask(
+  body: Json,
+  engines: EngineList,
+  { bus, sleep, report }: Pick<RemoteToolHandlerOptions, 'bus' | 'sleep' | 'report'>,
+): Promise<Json> {
+  const { promise, resolve, reject } = Promise.withResolvers<Json>()
+  const over = new AbortController()
+  const asked = new Set<string>()
+  let [begun, failed] = [0, 0]
+
+  const giveUp = (cause: unknown): void => {
+    if (over.signal.aborted) return
+    report(cause)
+    reject(new ServiceError('engine_unavailable', { cause }))
+    over.abort()
+  }
+  async function attempt(): Promise<void> {
+    const name = engines.pick(asked)
+    // All that there are were asked, and are well: they only take their time.
+    if (begun >= MOST_ASKED || (name === undefined && asked.size > 0 && engines.health().answering > 0))
+      return
+    begun += 1
+    if (name !== undefined) asked.add(name)
+    const waiting = new AbortController()
+    hedge(name, AbortSignal.any([over.signal, waiting.signal])).catch(giveUp)
+    try {
+      const subject = name === undefined ? SUBJECT : `${SUBJECT}.${name}`
+      resolve(await bus.request(subject, body, { timeoutMs: ANSWER_WITHIN_MS }))
+      over.abort()
+    } catch (error) {
+      const isOfOne = isServiceError(error) && ELSEWHERE.has(error.code)
+      waiting.abort()
+      failed += 1
+      if (!isOfOne) {
+        reject(error)
+        over.abort()
+      } else if (!over.signal.aborted) await attempt()
+      if (failed === begun) giveUp(error)
+    }
+  }
+  async function hedge(name: string | undefined, until: AbortSignal): Promise<void> {
+    await sleep(LIMITS.engineHedgeMs, until)
+    if (until.aborted) return
+    if (name !== undefined) await engines.doubt(name)
+    if (!until.aborted && begun >= MOST_ASKED && engines.health().answering === 0) giveUp(silenceError())
+    if (!until.aborted) await attempt()
+  }
+  attempt().catch(giveUp)
+  return promise
 }
 
 const silenceError = (): ServiceError =>

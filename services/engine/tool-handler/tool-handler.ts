@@ -19,9 +19,9 @@ import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
 import { isTooShort } from './board-reading.ts'
 import { createSeriesFinder, type Listing, type Monitored } from './find-series.ts'
+import { createOnDemandSeries, type Follow } from './on-demand-series.ts'
 import { createSeriesReader } from './read-series.ts'
 import { scanCalls } from './scan-calls.ts'
-import { createSeriesPool, type Follow } from './series-pool.ts'
 import type { UniverseManager } from './universe-manager.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
@@ -51,16 +51,16 @@ const invalidInputError = (tool: ToolName, fields: readonly InputFault[]): Servi
     details: { fields },
   })
 
-/** Where every tool call is answered, whichever channel it came by. */
+/** Answers every tool call of every channel. */
 export interface ToolHandler {
   /**
    * The answer of a tool, without the metadata that the channel adds.
    *
    * @param request what the caller sent, unchecked
-   * @param asker because of whom series are followed that are not monitored: whoever pays. They share them out
+   * @param asker the payer, for whom series that are not monitored are followed; payers share the limit
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
-   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
-   *   `open_interest_unavailable`, `venue_unavailable`, `engine_unavailable`, `shutting_down`
+   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`, `open_interest_unavailable`,
+   *   `venue_unavailable`, `engine_unavailable`, `shutting_down`
    * @example await toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
    */
   answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
@@ -77,14 +77,14 @@ export interface LocalToolHandler extends ToolHandler {
 }
 
 export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
-  /** What every followed series says now. */
+  /** The current state of every followed series. */
   readonly board: Board
   readonly monitored: Monitored
   /** Tells at which timeframes calls are made. */
   readonly model: Pick<VerdictModel, 'timeframes'>
   /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
   readonly withdrawn?: (timeframe: Timeframe) => string | undefined
-  /** What the market has, monitored or not. */
+  /** All markets, monitored or not. */
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
   readonly exchanges?: readonly Exchange[]
@@ -134,7 +134,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     newestUniverse: (exchange) => universes.newest(exchange),
     now,
   })
-  const pool = createSeriesPool({
+  const onDemand = createOnDemandSeries({
     board,
     follow: follow ?? (() => Promise.resolve()),
     isSettled: (entry) => entry.recorded !== undefined || isTooShort(entry, freshness),
@@ -144,7 +144,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     onFailure: options.onFailure,
   })
   const canFollow = follow !== undefined
-  const reader = createSeriesReader({ board, finder, pool, freshness, monitored, canFollow })
+  const reader = createSeriesReader({ board, finder, onDemand, freshness, monitored, canFollow })
   const deadline = (): number => now() + LIMITS.onDemandWaitMs
 
   const answers: Answers = {
@@ -164,8 +164,8 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
 
   return {
     answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
-    release: (series) => pool.release(series),
-    seriesOnDemand: () => pool.count(),
-    ended: () => pool.ended(),
+    release: (series) => onDemand.release(series),
+    seriesOnDemand: () => onDemand.count(),
+    ended: () => onDemand.ended(),
   }
 }

@@ -6,12 +6,12 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import { LOOKS_AGAIN } from '../../log/append-until-known.ts'
+import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
-export interface UniverseKeeperOptions {
+export interface UniverseManagerOptions {
   /** Ranks the coins of an exchange as they are now. */
   readonly rank: (exchange: Exchange) => Promise<Universe>
   readonly store: EventStore
@@ -27,8 +27,8 @@ export interface UniverseKeeperOptions {
 /** The rankings of exchanges by size, each recorded before it is used. */
 export interface UniverseManager {
   /**
-   * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; what
-   * goes wrong is told to `onProblem`, and tried again.
+   * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; errors are
+   * reported to `onProblem`, and the work is repeated.
    */
   run(exchanges: readonly Exchange[], signal: AbortSignal): Promise<void>
   /**
@@ -38,18 +38,18 @@ export interface UniverseManager {
    */
   of(exchange: Exchange): Promise<Universe>
   newest(exchange: Exchange): Universe | undefined
-  /** What keeps the ranking of an exchange from being renewed at the moment. */
+  /** The reason for which the ranking of an exchange cannot be renewed now. */
   problem(exchange: Exchange): string | undefined
 }
 
-/** How often market time is looked at, and how long an exchange that failed is left alone; wall clock. */
+/** Interval between checks of market time, and pause after a failure of an exchange; wall clock. */
 const LOOK_EVERY_MS = 1_000
 const RETRY_AFTER_MS = 30_000
 
 /** Age from which a ranking is renewed when it is asked for; market time. */
 const OLD_AFTER_MS = 2 * HOUR_MS
 
-/** Where the stream of an exchange ends. */
+/** The end of the stream of an exchange. */
 interface Head {
   readonly revision: Revision | 'no-stream'
   readonly universe: Universe | undefined
@@ -67,15 +67,15 @@ const UNKNOWN = {
 }
 
 /**
- * Several engines may keep the same exchanges over one log: whoever is first in an hour ranks for all.
+ * Several engines may rank the same exchanges over one log: the first one in an hour ranks for all.
  *
  * @example
  * const universes = createUniverseManager({ rank: feed.universe, store, newId, clock: feed.clock, sleep, onProblem })
  * await universes.run(['SIM'], signal)
  */
-export function createUniverseManager(options: UniverseKeeperOptions): UniverseManager {
+export function createUniverseManager(options: UniverseManagerOptions): UniverseManager {
   const { rank, store, newId, clock, sleep, onProblem } = options
-  // Its own retrier ends it, after seconds: whoever asks for a ranking has no signal.
+  // The append policy ends it after seconds: a caller that asks for a ranking has no signal.
   const patient = new AbortController()
   const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal: patient.signal }
   const states = new Map<Exchange, State>()
@@ -87,32 +87,10 @@ export function createUniverseManager(options: UniverseKeeperOptions): UniverseM
     return state
   }
 
-  /** Appends a ranking unless another engine did meanwhile, and answers the one that holds. */
-  async function record(state: State, ranked: Universe): Promise<Universe> {
-    let known = state.head
-    const stream = universeStream(ranked.exchange)
-    const { before, appended } = await executeCommand<Head, undefined>(path, {
-      stream,
-      async load() {
-        const head = known ?? (await readHead(store, ranked.exchange))
-        known = undefined
-        return { state: head, revision: head.revision }
-      },
-      decide: ({ universe: last }) => ({
-        events: last === undefined || isNews(ranked, last) ? [rankedEvent(ranked, newId())] : [],
-        result: undefined,
-      }),
-      unknown: UNKNOWN,
-    })
-    const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
-    state.head = head
-    return head.universe ?? ranked
-  }
-
   async function renew(exchange: Exchange, state: State): Promise<Universe> {
     try {
       state.head ??= await readHead(store, exchange)
-      const universe = await record(state, await rank(exchange))
+      const universe = await record(path, newId, state, await rank(exchange))
       state.problem = undefined
       return universe
     } catch (error) {
@@ -170,6 +148,33 @@ export function createUniverseManager(options: UniverseKeeperOptions): UniverseM
     newest: (exchange) => states.get(exchange)?.head?.universe,
     problem: (exchange) => states.get(exchange)?.problem,
   }
+}
+
+/** Appends a ranking unless another engine did meanwhile, and answers the one that holds. */
+async function record(
+  path: AppendPath,
+  newId: () => string,
+  state: State,
+  ranked: Universe,
+): Promise<Universe> {
+  let known = state.head
+  const stream = universeStream(ranked.exchange)
+  const { before, appended } = await executeCommand<Head, undefined>(path, {
+    stream,
+    async load() {
+      const head = known ?? (await readHead(path.store, ranked.exchange))
+      known = undefined
+      return { state: head, revision: head.revision }
+    },
+    decide: ({ universe: last }) => ({
+      events: last === undefined || isNews(ranked, last) ? [rankedEvent(ranked, newId())] : [],
+      result: undefined,
+    }),
+    unknown: UNKNOWN,
+  })
+  const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
+  state.head = head
+  return head.universe ?? ranked
 }
 
 const hourOf = (instant: number): number => Math.floor(instant / HOUR_MS)

@@ -29,7 +29,10 @@ test('positions come back as they were, in the same order', () => {
 })
 
 const text = fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' })
-const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
+/** Events hold no key `__proto__`, which appending refuses. */
+const json = fc
+  .jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
+  .filter((value) => !JSON.stringify(value).includes('"__proto__":'))
 
 /** What the server hands over of an event that it was given. */
 function recordAs(proposed: ReturnType<typeof proposeEvent>, stream: string): ResolvedEvent {

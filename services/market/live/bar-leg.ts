@@ -4,7 +4,6 @@ import { type Market, marketName, type Series, seriesName } from '../../../contr
 import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createBarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-slab.ts'
-import { isSameBar } from '../normalise-bars.ts'
 import { keptBar } from './kept/kept-bar.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
 import type { PositionBook } from './kept/position-book.ts'
@@ -21,7 +20,7 @@ export interface BarLeg {
   readonly begins: number
   /** Infinite where bars keep coming. */
   readonly ends: number
-  /** What its bars make. */
+  /** The series made of its bars. */
   readonly series: readonly Series[]
   /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
   fetchedTo(): number
@@ -35,7 +34,7 @@ export interface BarLeg {
   end(): void
   /** The market is there again. */
   resume(): void
-  /** Of a leg that ends: whether all its bars were told and no more are expected. */
+  /** For a leg with an end: whether all its bars were delivered and no more are expected. */
   isDone(): boolean
   /** The earliest instant at which it has bars to tell, infinite while it has none. */
   nextAt(): number
@@ -45,24 +44,23 @@ export interface BarLeg {
   watch(onChange: () => void): void
 }
 
-/** Where a leg finds bars that were kept, and keeps its own where there is a book. */
+/** The kept bars that a leg reads before it asks the venue, and to which it adds its own if there is a book. */
 export interface BarKeeper {
   readonly kept: KeptBars
-  /** What is kept with live bars; without it nothing is. */
+  /** Open interest and mark to keep with live bars; without it no bars are kept. */
   readonly book?: PositionBook
 }
 
-/** Bars behind, from which on it is worth looking for kept ones before the venue is asked. */
+/** Number of missing bars from which on kept ones are read before the venue is asked. */
 const WORTH_LOOKING = 3
 
-/** What is kept: the others are made of them. */
+/** Timeframes that are kept; the others are made of them. */
 const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
 
 const FOREVER = Number.POSITIVE_INFINITY
 
 /**
- * A bar that is missing stays missing: a longer bar is told without it as soon as a later one has come, which
- * shows that it never will.
+ * A missing bar stays missing: as soon as a later bar has come, the longer bar is delivered without it.
  *
  * @param now the present, Unix milliseconds
  */
@@ -133,7 +131,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     if (own.length > 0) void kept.keep(native, own)
   }
 
-  /** What to ask for: one bar more than there can be closed, because venues send the open one too. */
+  /** The next request: one bar more than can have closed, because venues send the open one too. */
   function nextPage(until: number): { since: number; count: number } {
     const open = Math.ceil((until - nextOpen) / lengthMs) + 1
     // And the newest known one once more, for venues restate it at times; not where that takes another page.
@@ -146,7 +144,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
   function compareNewest(bars: readonly Candle[]): void {
     const again = newest && bars.find(({ openTime }) => openTime === newest?.openTime)
     if (newest === undefined || again === undefined || isSameBar(newest, again)) return
-    // What was told and recorded of it stays: it is what could be known then.
+    // The first version stays: verdicts were computed and recorded from it.
     venue.faults.note('restated', native, `the bar of ${new Date(again.openTime).toISOString()} was restated`)
     newest = again
   }
@@ -198,7 +196,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     changed()
     return closed.filter(({ series, candle: { openTime } }) => {
       const name = seriesName(series)
-      // What a leg was making when it ended was told as it was; the rest of it, should it come, is too late.
+      // A bar in the making when the leg ended was delivered as it was; base bars that come later are too late.
       if (openTime >= (endsOf.get(name) ?? FOREVER) || openTime <= (toldTo.get(name) ?? -1)) return false
       toldTo.set(name, openTime)
       return true
@@ -230,7 +228,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
       fetchedTo = nextOpen
       changed()
     },
-    // Longer bars in the making that close behind the end are not its own to tell.
+    // Longer bars in the making that close after the end belong to another leg.
     isDone: () => fetchedTo === FOREVER && nextAt() > ends,
     nextAt,
     takeClosed,
@@ -239,6 +237,9 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     },
   }
 }
+
+const isSameBar = (a: Candle, b: Candle): boolean =>
+  a.open === b.open && a.high === b.high && a.low === b.low && a.close === b.close && a.volume === b.volume
 
 /** Whether a leg was asked for the bar that closes last at an instant. */
 export const isAskedFor = (leg: BarLeg, instant: number): boolean =>

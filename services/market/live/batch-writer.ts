@@ -24,16 +24,16 @@ export interface BatchWriterOptions {
   readonly series: readonly Series[]
   /** Bars that close after it are live. */
   readonly liveFrom: number
-  /** Bars are told from here on. */
+  /** Bars are delivered from here on. */
   readonly begins: number
   /** Told of a leg whose past nobody waits for any longer. */
   readonly onGivenUp: (leg: BarLeg) => void
 }
 
 /**
- * Where the past of a series is fetched apart and comes late, its newer bars are held back until that is told, so
- * that the bars of a series come in order whichever of its legs brings them. Once there are as many of them as a
- * verdict needs, the past is done without.
+ * When the past of a series is fetched by a leg of its own and comes late, its newer bars are held back until the past
+ * was delivered, so that the bars of a series come in order. Once enough newer bars for a verdict are held back, the
+ * past is given up.
  *
  * @example for (const batch of writer.write()) yield batch
  */
@@ -115,7 +115,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }
 
   function takeBars(at: number): ClosedBar[] {
-    // All of them before any is told: what that releases has its turn afterwards, the oldest first.
+    // Take all items before delivering any: bars that this releases follow afterwards, oldest first.
     const items: (BarLeg | string)[] = []
     for (let item = due.take(at); item !== undefined; item = due.take(at))
       if (isUpToDate(item, at)) items.push(item)

@@ -13,7 +13,7 @@ export interface CcxtMarket {
   readonly linear?: boolean
   readonly active?: boolean
   readonly contractSize?: number
-  /** What the venue sent. */
+  /** The venue's own answer. */
   readonly info?: Readonly<Record<string, unknown>>
 }
 
@@ -26,7 +26,7 @@ export interface CcxtFundingRow {
 
 /** The funding of a contract at present. */
 export interface CcxtFundingRate {
-  /** What the venue sent. */
+  /** The venue's own answer. */
   readonly info: Readonly<Record<string, unknown>>
 }
 

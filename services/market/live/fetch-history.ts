@@ -19,10 +19,10 @@ export interface HistoryRequest {
 const BATCHES_PER_TURN = 256
 
 /**
- * The past of all legs, merged in time, up to the present. Stretch by stretch: each is as long as one page of
- * the shortest bars in it, so that memory holds a page of every leg whatever the length of the past.
+ * The past of all legs, merged in time, up to the present. Stretch by stretch: each is as long as one page of the
+ * shortest bars in it, so that memory holds one page of every leg, however long the past is.
  *
- * A leg that fails, or is not done in time, is left behind: the others go on, and its bars come late.
+ * The others do not wait for a leg that fails or is not done in time; its bars come late.
  */
 export async function* fetchHistory(request: HistoryRequest): AsyncGenerator<BarBatch, void, undefined> {
   const { legs, writer, context, signal } = request

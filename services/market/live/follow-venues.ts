@@ -78,7 +78,10 @@ async function followLeg(leg: BarLeg, request: FollowRequest): Promise<void> {
   }
 }
 
-/** Who is not let in waits longer from time to time, for asking on prolongs it; others of the venue may be let in. */
+/**
+ * A leg that is barred waits longer each time, because further requests prolong the ban; other legs of the venue may
+ * pass.
+ */
 const barredPause = (times: number): number =>
   times === 0 ? 0 : Math.min(LIMITS.venueBarredMs * 2 ** (times - 1), BARRED_PAUSE_MAX_MS)
 
@@ -91,7 +94,7 @@ const isPassing = (error: unknown): boolean =>
     ? error.kind === 'passing' || error.kind === 'barred'
     : isServiceError(error, 'venue_unavailable')
 
-/** What a venue has refused for so long it will not give: its series are better begun than held back for it. */
+/** Gives up a past that the venue has refused for so long: its series begin with live bars instead. */
 function giveUpPast(leg: BarLeg, refusedSince: number | undefined, context: LiveContext): void {
   if (leg.ends === Number.POSITIVE_INFINITY || refusedSince === undefined) return
   if (context.now() - refusedSince < LIMITS.venueBackfillMs) return

@@ -21,11 +21,11 @@ const PUBLISHED_AFTER_MS = MINUTE_MS
 const ASK_SOON_MS = 15_000
 const ASK_AGAIN_MS = 5 * MINUTE_MS
 
-/** Settlements fetched again, since an interval is told from those around it. */
+/** Settlements fetched again, since an interval is inferred from those around it. */
 const OVERLAP = 4
 
 /**
- * A settlement whose interval turns out to be another, by those that came behind it, is told once more.
+ * A settlement whose interval turns out to be another, by those after it, is delivered once more.
  *
  * @param from the earliest settlement wanted, Unix milliseconds
  */
@@ -66,7 +66,7 @@ export function createFundingTrack(
       // Of a single settlement nobody can tell the interval: it is taken when the second one is there.
       const canTell =
         rows.length > 1 || present !== undefined || rows.some(({ intervalHours }) => intervalHours)
-      const { funding } = canTell ? normaliseFunding(rows, market, present) : { funding: [] }
+      const funding = canTell ? normaliseFunding(rows, market, present) : []
       const after = newest?.time ?? from - 1
       const corrected = (one: FundingRate): boolean =>
         one.time === newest?.time && one.intervalHours !== newest.intervalHours

@@ -31,7 +31,7 @@ export function createLeapFilter(): LeapFilter {
       let refused: string | undefined
       for (const bar of rows) {
         if (isLeap(last ?? bar.close, bar) && !isBelieved(bar)) {
-          refused ??= `prices from ${bar.low} to ${bar.high} behind one of ${last}, at ${new Date(bar.openTime).toISOString()}`
+          refused ??= `prices from ${bar.low} to ${bar.high} after one of ${last}, at ${new Date(bar.openTime).toISOString()}`
           continue
         }
         last = bar.close

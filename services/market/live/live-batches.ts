@@ -68,7 +68,7 @@ async function* followLive(
     at = Math.max(nextStep(at, stepMs), Math.floor((now() - LIMITS.venueSettleMs) / stepMs) * stepMs)
     deadline = at + LIMITS.venueSettleMs + LIMITS.venueLagMs
     for (;;) {
-      // What comes late is told at once, without waiting for the next instant.
+      // Late bars are delivered at once, without waiting for the next instant.
       while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
       // Who was later than the others, but would have been in time had they waited, is waited for again.
       if (now() <= before.deadline) for (const leg of slow) if (isAskedFor(leg, before.at)) slow.delete(leg)
@@ -90,7 +90,7 @@ const nextStep = (at: number, stepMs: number): number => (Math.floor(at / stepMs
 /** Lets one wait until another has something. */
 interface Bell {
   ring(): void
-  /** Whoever waits for it fails, now and from now on. */
+  /** Rejects all waits for it, present and future ones. */
   crack(error: unknown): void
   /** Ends at the next ring. */
   rung(): Promise<void>
@@ -113,7 +113,7 @@ function createBell(): Bell {
   }
 }
 
-/** A failure is told to whoever waits, and is none of the process's business while nobody does. */
+/** A failure rejects the waits; without a wait it is no unhandled rejection. */
 function newRing(): PromiseWithResolvers<void> {
   const ring = Promise.withResolvers<void>()
   ring.promise.catch(() => undefined)

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import type { BarLeg } from './bar-leg.ts'
 import type { Venue } from './venue.ts'
 
-/** What the parts of a live feed share: the clock, and whom to tell what happened. */
+/** The context that the parts of a live feed share: clock and reports. */
 export interface LiveContext extends Pick<Clock, 'now'> {
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
   readonly sleep: Clock['sleep']

@@ -30,7 +30,7 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   readonly exchanges: readonly Exchange[]
   /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
   readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
-  /** Bars of each series that come as history, whatever is wanted. */
+  /** Bars of each series that come as history, instead of the number in the request. */
   readonly historyBars?: number
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
   readonly sleep: Clock['sleep']
@@ -45,13 +45,13 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
 const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 
 /**
- * The venues themselves, through ccxt, which is loaded when a venue is first asked. Bars are fetched as 1m and
- * 1h, the others are made of them; only the past is made of 5m and 4h bars too.
+ * The venues themselves, through ccxt, which is loaded when a venue is first asked. Bars are fetched as 1m and 1h, the
+ * others are made of them; only the past is made of 5m and 4h bars too.
  *
- * A venue that is down, slow or refuses a coin holds up no other: its bars come late, marked `isLate`, and in
- * order for each series.
+ * A venue that is down, slow or refuses a coin holds up no other: its bars come late, marked `isLate`, and in order for
+ * each series.
  *
- * @throws ServiceError `config_invalid` for an exchange that cannot be had live.
+ * @throws ServiceError `config_invalid` for an exchange without a live feed
  * @example
  * const feed = createLiveFeed({ exchanges: ['BINANCE', 'HL'], now: Date.now, sleep, random: Math.random, report })
  * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
@@ -190,7 +190,7 @@ function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
   for (const exchange of new Set(exchanges)) {
     if (!isLiveExchange(exchange)) {
       throw new ServiceError('config_invalid', {
-        message: `${exchange} cannot be had live; choose from ${LIVE_EXCHANGES.join(', ')}`,
+        message: `${exchange} has no live feed; choose from ${LIVE_EXCHANGES.join(', ')}`,
       })
     }
     const baseUrl = venueUrls[exchange]

@@ -23,7 +23,7 @@ export interface LegPlan {
 }
 
 export interface LegPlanOptions {
-  /** Where history ends and live begins. */
+  /** History ends and live begins at this instant. */
   readonly liveFrom: number
   /** Bars of every series before it. */
   readonly historyBars: number
@@ -35,18 +35,18 @@ export interface LegPlanOptions {
 
 const FOREVER = Number.POSITIVE_INFINITY
 
-/** What live bars are made of: two requests a coin and hour are enough for eleven timeframes. */
+/** Base timeframe of live bars: two requests a coin and hour are enough for eleven timeframes. */
 const liveBase = (timeframe: Timeframe): Timeframe =>
   timeframeMs(timeframe) < timeframeMs('1h') ? '1m' : '1h'
 
 /**
- * What bars of the past are made of. Minutes for a fortnight and hours for 500 days would be three times as many
- * requests, and some venues do not keep them so long. All four begin at the same instants on every venue,
- * whichever time zone its days are in.
+ * Base timeframes of past bars. Minutes for a fortnight and hours for 500 days would be three times as many requests,
+ * and some venues do not keep them so long. All four begin at the same instants on every venue, regardless of the time
+ * zone of its days.
  */
 const PAST_BASES: readonly Timeframe[] = ['4h', '1h', '5m', '1m']
 
-/** Where a venue does not keep as many of them as reach back so far, its own bars of the timeframe do. */
+/** If the venue does not keep enough base bars to reach back so far, its own bars of the timeframe are fetched. */
 function pastBase(timeframe: Timeframe, spanMs: number, keptBars: number): Timeframe {
   const base = PAST_BASES.find((one) => timeframeMs(one) <= timeframeMs(timeframe)) ?? timeframe
   return spanMs > keptBars * timeframeMs(base) ? timeframe : base

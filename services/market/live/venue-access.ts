@@ -9,7 +9,7 @@ import { VenueFailure } from './venue-failure.ts'
 /** Asks a venue so that it is never asked too much, and gives up in time. */
 export interface VenueAccess {
   readonly circuit: Circuit
-  /** What went wrong last, for the operator; undefined while nothing has. */
+  /** The last failure, for the operator; undefined before the first. */
   lastFailure(): string | undefined
   /**
    * Makes a request, again after failures that pass.
@@ -23,7 +23,7 @@ export interface VenueAccess {
 export interface VenueAccessOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly exchange: Exchange
   readonly budget: RateBudget
-  /** Turns whatever an attempt threw into what it means. */
+  /** Classifies the error of an attempt. */
   readonly classify: (error: unknown) => VenueFailure
   /** From 0 up to 1. */
   readonly random: () => number

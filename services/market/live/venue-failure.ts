@@ -1,7 +1,7 @@
 /**
- * What a failed request to a venue means for the next one: `passing` may work when repeated, `barred` says that the
- * venue, or what stands before it, does not let us in, which asking on prolongs; `unknown_symbol` that the venue does
- * not have the market (any more), `refused` that this request will fail again however often it is sent.
+ * Consequence of a failed request for the next one. `passing`: it may work when repeated. `barred`: the venue, or a
+ * firewall before it, blocks us, and further requests prolong the ban. `unknown_symbol`: the venue does not have the
+ * market (any more). `refused`: this request will always fail.
  */
 export type VenueFailureKind = 'passing' | 'barred' | 'unknown_symbol' | 'refused'
 

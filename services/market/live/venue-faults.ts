@@ -10,7 +10,7 @@ export interface VenueFaults {
   counts(): Readonly<Record<VenueFault, number>>
 }
 
-/** The same of the same series is told again after this time. */
+/** The same fault of the same series is reported again after this time. */
 const QUIET_MS = HOUR_MS
 
 export function createVenueFaults(

@@ -16,7 +16,7 @@ export interface HealthRegistry {
 /** A failure is news again after this time. */
 const QUIET_MS = 60_000
 
-/** What is known of a venue's failures. */
+/** Failures of a venue. */
 interface Failures {
   reason: string
   reportedAt: number

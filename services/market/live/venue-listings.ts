@@ -4,7 +4,7 @@ import type { Coin } from '../../../contracts/series.ts'
 /** A perpetual contract of a venue. */
 export interface VenueMarket {
   readonly coin: Coin
-  /** What ccxt calls it. */
+  /** Its symbol in ccxt. */
   readonly symbol: string
   /** Coins in one contract. */
   readonly contractSize: number
@@ -14,14 +14,14 @@ export interface VenueMarket {
   readonly isTraded: boolean
 }
 
-/** What a venue lists, and what it once did. */
+/** The present and former listings of a venue. */
 export interface VenueListings {
   /** The contracts that are traded, by the newest list. */
   traded(): ReadonlyMap<Coin, VenueMarket>
   /** A contract of any list so far, so that its bars can be asked for while a list lacks it. */
   find(coin: Coin): VenueMarket | undefined
   takeList(markets: readonly VenueMarket[]): void
-  /** A bar of a coin came, so that it is traded whatever the list says. */
+  /** A bar of a coin came: it is traded, even if the list lacks it. */
   takeBar(coin: Coin, barClose: number): void
   /**
    * Whether a coin is gone for good, as far as anybody can tell: for a day no list has had it as traded, and no bar

@@ -3,7 +3,7 @@ import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts
 import { retryAfterMs } from '../../runtime/http/retry-after.ts'
 import { VenueFailure } from './venue-failure.ts'
 
-/** What a venue client needs of an HTTP answer. */
+/** The part of an HTTP answer that a venue client uses. */
 export interface VenueAnswer {
   readonly status: number
   readonly statusText: string
@@ -82,7 +82,7 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
           ...(waitMs !== undefined && { retryAfterMs: waitMs }),
         })
       }
-      // Venues refuse in JSON; a page in HTML is from what stands before them, whatever its status says.
+      // Venues refuse in JSON; an HTML page, with any status, is from a firewall before them.
       const isPage = /^\s*</.test(text) || (status >= 300 && !/^\s*[{[]/.test(text))
       if (isPage || BARRING.has(status)) {
         throw new VenueFailure('barred', `${place} answered ${status}${quoted(text)}`)
@@ -115,7 +115,7 @@ function deepestReason(error: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** What went wrong, in no words but its own name. */
+/** The code or name of an error, without its message. */
 function codeOf(error: unknown): string {
   const cause = deepestCause(error)
   if (!(cause instanceof Error)) return 'no answer'

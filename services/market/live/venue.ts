@@ -1,16 +1,16 @@
+import type { Candle } from '../../../contracts/candle.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { type NormalisedBars, normaliseBars } from '../normalise-bars.ts'
 import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
+import { closedBars } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
-import { soundBars } from './sound-bars.ts'
 import { createStatedIntervals } from './stated-intervals.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
@@ -19,7 +19,7 @@ import { createVenueListings, type VenueListings, type VenueMarket } from './ven
 import { createVenueTransport } from './venue-transport.ts'
 import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from './venues.ts'
 
-/** What a coin is ranked by. Quote currency; NaN where the venue does not say. */
+/** Figures that a coin is ranked by. Quote currency; NaN when the venue does not state them. */
 export interface VenueTurnover {
   readonly coin: Coin
   readonly quoteVolume24h: number
@@ -30,7 +30,9 @@ export interface VenueTurnover {
 }
 
 /** A page of bars, with what the venue said of the trading within each, by open time. */
-export interface VenueBars extends NormalisedBars {
+export interface VenueBars {
+  /** Closed bars, oldest first, one per open time. */
+  readonly bars: readonly Candle[]
   readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
 }
 
@@ -45,9 +47,9 @@ export interface Venue {
   access(): VenueAccess | undefined
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   clockBehindMs(): number
-  /** What it sent that could not be used. */
+  /** Counts of unusable data that it sent. */
   readonly faults: VenueFaults
-  /** What it listed so far. */
+  /** Its present and former listings. */
   readonly listings: Pick<VenueListings, 'traded' | 'find' | 'isGone'>
   /** The markets that are traded, from a list not older than `maxAgeMs`. */
   markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
@@ -58,7 +60,7 @@ export interface Venue {
   /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
   turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
-  /** Whether open interest or mark is told for all contracts at once. */
+  /** Whether one request returns open interest or mark of all contracts. */
   readonly publishesPositions: boolean
 }
 
@@ -196,9 +198,12 @@ export function createVenue(options: VenueOptions): Venue {
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
     const asked = raw.filter(({ openTime }) => !(openTime < since))
-    const sound = soundBars(asked, series, (fault, times) => faults.note('row', series, fault, times))
-    const closed = normaliseBars(sound, { series, now: now() - behindMs })
-    const newest = closed.bars.at(-1)
+    const closed = closedBars(asked, {
+      series,
+      now: now() - behindMs,
+      onFault: (fault, times) => faults.note('row', series, fault, times),
+    })
+    const newest = closed.at(-1)
     if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
     const flow = new Map(
       rows.map(([openTime = Number.NaN, , , , , , trades = Number.NaN, bought = Number.NaN]) => [
@@ -206,7 +211,7 @@ export function createVenue(options: VenueOptions): Venue {
         { trades, takerBuyVolume: toCoins(bought, inCoins) },
       ]),
     )
-    return { ...closed, flow }
+    return { bars: closed, flow }
   }
 
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {

@@ -16,7 +16,7 @@ export interface CcxtTicker {
 /** A candle as a venue sends it: cells by place or by name. */
 export type VenueRow = Readonly<Record<string | number, unknown>>
 
-/** What our layer must know of a venue beyond what ccxt says. */
+/** Facts about a venue that ccxt does not know. */
 export interface VenueDefinition {
   /** Name of its class in ccxt. */
   readonly ccxtId: string
@@ -34,7 +34,7 @@ export interface VenueDefinition {
   readonly ignoresTimes?: true
   /** Whether the end of the range must be asked for, because the venue counts back from it. */
   readonly asksUntil?: true
-  /** What volumes of bars are counted in. */
+  /** Unit of the volumes of bars. */
   readonly volumeIn: 'coins' | 'contracts'
   /** Milliseconds of one unit of weight, where ccxt's own figure does not fit what the venue documents. */
   readonly msPerUnit?: number
@@ -58,7 +58,7 @@ export interface VenueDefinition {
   readonly quoteVolume?: (ticker: CcxtTicker) => number
   /** Open interest in the quote currency; absent where there is none for all contracts at once. */
   readonly openInterest?: (ticker: CcxtTicker, contractSize: number) => number
-  /** What its bars tell beyond prices and volume: read off a row as the venue sends it, counted as its volumes are. */
+  /** Order flow of its bars, read from a row as the venue sends it, in the unit of its volumes. */
   readonly barFlow?: {
     readonly trades: (row: VenueRow) => number
     readonly takerBuyVolume?: (row: VenueRow) => number
@@ -69,7 +69,7 @@ export interface VenueDefinition {
   readonly openInterestRequest?: true
 }
 
-/** Exchanges that can be had live: all but the simulated one. */
+/** Exchanges with a live feed: all but the simulated one. */
 export type LiveExchange = Exclude<Exchange, 'SIM'>
 
 const read = (ticker: CcxtTicker, field: string): number => Number(ticker.info[field] ?? Number.NaN)
@@ -88,7 +88,7 @@ const cellAt =
   (row: VenueRow): number =>
     Number(row[place] ?? Number.NaN)
 
-/** Of Binance and of those that speak as it does. */
+/** Order flow of Binance and of venues with the same format. */
 const binanceFlow = { trades: cellAt(8), takerBuyVolume: cellAt(9) }
 
 const markField =

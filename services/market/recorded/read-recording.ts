@@ -9,7 +9,7 @@ import type { Recording } from './recording.ts'
 const CANDLE_COLUMNS = ['ts', 'open', 'high', 'low', 'close', 'volume'] as const
 const FUNDING_COLUMNS = ['ts', 'rate'] as const
 
-/** What a first reading of a whole file tells. Times are Unix milliseconds. */
+/** Summary of a first reading of a whole file. Times are Unix milliseconds. */
 export interface RecordingSummary {
   /** Rows up to the end of the period that is replayed. */
   readonly rows: number
@@ -71,7 +71,7 @@ export async function readFunding(recording: Recording): Promise<readonly Fundin
       settlements.push({ time: rows[row * 2] as number, rate: rows[row * 2 + 1] as number })
     }
   }
-  return normaliseFunding(settlements, recording.market).funding
+  return normaliseFunding(settlements, recording.market)
 }
 
 /**

@@ -17,7 +17,7 @@ export type RowCheck = (rows: Float64Array, offset: number) => { column: string;
 export interface OtherColumns {
   /** May be there, and are left out. */
   readonly ignored?: readonly string[]
-  /** Of those that were asked for, which may be empty: NaN then. */
+  /** Requested columns that may be empty, which reads as NaN. */
   readonly mayBeEmpty?: readonly string[]
 }
 
@@ -92,7 +92,7 @@ const endlessLineError = (name: string, row: number): ServiceError =>
 
 async function* chunksOf(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
-  // The pipeline hands an error of either stream to whoever iterates, so its own callback has nothing to do.
+  // The pipeline hands an error of either stream to the iterating loop, so its own callback has nothing to do.
   const source = path.endsWith('.gz')
     ? pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined)
     : file
@@ -172,7 +172,7 @@ interface BlockContext {
   readonly check: RowCheck
   /** The line of the file that was read last. */
   row: number
-  /** Where a block is parsed before its numbers are copied out, kept from block to block. */
+  /** Buffer in which a block is parsed before its numbers are copied out, reused for each block. */
   scratch: Float64Array
 }
 

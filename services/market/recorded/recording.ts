@@ -3,7 +3,7 @@ import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchang
 import { coinSchema, type Market } from '../../../contracts/series.ts'
 import { isTimeframe, type Timeframe } from '../../../contracts/timeframes.ts'
 
-/** What a candle or funding file holds, as its folder and file name say. */
+/** The content of a candle or funding file, according to its folder and file name. */
 export interface Recording {
   readonly path: string
   /** Further files that go on where it ends, in order; each of a day or a month, as the service itself keeps bars. */

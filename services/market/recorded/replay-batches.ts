@@ -3,13 +3,13 @@ import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { createDelayQueue, type DelayQueue } from '../../runtime/async/delay-queue.ts'
 import { type BarAggregator, createBarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-slab.ts'
 import { planSource } from '../plan-source.ts'
 import type { Catalogue, RecordedMarket, SummarisedRecording } from './open-catalogue.ts'
 import { readCandleRows, readFunding } from './read-recording.ts'
 import type { RowBlock } from './read-rows.ts'
-import { createTimeQueue, type TimeQueue } from './time-queue.ts'
 
 export interface ReplayPlan {
   /** The series to make, each once. */
@@ -51,12 +51,14 @@ export interface Replay {
 /** A batch before it is known as history or live. */
 export type Instant = Omit<BarBatch, 'phase'>
 
+const NEVER = Number.POSITIVE_INFINITY
+
 /** Batches made at a time. */
 const GROUP_BATCHES = 256
 
 /**
- * Merges the files behind some series by the close time of their bars. A file is held a block at a time, so
- * memory grows with the number of files and not with their length; funding, of a few rows a day, is held whole.
+ * Merges the files of some series by the close time of their bars. A file is held a block at a time, so memory grows
+ * with the number of files and not with their length; funding, of a few rows a day, is held whole.
  *
  * @throws ServiceError `market_data_missing` for a series the catalogue does not have.
  */
@@ -79,8 +81,8 @@ export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
       const block = { rows: new Float64Array(), count: 0 }
       return { source, lengthMs: timeframeMs(timeframe), notBefore, blocks, block, row: -1 }
     })
-    const queue = createTimeQueue<CandleCursor>()
-    const settlements = createTimeQueue<FundingCursor>()
+    const queue = createDelayQueue<CandleCursor>()
+    const settlements = createDelayQueue<FundingCursor>()
     try {
       for (const cursor of cursors) await advance(cursor, queue, plan)
       await queueFunding(catalogue, plan, settlements)
@@ -94,19 +96,18 @@ export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
 
 async function* merge(
   aggregator: BarAggregator,
-  queue: TimeQueue<CandleCursor>,
-  settlements: TimeQueue<FundingCursor>,
+  queue: DelayQueue<CandleCursor>,
+  settlements: DelayQueue<FundingCursor>,
   plan: ReplayPlan,
 ): AsyncGenerator<readonly Instant[], void, undefined> {
   let group: Instant[] = []
   for (;;) {
-    const at = Math.min(queue.earliest(), settlements.earliest())
-    if (at === Number.POSITIVE_INFINITY || at > plan.to) break
+    const at = Math.min(queue.nextAt ?? NEVER, settlements.nextAt ?? NEVER)
+    if (at === NEVER || at > plan.to) break
     for (let due = aggregator.overdue(at); due !== undefined; due = aggregator.overdue(at)) {
       group.push({ at: due, bars: aggregator.close(due), funding: [] })
     }
-    while (queue.earliest() === at) {
-      const cursor = queue.take() as CandleCursor
+    for (let cursor = queue.take(at); cursor !== undefined; cursor = queue.take(at)) {
       aggregator.push(cursor.source, cursor.block.rows, cursor.row * ROW_NUMBERS)
       // Waits only where the file's next block has to be read: a wait for every bar would cost more than the bar.
       if (!stepWithinBlock(cursor, queue, plan)) await advance(cursor, queue, plan)
@@ -123,7 +124,7 @@ async function* merge(
 }
 
 /** Moves to the next wanted row of the block and queues the file under its close; false where there is none. */
-function stepWithinBlock(cursor: CandleCursor, queue: TimeQueue<CandleCursor>, plan: ReplayPlan): boolean {
+function stepWithinBlock(cursor: CandleCursor, queue: DelayQueue<CandleCursor>, plan: ReplayPlan): boolean {
   const { block } = cursor
   for (cursor.row++; cursor.row < block.count; cursor.row++) {
     const opens = block.rows[cursor.row * ROW_NUMBERS] as number
@@ -131,7 +132,7 @@ function stepWithinBlock(cursor: CandleCursor, queue: TimeQueue<CandleCursor>, p
     if (closes > plan.to) return true
     plan.onRow()
     if (opens < cursor.notBefore) continue
-    queue.put(closes, cursor)
+    queue.add(closes, cursor)
     return true
   }
   return false
@@ -139,7 +140,7 @@ function stepWithinBlock(cursor: CandleCursor, queue: TimeQueue<CandleCursor>, p
 
 async function advance(
   cursor: CandleCursor,
-  queue: TimeQueue<CandleCursor>,
+  queue: DelayQueue<CandleCursor>,
   plan: ReplayPlan,
 ): Promise<void> {
   while (!stepWithinBlock(cursor, queue, plan)) {
@@ -153,7 +154,7 @@ async function advance(
 async function queueFunding(
   catalogue: Catalogue,
   plan: ReplayPlan,
-  settlements: TimeQueue<FundingCursor>,
+  settlements: DelayQueue<FundingCursor>,
 ): Promise<void> {
   const from = Math.min(...plan.series.map(({ timeframe }) => plan.notBefore(timeframe)))
   for (const { exchange, coin } of plan.funding) {
@@ -161,20 +162,19 @@ async function queueFunding(
     const recording = catalogue.markets.get(marketName(market))?.funding
     if (recording === undefined) continue
     const all = await readFunding(recording)
-    const funding = from === Number.POSITIVE_INFINITY ? all : all.filter(({ time }) => time >= from)
+    const funding = from === NEVER ? all : all.filter(({ time }) => time >= from)
     const [first] = funding
-    if (first !== undefined) settlements.put(first.time, { market, funding, index: 0 })
+    if (first !== undefined) settlements.add(first.time, { market, funding, index: 0 })
   }
 }
 
-function takeFunding(settlements: TimeQueue<FundingCursor>, at: number): FundingUpdate[] {
+function takeFunding(settlements: DelayQueue<FundingCursor>, at: number): FundingUpdate[] {
   const updates: FundingUpdate[] = []
-  while (settlements.earliest() === at) {
-    const cursor = settlements.take() as FundingCursor
+  for (let cursor = settlements.take(at); cursor !== undefined; cursor = settlements.take(at)) {
     updates.push({ market: cursor.market, funding: cursor.funding[cursor.index] as FundingRate })
     cursor.index++
     const next = cursor.funding[cursor.index]
-    if (next !== undefined) settlements.put(next.time, cursor)
+    if (next !== undefined) settlements.add(next.time, cursor)
   }
   // The order in which equal times leave the queue is its own affair; batches are the same each time.
   return updates.toSorted((a, b) => (marketName(a.market) < marketName(b.market) ? -1 : 1))

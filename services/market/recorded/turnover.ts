@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { UniverseEntry } from '../../../contracts/universe.ts'
 
-/** What a market traded, by the hour. */
+/** Turnover of a market by the hour. */
 export interface Turnover {
   /** Takes the next bar, in order of time: its close time, its close, and its volume in coins. */
   add(barClose: number, close: number, volume: number): void

@@ -1,7 +1,7 @@
 import { createRandom, hashText, type Random, seedAt } from './random.ts'
 import type { SimulatedCoin } from './simulated-coins.ts'
 
-/** What the market of a coin is like for some hours or days. */
+/** State of the market of a coin for some hours or days. */
 export type SimulatedRegime = 'rising' | 'falling' | 'ranging' | 'volatile'
 
 /** A coin's price at every full hour, and how it moves in between. Hours count from the Unix epoch. */
@@ -16,7 +16,7 @@ export interface PricePath {
 interface RegimeShape {
   readonly share: number
   readonly meanHours: number
-  /** Of the coin's volatility. */
+  /** In units of the coin's volatility. */
   readonly volatility: number
   /** Return of an hour, in volatilities of the coin. */
   readonly drift: number

@@ -21,7 +21,7 @@ export function hashText(text: string): number {
   return scramble(hash)
 }
 
-/** A seed of its own for each index under a seed, so that any one can be had without those before it. */
+/** A seed for each index under a seed, so that none depends on those before it. */
 export const seedAt = (seed: number, index: number): number =>
   scramble((seed ^ Math.imul(index + 1, 0x9e3779b1)) | 0)
 

@@ -12,7 +12,7 @@ export interface SimulatedBars {
   minutes(hour: number): Float64Array
   /** The 1h bar of an hour: exactly what its sixty 1m bars make. Good until the next call. */
   hour(hour: number): Float64Array
-  /** What was settled at the beginning of an hour, where the coin's schedule has a settlement then. */
+  /** The settlement at the beginning of an hour, if the coin's schedule has one then. */
   funding(hour: number): FundingRate | undefined
 }
 
@@ -37,10 +37,9 @@ const RATE_NOISE = 0.00004
 const HIGHEST_RATE = 0.003
 
 /**
- * A pure function of seed, coin and time: the same whatever was asked before, in whichever process.
+ * A pure function of seed, coin and time: equal in every process, and independent of earlier requests.
  *
- * Prices are whole ticks, and volumes multiples of a power of two, so that sums of volumes are exact in any
- * order.
+ * Prices are whole ticks, and volumes multiples of a power of two, so that sums of volumes are exact in any order.
  *
  * @example createSimulatedBars('seed', 'BTC').hour(480_000)[4] // close
  */

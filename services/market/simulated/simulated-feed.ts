@@ -23,20 +23,20 @@ import { rankSimulatedUniverse } from './simulated-universe.ts'
 export interface SimulatedFeedOptions {
   /** Another seed is another market. */
   readonly seed: string
-  /** The coins that are listed. Bars can be had of any coin. */
+  /** The listed coins. Any other coin has bars, too. */
   readonly coins?: readonly Coin[]
   /** Market time, Unix milliseconds. */
   readonly now: () => number
   /** Ends once market time has reached an instant, or at once when the signal is aborted; does not reject. */
   readonly sleepUntil: (marketTime: number, signal: AbortSignal) => Promise<void>
-  /** Bars of each series that come as history, whatever is wanted. */
+  /** Bars of each series that come as history, instead of the number in the request. */
   readonly historyBars?: number
 }
 
 /** Batches of history between two turns of the event loop, which has others to serve meanwhile. */
 const BATCHES_PER_TURN = 512
 
-/** Hours from 1h bars; whatever is shorter from 1m bars. */
+/** Hours and longer are made of 1h bars, shorter timeframes of 1m bars. */
 const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 
 /**
@@ -118,7 +118,7 @@ interface SimulatedMarket {
   readonly begins: number
   /** The instant after another at which bars close. */
   instantAfter(at: number): number
-  /** What became known at an instant; every instant is visited once, in order. */
+  /** Bars and funding of an instant; call it once for each instant, in order. */
   advanceTo(at: number): Pick<BarBatch, 'bars' | 'funding'>
 }
 

@@ -5,8 +5,8 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { parseSeriesName } from '../../../contracts/series.ts'
 import { parseVerdictStream } from '../../../contracts/streams.ts'
 import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
+import { closedBars } from '../../../services/market/live/closed-bars.ts'
 import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
-import { soundBars } from '../../../services/market/live/sound-bars.ts'
 import { parseDecimal } from '../../../services/market/recorded/parse-decimal.ts'
 import {
   bitcoinBlockOf,
@@ -114,7 +114,8 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
           BAR_COLUMNS.map((name, at) => [name, Number(Array.isArray(row) ? row[at] : Number.NaN)]),
         ),
       )
-      soundBars(bars as never, { exchange: 'BINANCE', coin: 'BTC', timeframe: '1m' }, () => undefined)
+      const series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1m' } as const
+      closedBars(bars as never, { series, now: Number.MAX_SAFE_INTEGER, onFault: () => undefined })
     },
     refusesBy: ['SyntaxError'],
   },

@@ -1,6 +1,6 @@
 import { type Candle, candleFault } from '../../../../contracts/candle.ts'
 
-/** What a venue says of the trading within a bar beyond its prices; NaN where it does not say. */
+/** Trading within a bar beyond its prices, as the venue states it; NaN when it does not. */
 export interface OrderFlow {
   /** Coins that takers bought; the rest of the volume they sold. */
   readonly takerBuyVolume: number
@@ -27,7 +27,7 @@ export const KEPT_COLUMNS = [
   'mark',
 ] as const
 
-/** Those beyond a candle's. */
+/** The columns beyond those of a candle. */
 export const FLOW_COLUMNS = KEPT_COLUMNS.slice(6)
 
 export const KEPT_HEADER = KEPT_COLUMNS.join(',')

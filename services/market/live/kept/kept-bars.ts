@@ -34,7 +34,7 @@ export interface KeptBars {
 }
 
 export interface KeptBarsOptions {
-  /** Where they are; made with the first bar. */
+  /** Folder of the files; created with the first bar. */
   readonly folder: string
   readonly keepDays: number
   /** Unix milliseconds. */

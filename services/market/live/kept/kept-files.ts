@@ -19,7 +19,7 @@ export interface KeptFile {
   readonly folder: string
   /** Without what says how far it is: `BTC-1m-20261122`. */
   readonly name: string
-  /** Open of its first bar, and of the first behind it; Unix milliseconds. */
+  /** Open of its first bar, and of the first bar after it; Unix milliseconds. */
   readonly from: number
   readonly until: number
 }

@@ -5,7 +5,7 @@ import type { OrderFlow } from './kept-bar.ts'
 
 /** Open interest and mark of all coins of a venue, asked for now and then. */
 export interface PositionBook {
-  /** What was said of a coin at some instant from `from` on and before `until`, Unix milliseconds. */
+  /** Positions of a coin at an instant from `from` on and before `until`, Unix milliseconds. */
   during(coin: Coin, from: number, until: number): Partial<OrderFlow>
   /** Asks, where it is time to; nobody waits for it. */
   refresh(): void
@@ -14,7 +14,7 @@ export interface PositionBook {
 /** How often: a request or two for all coins. */
 const EVERY_MS = 5 * MINUTE_MS
 
-/** Instants that are remembered: a bar comes a few seconds behind its close. */
+/** Number of remembered samples: a bar comes a few seconds after its close. */
 const REMEMBERED = 3
 
 type Positions = Partial<Pick<OrderFlow, 'openInterest' | 'mark'>>

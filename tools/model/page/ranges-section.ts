@@ -1,5 +1,5 @@
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
-import type { RangeModelData, RangeScores } from '../forecast/range-model.ts'
+import type { RangeModelData, RangeScores } from '../../../services/engine/forecast/range-model.ts'
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 const percent = (share: number): string => (100 * share).toFixed(1)

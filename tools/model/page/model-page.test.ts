@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { RangeModelData } from '../forecast/range-model.ts'
-import type { VerdictModel } from '../model.ts'
+import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
+import type { VerdictModel } from '../../../services/engine/model.ts'
 import { modelPage } from './model-page.ts'
 
 const byExit = (inFavour: number, gross: number) => ({

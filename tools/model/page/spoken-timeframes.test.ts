@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { SPOKEN_TIMEFRAMES } from '../../contracts/spoken-timeframes.ts'
-import { TIMEFRAMES } from '../../contracts/timeframes.ts'
-import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
-import { loadModel } from './model.ts'
+import { SPOKEN_TIMEFRAMES } from '../../../contracts/spoken-timeframes.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
+import { loadModel } from '../../../services/engine/model.ts'
 import { spokenTimeframesModule } from './spoken-timeframes.ts'
 
 test('what callers are told of timeframes is what the model of this release does', () => {
-  const file = readFileSync(new URL('../../contracts/spoken-timeframes.ts', import.meta.url), 'utf8')
+  const file = readFileSync(new URL('../../../contracts/spoken-timeframes.ts', import.meta.url), 'utf8')
   expect(file).toBe(spokenTimeframesModule(loadModel()))
   const { timeframes } = loadModel()
   expect(TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)).toEqual(SPOKEN_TIMEFRAMES)
@@ -26,7 +26,7 @@ test('the tools that make calls say where they never do', () => {
 })
 
 test.each(['prices.md', 'bots.md', 'paying.md'])('docs/%s says which timeframes have calls', (page) => {
-  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8')
   const words = `${SPOKEN_TIMEFRAMES.slice(0, -1).join(', ')} or ${SPOKEN_TIMEFRAMES.at(-1)}`
   expect(text).toContain(words)
 })

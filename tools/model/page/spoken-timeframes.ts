@@ -1,8 +1,8 @@
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-import type { VerdictModel } from './model.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { VerdictModel } from '../../../services/engine/model.ts'
 
 /** Timeframes at which a model makes calls, the shortest first. */
-export const spokenTimeframes = ({ timeframes }: Pick<VerdictModel, 'timeframes'>): Timeframe[] =>
+const spokenTimeframes = ({ timeframes }: Pick<VerdictModel, 'timeframes'>): Timeframe[] =>
   TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)
 
 /** The text of `contracts/spoken-timeframes.ts`, from which schemas, prices and descriptions know them. */

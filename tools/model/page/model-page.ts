@@ -1,8 +1,8 @@
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
-import type { RangeModelData } from '../forecast/range-model.ts'
-import type { TimeframeSkill, VerdictModel } from '../model.ts'
-import type { Measure } from '../scoring/intervals.ts'
+import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
+import type { TimeframeSkill, VerdictModel } from '../../../services/engine/model.ts'
+import type { Measure } from '../../../services/engine/scoring/intervals.ts'
 import { featureMeaning } from './feature-meanings.ts'
 import { rangesSection } from './ranges-section.ts'
 

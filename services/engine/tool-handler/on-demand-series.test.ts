@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Series } from '../../../contracts/series.ts'
 import { createBoard } from '../board.ts'
-import { createSeriesPool, type SeriesPool } from './series-pool.ts'
+import { createOnDemandSeries, type OnDemandSeries } from './on-demand-series.ts'
 
 const seriesOf = (coin: string): Series => ({ exchange: 'SIM', coin, timeframe: '1h' })
 
 let now: number
 let ending: AbortController
 let followed: Set<string>
-let pool: SeriesPool
+let onDemand: OnDemandSeries
 
 beforeEach(() => {
   now = 0
   ending = new AbortController()
   followed = new Set()
-  pool = createSeriesPool({
+  onDemand = createOnDemandSeries({
     board: createBoard(),
     async follow({ coin }, signal) {
       followed.add(coin)
@@ -32,13 +32,13 @@ beforeEach(() => {
 })
 afterEach(async () => {
   ending.abort()
-  await pool.ended()
+  await onDemand.ended()
 })
 
 const keep = (asker: string, coin: string): string => {
   now += 1
   try {
-    pool.keep(seriesOf(coin), asker)
+    onDemand.keep(seriesOf(coin), asker)
     return 'kept'
   } catch (error) {
     return (error as { details?: { per?: string } }).details?.per ?? 'full'
@@ -55,7 +55,7 @@ test('one payer has so many series followed; what is followed already costs noth
   ])
   expect(keep('bob', 'A')).toBe('kept')
   expect(keep('ada', 'A')).toBe('kept')
-  expect(pool.count()).toBe(4)
+  expect(onDemand.count()).toBe(4)
 })
 
 test('where all are taken, who has few takes the place of what who has most asked for longest ago', async () => {
@@ -64,7 +64,7 @@ test('where all are taken, who has few takes the place of what who has most aske
   expect(keep('eve', 'G')).toBe('kept')
   await expect.poll(() => [...followed].toSorted().join('')).toBe('BCDEFG')
   now += 1
-  pool.touch(seriesOf('B'))
+  onDemand.touch(seriesOf('B'))
   expect(keep('eve', 'H')).toBe('kept')
   await expect.poll(() => [...followed].toSorted().join('')).toBe('BDEFGH')
   // Shared out evenly, nobody gives way any more.
@@ -75,7 +75,7 @@ test('where all are taken, who has few takes the place of what who has most aske
 test('what is released has ended before somebody else follows it', async () => {
   for (const coin of ['A', 'B']) keep('ada', coin)
   await expect.poll(() => followed.size).toBe(2)
-  await pool.release([seriesOf('A'), seriesOf('C')])
+  await onDemand.release([seriesOf('A'), seriesOf('C')])
   expect([...followed]).toEqual(['B'])
   expect(keep('bob', 'A')).toBe('kept')
 })

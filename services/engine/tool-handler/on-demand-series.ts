@@ -10,7 +10,7 @@ import type { Board, BoardEntry } from '../board.ts'
  */
 export type Follow = (series: Series, signal: AbortSignal) => Promise<void>
 
-export interface SeriesKeeperOptions extends Pick<Clock, 'now'> {
+export interface OnDemandSeriesOptions extends Pick<Clock, 'now'> {
   readonly board: Board
   readonly follow: Follow
   /** Whether an entry says all that it will say for now: a verdict, or that there are too few bars. */
@@ -26,14 +26,14 @@ export interface SeriesKeeperOptions extends Pick<Clock, 'now'> {
 }
 
 /** Follows series because somebody asks for them, and for a while after. */
-export interface SeriesPool {
+export interface OnDemandSeries {
   /** Says that a series was asked for, so that it is kept if it is followed on demand. */
   touch(series: Series): void
   /**
-   * Begins to follow a series, unless it is followed already. Where as many are followed as may be, the one that was
-   * not asked for longest gives way of whoever has most of them followed, so that nobody is kept out by a few.
+   * Begins to follow a series, unless it is followed already. When the limit is reached, the least recently requested
+   * series of the caller that holds the most is evicted, so that a few callers cannot keep the others out.
    *
-   * @param asker because of whom; one that is not named has no share of its own and takes no others'
+   * @param asker the caller it is followed for; a caller without a name has no share of its own and evicts nobody
    * @throws ServiceError `too_many_series`, `shutting_down`
    */
   keep(series: Series, asker?: string): void
@@ -52,7 +52,7 @@ export interface SeriesPool {
   ended(): Promise<void>
 }
 
-/** How often the board is looked at for a series that is loading. */
+/** Interval between checks of the board for a series that is loading. */
 const LOOK_EVERY_MS = 25
 
 /** A series that is followed, or is being ended. */
@@ -72,14 +72,14 @@ interface Kept {
 
 /**
  * @example
- * pool.keep(series)
- * const entry = await pool.settled(series, now() + LIMITS.onDemandWaitMs)
+ * onDemand.keep(series)
+ * const entry = await onDemand.settled(series, now() + LIMITS.onDemandWaitMs)
  */
-export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
+export function createOnDemandSeries(options: OnDemandSeriesOptions): OnDemandSeries {
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
   const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()
-  /** Those that were stopped and have not ended: a series must not be followed twice at a time. */
+  /** Series that were stopped and have not ended: a series must not be followed twice at a time. */
   const leaving = new Map<string, Kept>()
   const work = new Set<Promise<unknown>>()
 

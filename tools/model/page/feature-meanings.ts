@@ -1,4 +1,4 @@
-/** What each factor of a verdict measures, by its formula; the indicators in it are explained elsewhere. */
+/** The formula of each factor of a verdict; its indicators are explained elsewhere. */
 const MEANINGS = new Map([
   [
     'range_position',
