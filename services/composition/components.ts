@@ -1,9 +1,10 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
+import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
-import type { Component } from '../http/readiness.ts'
+import { type Component, type ProcessFacts, type Readiness, readinessOf } from '../http/readiness.ts'
 import type { StoreHealth } from '../log/event-store.ts'
 import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
@@ -15,66 +16,62 @@ import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { Platform } from './adapters/open-platform.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { projectionComponent } from './metrics/projection-component.ts'
+import type { Parts } from './parts.ts'
 import type { EngineRole } from './roles/engine-role.ts'
 import type { OpenedTransparencyLog } from './roles/transparency-log.ts'
+import { staleAfterMs } from './roles/watch-list.ts'
 
-/** The parts that `/readyz` reports. */
-export function componentsOf(deps: {
-  readonly adapters: AdapterHealth
-  /** Read before the store: a read model that is ahead of its newest event was folded from another log. */
-  readonly models: readonly ProjectionHealth[]
-  /** Whether this process has the api role. */
-  readonly hasCallers: boolean
-  readonly engine: EngineRole | undefined
-  /** Other processes that compute; asked only where this one does not. */
-  readonly engines: ReturnType<RemoteToolHandler['health']> | undefined
-  readonly settler: SettlerHealth | undefined
-  readonly refunds: RefundHealth | undefined
-  /** A chain of this machine's own; undefined where there is none. */
-  readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
-  readonly dispatcher: DispatcherHealth | undefined
-  /** The reasons why digests are not recorded. */
-  readonly digestProblems: readonly string[]
-  readonly transparencyLog: Pick<OpenedTransparencyLog, 'problem'> | undefined
-  /** Work that this process shares with others, by the name of its group. */
-  readonly leases: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[]
-  readonly feed: MarketFeed
-  /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
-  readonly staleAfterMs: number
-  /** How long this process has served. */
-  readonly upMs: number
-}): Component[] {
-  const {
-    engine,
-    adapters: { store, bus, cache },
-  } = deps
-  const components = [
+/** The answer of `/readyz`: how each part of a process is. */
+export async function readinessOfProcess(parts: Parts): Promise<Readiness> {
+  const { settings, platform, version } = parts
+  // Before the store: a read model that is ahead of its newest event was folded from another log.
+  const models = parts.projector?.health() ?? []
+  const adapters = await adapterHealth(platform)
+  const facts: ProcessFacts = {
+    version,
+    roles: settings.ROLES,
+    log: { id: platform.logId, format: platform.format.current(), newest_format: NEWEST_LOG_FORMAT },
+    at: isoTime(Date.now()),
+    runs_on: runsOn(adapters),
+  }
+  return { ...readinessOf(componentsOf(parts, adapters, models)), process: facts }
+}
+
+function componentsOf(
+  parts: Parts,
+  { store, bus, cache }: AdapterHealth,
+  models: readonly ProjectionHealth[],
+): Component[] {
+  const { settings, feed, engine, remote, transparencyLog, payments, webhooks } = parts
+  const hasCallers = settings.ROLES.includes('api')
+  const lost = models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
+  const settler = payments.settler?.health()
+  const refunds = payments.refunds()
+  const dispatcher = webhooks.dispatcher?.health()
+  const isAwaited = hasCallers && performance.now() - parts.openedAt < LIMITS.marketWarmUpMs
+  const leases = [
+    { group: 'dispatcher', leases: webhooks.leases },
+    { group: 'settler', leases: payments.leases },
+  ].flatMap(({ group, leases: held }) => (held === undefined ? [] : [{ group, leases: held }]))
+  return [
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
     adapterComponent('cache', false, cache),
-  ]
-  if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
-  const { hasCallers } = deps
-  const lost = deps.models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
-  if (lost !== undefined) components.push(setBackComponent(lost))
-  for (const health of deps.models)
-    components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) {
-    const isAwaited = hasCallers && deps.upMs < LIMITS.marketWarmUpMs
-    components.push(marketComponent(deps.feed, engine, { staleAfterMs: deps.staleAfterMs, isAwaited }))
-  } else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
-  if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
-  if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
-  if (deps.refunds !== undefined) components.push(refundsComponent(deps.refunds))
-  if (deps.demo !== undefined) components.push(demoComponent(deps.demo))
-  if (deps.dispatcher !== undefined) {
-    components.push(dispatcherComponent(deps.dispatcher, deps.digestProblems))
-  }
-  if (deps.leases.length > 0) components.push(leasesComponent(deps.leases))
-  for (const venue of engine === undefined ? [] : deps.feed.venues()) {
-    components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
-  }
-  return components
+    store.archive !== undefined && store.archive.files > 0 && archiveComponent(store.archive),
+    lost && setBackComponent(lost),
+    ...models.map((health) => projectionComponent(health, { hasCallers, head: store.head })),
+    engine && marketComponent(feed, engine, { staleAfterMs: staleAfterMs(settings), isAwaited }),
+    engine === undefined && hasCallers && enginesComponent(remote.health()),
+    transparencyLog && transparencyLogComponent(transparencyLog),
+    settler && settlerComponent(settler),
+    refunds && refundsComponent(refunds),
+    payments.demo && demoComponent(payments.demo),
+    dispatcher && dispatcherComponent(dispatcher, webhooks.digestProblems()),
+    leases.length > 0 && leasesComponent(leases),
+    ...(engine ? feed.venues() : []).map((venue) =>
+      venueComponent(venue, engine?.rankingProblem(venue.exchange)),
+    ),
+  ].filter((component) => component !== undefined && component !== false)
 }
 
 const adapterComponent = (
@@ -102,15 +99,9 @@ const optionalComponent = (
   ...(more && { more }),
 })
 
-export interface AdapterHealth {
-  readonly store: StoreHealth
-  readonly bus: StoreHealth
-  readonly cache: StoreHealth
-}
+type AdapterHealth = Awaited<ReturnType<typeof adapterHealth>>
 
-export async function adapterHealth(
-  adapters: Pick<Platform, 'store' | 'bus' | 'cache'>,
-): Promise<AdapterHealth> {
+export async function adapterHealth(adapters: Platform) {
   const [store, bus, cache] = await Promise.all([
     inTime('store', adapters.store.health()),
     inTime('bus', adapters.bus.health()),
@@ -178,13 +169,12 @@ export const archiveComponent = ({
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
   engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
-  { staleAfterMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
+  { staleAfterMs: lateMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
 ): Component {
   const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
-  const isStale =
-    feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + staleAfterMs)
+  const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + lateMs)
   const age =
     ageMs === undefined
       ? 'warming up, no bar yet'

@@ -14,7 +14,6 @@ import type { Deps } from './deps.ts'
 import { openCallers } from './roles/callers.ts'
 import { createEngineRole } from './roles/engine-role.ts'
 import { openDocumentation } from './roles/knowledge.ts'
-import { newestVerdicts } from './roles/newest-verdicts.ts'
 import { openPayments } from './roles/payments.ts'
 import { openTransparencyLog } from './roles/transparency-log.ts'
 import { openWatchList, type WatchList } from './roles/watch-list.ts'
@@ -25,12 +24,13 @@ export type Parts = Awaited<ReturnType<typeof openParts>>
 
 /** Opens every role of this process, each over those before it; none begins to work yet. */
 export async function openParts(deps: Deps) {
-  const { settings, projector, platform, running, onClose } = deps
+  const { settings, projector, running } = deps
   const watchList = settings.ROLES.includes('engine') ? await watchListOf(deps) : undefined
-  const engine = watchList && createEngine(deps, watchList)
+  const engine = watchList && createEngineRole({ ...deps, watchList })
+  if (engine !== undefined) running.engine = engine
   const remote = openRemoteToolHandler(deps)
   const toolHandler: ToolHandler = engine?.toolHandler ?? remote
-  const callers = openCallers({ ...deps, toolHandler })
+  const callers = openCallers({ ...deps, toolHandler, watchList })
   const callerDeps = { ...deps, ...callers, toolHandler, watchList }
   const knowledge = await openDocumentation(callerDeps)
   const payments = await openPayments(callerDeps)
@@ -49,7 +49,7 @@ export async function openParts(deps: Deps) {
     payments,
     webhooks,
     transparencyLog: projector && openTransparencyLog({ ...deps, projector }, () => payments.settler?.write),
-    replay: openReplays(settings, platform, onClose),
+    replay: openReplays(deps),
   }
 }
 
@@ -77,26 +77,6 @@ const watchListOf = ({ feed, settings, log }: Deps): Promise<WatchList> =>
     left: (exchange, coins) =>
       log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
   })
-
-/** The engine, with its lines for people and its numbers for machines. */
-function createEngine(deps: Deps, watchList: WatchList) {
-  const { terminal, projector, metrics, running, counts } = deps
-  running.engine = createEngineRole({
-    ...deps,
-    watchList,
-    newestVerdicts: projector && (() => newestVerdicts(projector)),
-    onProblem: (code) => metrics.appendTrouble(code),
-    onRefused: ({ exchange }, fault) => metrics.marketDataRefused(exchange, fault),
-    onClosed: ({ exchange }, { code }) => metrics.seriesClosed(exchange, code),
-    onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),
-    onRecorded(verdicts) {
-      counts.recorded += verdicts.length
-      metrics.verdictsRecorded(verdicts)
-      terminal.verdicts(verdicts)
-    },
-  })
-  return running.engine
-}
 
 /** The tool handler of a process without the engine role. */
 function openRemoteToolHandler({

@@ -1,27 +1,23 @@
-import type { Logger } from 'pino'
 import { type EngineRun, serveTools } from '../engine/index.ts'
 import type { Settings } from '../runtime/config/settings.ts'
-import { createLog } from '../runtime/logging/log.ts'
-import type { OnClose } from './adapters/open-platform.ts'
-import { type OwnerSocket, openOwnerSocket } from './adapters/owner-socket.ts'
+import { openOwnerSocket } from './adapters/owner-socket.ts'
 import { adapterHealth, runsOn } from './components.ts'
 import { type Deps, openDeps } from './deps.ts'
+import { beginLifetime, type Lifetime } from './lifetime.ts'
 import { openParts, runParts } from './parts.ts'
 import { bannerLines, summaryLines } from './roles/announcements.ts'
 import { openApi } from './roles/api.ts'
 import type { EngineRole } from './roles/engine-role.ts'
-import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
+import { addressWarning, closeServer, listen, listenForHealth } from './serve.ts'
 
 /** A service that runs, and how to end it. */
-export interface RunningService {
+export interface RunningService extends Pick<Lifetime, 'stop'> {
   /** The address at which it answers; undefined without the api role. */
   readonly url: string | undefined
   /** Settles when the market ends; rejects when the service cannot go on. */
   readonly marketEnd: Promise<EngineRun | undefined>
   /** Rejects when something has ended that should go on for as long as the service; never settles otherwise. */
   readonly failure: Promise<never>
-  /** Stops accepting, finishes what is in flight, and closes everything. Safe to call twice. */
-  stop(): Promise<void>
 }
 
 /**
@@ -31,51 +27,36 @@ export interface RunningService {
  * @example const service = await startService(readSettings([], process.env), process.stdout)
  */
 export async function startService(settings: Settings, output: NodeJS.WriteStream): Promise<RunningService> {
-  const log = createLog(settings.LOG_LEVEL)
-  const closers: (() => Promise<void>)[] = []
-  const onClose = (close: () => Promise<void>): void => void closers.unshift(close)
-  let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopped ??= closeAll(closers, log))
+  const life = beginLifetime(settings)
   try {
-    return { ...(await compose(settings, output, log, onClose)), stop }
+    return { ...(await compose(life, output)), stop: life.stop }
   } catch (error) {
-    await stop()
+    await life.stop()
     throw error
   }
 }
 
-async function compose(
-  settings: Settings,
-  output: NodeJS.WriteStream,
-  log: Logger,
-  onClose: OnClose,
-): Promise<Omit<RunningService, 'stop'>> {
-  const ending = new AbortController()
-  const deps = await openDeps(settings, output, log, onClose, ending.signal)
+async function compose(life: Lifetime, output: NodeJS.WriteStream): Promise<Omit<RunningService, 'stop'>> {
+  const { settings, log, signal } = life
+  const deps = await openDeps(life, output)
   const { platform, terminal, address, version } = deps
   const parts = await openParts(deps)
   const { engine, watchList, payments } = parts
   const app = await openApi(parts)
-  const owner: { socket?: OwnerSocket | undefined; health?: ListeningServer | undefined } = {}
+  const listening: ({ close(): Promise<void> } | undefined)[] = []
   let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that what cannot start does not go on answering.
-  onClose(async () => {
-    ending.abort()
+  life.onEnd(async () => {
     // Together: neither waits for the other, and callers are turned away from the first moment.
-    await Promise.all([
-      closeServer(app),
-      owner.health?.close(),
-      owner.socket?.close(),
-      engine?.ended(),
-      working.catch(reported),
-    ])
+    const servers = listening.map((server) => server?.close())
+    await Promise.all([closeServer(app), ...servers, engine?.ended(), working.catch(reported)])
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   address.url = url ?? address.url
   const warning = addressWarning(settings, url)
   if (warning !== undefined) log.warn({ HOST: settings.HOST }, warning)
-  owner.health = await listenForHealth(app, settings)
-  owner.socket = await openOwnerSocket(app, platform.directory, log)
+  listening.push(await listenForHealth(app, settings))
+  listening.push(await openOwnerSocket(app, platform.directory, log))
   working = runParts(parts)
   const failure = Promise.race([
     working.then(() => new Promise<never>(() => undefined)),
@@ -88,7 +69,7 @@ async function compose(
   const lines = bannerLines({ version, settings, ...on, monitoring, demo: payments.demo, url })
   terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
-  serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: ending.signal })
+  serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal })
   return { url, failure, marketEnd: followMarket(deps, engine, url) }
 }
 
@@ -100,14 +81,15 @@ const PROGRESS_EVERY_MS = 200
 
 /** Follows the market to its end, and says how far it has come and what came of it. */
 async function followMarket(
-  { feed, terminal, settings, counts, signal }: Deps,
+  { feed, terminal, settings, signal }: Deps,
   engine: EngineRole,
   url: string | undefined,
 ): Promise<EngineRun> {
   const started = performance.now()
   const ticking = setInterval(() => {
     const progress = feed.progress()
-    if (progress !== undefined) terminal.progress(progress, counts.recorded)
+    const { BUY, SELL, HOLD } = engine.calls()
+    if (progress !== undefined) terminal.progress(progress, BUY + SELL + HOLD)
   }, PROGRESS_EVERY_MS)
   try {
     const run = await engine.start()
@@ -120,16 +102,5 @@ async function followMarket(
     return run
   } finally {
     clearInterval(ticking)
-  }
-}
-
-/** Closes in reverse order of opening; one that fails does not keep the others open. */
-async function closeAll(closers: readonly (() => Promise<void>)[], log: Logger): Promise<void> {
-  for (const close of closers) {
-    try {
-      await close()
-    } catch (error) {
-      log.error({ err: error }, 'closing failed')
-    }
   }
 }

@@ -30,6 +30,7 @@ import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 import { deriveKey, loadSealingKey } from '../../runtime/secrets/sealing-key.ts'
 import { loadWrappingKeys, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrapping-keys.ts'
 import { exposedIn, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import type { Lifetime } from '../lifetime.ts'
 import { awaitStore, type StoreWait } from './await-store.ts'
 
 /** The store, bus and cache of a process, opened, with its ids and secrets. */
@@ -74,16 +75,14 @@ export interface LogFollowing {
   foreign: number
 }
 
-/** Registers a function that closes a part; the last one registered runs first. */
-export type OnClose = (close: () => Promise<void>) => void
-
 /**
  * Opens store, bus and cache as the settings say.
  *
  * @throws ServiceError `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`,
  * `cache_unavailable`, `config_invalid`
  */
-export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
+export async function openPlatform(life: Lifetime): Promise<Platform> {
+  const { settings, log, onClose } = life
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
   if (settings.EVENTSTORE_URL === undefined) requireNoneLost(logFile(directory))
@@ -94,20 +93,20 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
 
   const following: LogFollowing = { cutOff: 0, broken: 0, foreign: 0 }
   const suspicion = { raise: (): void => undefined }
-  const opened = await openStore(settings, directory, log, following, suspicion)
+  const opened = await openStore(life, directory, following, suspicion)
   warnOfExposed(directory, log)
   onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
   const claim = () => claimStore(startingPath(opened), identity, newId)
-  const logId = await awaitStore(claim, storeWait(settings, log))
-  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
+  const logId = await awaitStore(claim, storeWait(life))
+  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, life)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
-  const format = await openFormat(settings, guard?.store ?? opened, log, { newId, onClose })
-  const store = await openRevocations(format.store, directory, log, onClose)
+  const format = await openFormat(life, guard?.store ?? opened, newId)
+  const store = await openRevocations(life, format.store, directory)
 
-  const bus = await openBus(settings, logId, log)
+  const bus = await openBus(life, logId)
   onClose(() => bus.close())
-  const cache = await openCache(settings, logId, log)
+  const cache = await openCache(life, logId)
   onClose(() => cache.close())
 
   return {
@@ -214,9 +213,8 @@ function warnOfExposed(directory: string, log: Logger): void {
 const MOST_NAMED = 8
 
 async function openStore(
-  settings: Settings,
+  { settings, log }: Lifetime,
   directory: string,
-  log: Logger,
   following: LogFollowing,
   suspicion: { raise(): void },
 ): Promise<EventStore> {
@@ -257,13 +255,12 @@ const startingPath = (store: EventStore): AppendPath => ({
 
 /** A log that one process owns is raised to the newest format; a shared one stays readable for the other processes. */
 async function openFormat(
-  { EVENTSTORE_URL }: Settings,
+  { settings, log, closing }: Lifetime,
   store: EventStore,
-  log: Logger,
-  { newId, onClose }: { readonly newId: () => string; readonly onClose: OnClose },
+  newId: () => string,
 ): Promise<LogFormat> {
   const format = await openLogFormat(startingPath(store), store, newId)
-  if (EVENTSTORE_URL === undefined) {
+  if (settings.EVENTSTORE_URL === undefined) {
     await format.raise({ correlationId: newId(), actor: 'start' })
     return format
   }
@@ -272,19 +269,17 @@ async function openFormat(
       { format: format.current(), newest: NEWEST_LOG_FORMAT },
       'the log is written so that processes of an older release can read it: once none is left, run signal log-format raise',
     )
-  const ending = new AbortController()
-  onClose(async () => ending.abort())
-  void format.follow(ending.signal)
+  void format.follow(closing)
   return format
 }
 
 /** Revokes again in a restored log what was revoked since the backup, before any caller is let in. */
 function openRevocations(
+  { log, onClose }: Lifetime,
   store: EventStore,
   directory: string,
-  log: Logger,
-  onClose: OnClose,
 ): Promise<EventStore> {
+  // Parts that are being closed may still revoke.
   const ending = new AbortController()
   onClose(async () => ending.abort())
   return keepRevocations({
@@ -296,14 +291,11 @@ function openRevocations(
   })
 }
 
-function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
-  const ending = new AbortController()
-  onClose(async () => ending.abort())
-  return guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: ending.signal })
-}
+const guardOf = (store: EventStore, logId: string, { closing }: Lifetime): LogGuard =>
+  guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: closing })
 
 /** How a start waits for its store. */
-export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => ({
+export const storeWait = ({ settings: { STORE_WAIT }, log }: Lifetime): StoreWait => ({
   waitMs: STORE_WAIT * 1_000,
   elapsed: () => performance.now(),
   // A signal to stop ends the process while nothing is opened.
@@ -315,13 +307,13 @@ export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => (
     ),
 })
 
-async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
+async function openBus({ settings, log }: Lifetime, logId: string): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
   if (settings.NATS_URL === undefined) return createInProcessBus({ report })
   return openNatsBus({ url: settings.NATS_URL, logId, now: Date.now, random: Math.random, report })
 }
 
-async function openCache(settings: Settings, logId: string, log: Logger): Promise<Cache> {
+async function openCache({ settings, log }: Lifetime, logId: string): Promise<Cache> {
   if (settings.REDIS_URL === undefined) return createMemoryCache({ now: Date.now })
   return openRedisCache({
     url: settings.REDIS_URL,

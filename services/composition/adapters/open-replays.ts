@@ -3,19 +3,14 @@ import { openReplayWorker, type ReplaySource, replaysOnThisThread } from '../../
 import { logFile } from '../../log/embedded/embedded-store.ts'
 import { PROCESS_TIME } from '../../runtime/admission/line.ts'
 import { createTurns } from '../../runtime/admission/turns.ts'
-import type { Settings } from '../../runtime/config/settings.ts'
-import type { OnClose, Platform } from './open-platform.ts'
+import type { Deps } from '../deps.ts'
 
 /**
  * Replays of the log: on a thread of their own where the log is a file of this machine, else in turns with what else
  * this thread does, since the connection to the server is its own.
  */
-export function openReplays(
-  { EVENTSTORE_URL }: Pick<Settings, 'EVENTSTORE_URL'>,
-  { store, directory }: Pick<Platform, 'store' | 'directory'>,
-  onClose: OnClose,
-): ReplaySource {
-  if (EVENTSTORE_URL !== undefined) return replaysOnThisThread(store, sharedTurns())
+export function openReplays({ settings, platform: { store, directory }, onClose }: Deps): ReplaySource {
+  if (settings.EVENTSTORE_URL !== undefined) return replaysOnThisThread(store, sharedTurns())
   const worker = openReplayWorker({ file: logFile(directory) })
   onClose(() => worker.close())
   return worker.replay

@@ -1,8 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { NEWEST_LOG_FORMAT } from '../../../contracts/event-catalogue.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
 import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
@@ -10,12 +8,11 @@ import { toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
 import { type AttemptLimiter, createAttemptLimiter, quotaBlock } from '../../accounts/index.ts'
 import { followVerdicts, seriesHistory } from '../../analyst/index.ts'
 import { createRateLimits } from '../../http/rate-limits.ts'
-import { type ProcessFacts, readinessOf } from '../../http/readiness.ts'
 import type { McpServerOptions } from '../../mcp/mcp-server.ts'
 import { requestGuard } from '../../mcp/request-guard.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { rankAt } from '../../webhooks/index.ts'
-import { adapterHealth, componentsOf, runsOn } from '../components.ts'
+import { readinessOfProcess } from '../components.ts'
 import type { Parts } from '../parts.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import { createBars } from './bars.ts'
@@ -142,38 +139,4 @@ async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpSe
       message: `MCP_CONFORMANCE is for a checkout of the source; what it adds is not here: ${reasonOf(error)}`,
     })
   }
-}
-
-async function readinessOfProcess(parts: Parts) {
-  const { settings, platform, projector, running, feed, remote, payments, webhooks } = parts
-  const models = projector?.health() ?? []
-  const adapters = await adapterHealth(platform)
-  const components = componentsOf({
-    adapters,
-    models,
-    hasCallers: settings.ROLES.includes('api'),
-    engine: running.engine,
-    engines: settings.ROLES.includes('api') ? remote.health() : undefined,
-    transparencyLog: parts.transparencyLog,
-    settler: payments.settler?.health(),
-    refunds: payments.refunds(),
-    demo: payments.demo,
-    dispatcher: webhooks.dispatcher?.health(),
-    digestProblems: webhooks.digestProblems(),
-    leases: [
-      { group: 'dispatcher', leases: webhooks.leases },
-      { group: 'settler', leases: payments.leases },
-    ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
-    feed,
-    staleAfterMs: staleAfterMs(settings),
-    upMs: performance.now() - parts.openedAt,
-  })
-  const facts: ProcessFacts = {
-    version: parts.version,
-    roles: settings.ROLES,
-    log: { id: platform.logId, format: platform.format.current(), newest_format: NEWEST_LOG_FORMAT },
-    at: isoTime(Date.now()),
-    runs_on: runsOn(adapters),
-  }
-  return { ...readinessOf(components), process: facts }
 }

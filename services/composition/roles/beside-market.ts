@@ -1,6 +1,7 @@
 import { seriesName } from '../../../contracts/series.ts'
 import { keepSpeech, labelUnfollowed } from '../../engine/index.ts'
-import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+import type { EngineDeps, EngineParts } from './engine-parts.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
 
 const GO_ON_AFTER_MS = 30_000
 const ROLES_EVERY_MS = 2_000
@@ -8,14 +9,14 @@ const ROLES_EVERY_MS = 2_000
 const nothing = (): Promise<void> => Promise.resolve()
 
 /** Records of each model whether it is the champion. */
-export async function announceModels({ speech }: EngineRoleOptions, parts: EngineParts): Promise<void> {
+export async function announceModels({ speech }: EngineDeps, parts: EngineParts): Promise<void> {
   const speaks = speech.champion(parts.clock()).version
   for (const { model, file } of speech.models)
     await parts.announcer.announceModel(file, model.version === speaks ? 'serving' : 'challenger')
 }
 
 /** Begins what an engine process does beside following the market; each settles when the signal ends it. */
-export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts): Promise<unknown>[] {
+export function workBesideMarket(options: EngineDeps, parts: EngineParts): Promise<unknown>[] {
   const { log, signal, speech, watchList } = options
   const { sleep, hasPresent, leases, universes } = parts
 
@@ -44,7 +45,7 @@ export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts)
 }
 
 /** The operator may choose another model at any time. Several processes may announce it: only one append counts. */
-async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promise<void> {
+async function renewRoles(options: EngineDeps, parts: EngineParts): Promise<void> {
   const { speech, signal } = options
   const championNow = (): string => speech.champion(parts.clock()).version
   let spoke = championNow()
@@ -59,14 +60,14 @@ async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promi
 
 /** In a recorded market nothing comes later: the next replay labels it. */
 async function labelOthers(
-  { newestVerdicts, feed, watchList, platform, signal, log }: EngineRoleOptions,
+  { projector, feed, watchList, platform, signal, log }: EngineDeps,
   { newOutcomes, outcomes, board, clock, sleep }: EngineParts,
 ): Promise<void> {
-  if (newestVerdicts === undefined || feed.kind === 'recorded') return
+  if (projector === undefined || feed.kind === 'recorded') return
   await labelUnfollowed({
     store: platform.store,
     outcomes: newOutcomes(),
-    newestVerdicts,
+    newestVerdicts: () => newestVerdicts(projector),
     isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
     isGone: (series) => feed.isGone(series),
     followed: outcomes,
@@ -83,7 +84,7 @@ async function labelOthers(
 }
 
 const watchSpeech = (
-  { platform: { store, idOf }, speech, signal, log }: EngineRoleOptions,
+  { platform: { store, idOf }, speech, signal, log }: EngineDeps,
   { leases, sleep }: EngineParts,
 ): Promise<void> =>
   keepSpeech({

@@ -36,9 +36,8 @@ export const ownHosts = ({ HOST, PUBLIC_URL }: Settings): string[] => [
 
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
 export function openCallers(deps: CallersDeps) {
-  const { settings, platform, projector, toolHandler, publicUrl, log, onClose } = deps
+  const { settings, platform, projector, toolHandler, publicUrl, log, closing, onClose } = deps
   const { store, idOf, newId } = platform
-  const ending = new AbortController()
   const accounts = createAccounts({
     store,
     index: projector && createAccountIndex(projector),
@@ -63,10 +62,7 @@ export function openCallers(deps: CallersDeps) {
     sleep,
     report: (event, details) => log.warn(details, event),
   })
-  onClose(async () => {
-    ending.abort()
-    await accounts.close()
-  })
+  onClose(() => accounts.close())
   const ledger = createQuotaLedger({
     store,
     index: debitsOf(projector),
@@ -74,7 +70,7 @@ export function openCallers(deps: CallersDeps) {
     newId,
     now: Date.now,
     sleep,
-    signal: ending.signal,
+    signal: closing,
     payPerCall: paidAddress(deps),
   })
   const calls = createCallPath({

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
@@ -13,7 +14,7 @@ import {
 } from '../../engine/index.ts'
 import { countMonitored, type MonitoredCounts } from '../metrics/monitored-series.ts'
 import { announceModels, workBesideMarket } from './beside-market.ts'
-import { type EngineParts, type EngineRoleOptions, openEngineParts, REAL_TIME } from './engine-parts.ts'
+import { type EngineDeps, type EngineParts, openEngineParts, REAL_TIME } from './engine-parts.ts'
 import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
 import { staleAfterMs } from './watch-list.ts'
 
@@ -49,16 +50,17 @@ const exchangesOf = (series: readonly Series[]): Exchange[] => [
 ]
 
 /** @example const engine = createEngineRole({ … }); await engine.start() */
-export function createEngineRole(options: EngineRoleOptions): EngineRole {
+export function createEngineRole(options: EngineDeps): EngineRole {
   const { settings, feed, watchList, signal } = options
   const parts = openEngineParts(options)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
   const runs = createEngineRuns(options, parts, () => announceModels(options, parts))
   const toolHandler = openToolHandler(options, parts, runs)
   const follower = openFollower(options, parts, runs, toolHandler)
-  let started: Promise<unknown> = Promise.resolve()
+  let started: Promise<unknown> | undefined
   return {
     start() {
+      assert(started === undefined, 'the engine of a process starts once')
       const running = watchList.follow(async (series, until) => {
         await announcer.announceMonitored(exchangesOf(series), watchList.series())
         return follower.follow(series, until)
@@ -91,7 +93,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
 /** Answers tools from the monitored series, and follows other series while callers ask for them. */
 function openToolHandler(
-  { settings, feed, watchList, speech, log, signal, publicUrl, time = REAL_TIME }: EngineRoleOptions,
+  { settings, feed, watchList, speech, log, signal, publicUrl, time = REAL_TIME }: EngineDeps,
   { board, universes, funding, clock, sleep, hasPresent }: EngineParts,
   { follow }: EngineRuns,
 ): LocalToolHandler {
@@ -128,7 +130,7 @@ function openToolHandler(
 
 /** Follows the monitored series: one with a fault of its own is closed, and the others go on. */
 function openFollower(
-  { feed, log, time = REAL_TIME, ...options }: EngineRoleOptions,
+  { feed, log, metrics, time = REAL_TIME }: EngineDeps,
   { board, sleep }: EngineParts,
   { follow }: EngineRuns,
   toolHandler: Pick<LocalToolHandler, 'release'>,
@@ -152,7 +154,7 @@ function openFollower(
         { err: error, series: seriesName(series), againInMs },
         'a series was closed; the others go on',
       )
-      options.onClosed(series, error)
+      metrics.seriesClosed(series.exchange, error.code)
     },
     onFailed: (series, error, againInMs) =>
       log.error(

@@ -3,7 +3,7 @@ import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { marketName, type Series } from '../../../contracts/series.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
-import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+import type { EngineDeps, EngineParts } from './engine-parts.ts'
 
 /** Runs over series of the market, and their results so far. */
 export interface EngineRuns {
@@ -20,7 +20,7 @@ export interface EngineRuns {
 
 /** @param announceModels done before anything is recorded of a model */
 export function createEngineRuns(
-  { feed, log, ...options }: EngineRoleOptions,
+  { feed, log, metrics, terminal }: EngineDeps,
   parts: EngineParts,
   announceModels: () => Promise<void>,
 ): EngineRuns {
@@ -46,7 +46,7 @@ export function createEngineRuns(
       for (const update of updates) funding.take(update)
     },
     onRefused(market, fault, reason) {
-      options.onRefused(market, fault)
+      metrics.marketDataRefused(market.exchange, fault)
       const kind = `${marketName(market)} ${fault}`
       if (toldRefusals.has(kind)) return
       toldRefusals.add(kind)
@@ -54,7 +54,8 @@ export function createEngineRuns(
     },
     onRecorded(verdicts) {
       for (const verdict of verdicts) calls[verdict.call] += 1
-      options.onRecorded(verdicts)
+      metrics.verdictsRecorded(verdicts)
+      terminal.verdicts(verdicts)
     },
   }
 

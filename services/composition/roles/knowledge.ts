@@ -17,9 +17,8 @@ const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
 
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
 export async function openDocumentation(deps: CallerDeps) {
-  const { settings, platform, projector, accounts, publicUrl, log, onClose } = deps
+  const { settings, platform, projector, accounts, publicUrl, log, closing: signal, onClose } = deps
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
-  const ending = new AbortController()
   const knowledge = await openKnowledge({
     folder: DOCS,
     publicUrl,
@@ -30,13 +29,9 @@ export async function openDocumentation(deps: CallerDeps) {
     now: Date.now,
     report: (event, details) => log.warn(details, event),
   })
-  onClose(async () => {
-    ending.abort()
-    knowledge.close()
-  })
+  onClose(async () => knowledge.close())
   const { store, idOf, newId } = platform
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
-  const { signal } = ending
   const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
   const service = createKnowledgeService({
     identify: accounts.identify,

@@ -28,6 +28,8 @@ import type { CallerDeps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
 import { planSalesOf, startPaidPlan } from './bought-plans.ts'
 
+export type OpenedPayments = Awaited<ReturnType<typeof openPayments>>
+
 /** Circle's gateway, the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 
@@ -37,7 +39,7 @@ const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
  * @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none
  */
 export async function openPayments(deps: CallerDeps) {
-  const { settings, platform, projector, accounts, log, publicUrl, onClose } = deps
+  const { settings, platform, projector, accounts, log, publicUrl, closing, onClose } = deps
   const { store, newId } = platform
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
@@ -48,7 +50,6 @@ export async function openPayments(deps: CallerDeps) {
   const rails = openRails(settings, demo, publicUrl)
   const { on } = rails
   const index = projector && createPaymentIndex(projector)
-  const ending = new AbortController()
   const signer = createOfferSigner({ on, seed: platform.deriveSecret('signed offers'), publicUrl })
   const common = { ...rails, store, newId, now: Date.now, sleep, report }
   const payments = createPayments({
@@ -61,11 +62,8 @@ export async function openPayments(deps: CallerDeps) {
     recovery: await openRecovery({ report }),
     elapsed: () => performance.now(),
   })
-  onClose(async () => {
-    ending.abort()
-    await payments.close()
-  })
-  const paymentAdmin = createPaymentAdmin({ ...common, index, signal: ending.signal })
+  onClose(() => payments.close())
+  const paymentAdmin = createPaymentAdmin({ ...common, index, signal: closing })
   const { leases, settler, refunder } = openSettling(deps, common, (payment) =>
     startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
   )

@@ -27,24 +27,16 @@ import type { ServerOptions } from '../server.ts'
 import { ownHosts } from './callers.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import { createUnaskedLimits } from './unasked-limits.ts'
-import type { WatchList } from './watch-list.ts'
 
-/** Deps of the work on subscriptions that processes share; the same in all of them. */
+/** Shards of the work on subscriptions that processes share; the same in all of them. */
 const SHARDS = 16
-
-type WebhookDeps = CallerDeps & {
-  /** Undefined without the engine role: then nobody here knows which exchanges are monitored. */
-  readonly watchList: WatchList | undefined
-}
 
 export type OpenedWebhooks = ReturnType<typeof openWebhooks>
 
 /** Subscriptions of this process, and what sends to them where it has that role. */
-export function openWebhooks(deps: WebhookDeps) {
-  const { settings, platform, projector, log, publicUrl, marketNow, onClose } = deps
+export function openWebhooks(deps: CallerDeps) {
+  const { settings, platform, projector, log, publicUrl, marketNow, closing: signal, onClose } = deps
   const { store, cache, idOf, newId } = platform
-  const ending = new AbortController()
-  const { signal } = ending
   const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
   const common = { store, idOf, newId, sleep, signal, report, now: Date.now, baseUrl: publicUrl }
   const { hosts, guard, sender, sign } = openSending(deps, common)
@@ -79,7 +71,6 @@ export function openWebhooks(deps: WebhookDeps) {
   const { dispatcher, digests, leases } = worker
   const isDispatcher = settings.ROLES.includes('dispatcher') && index !== undefined
   onClose(async () => {
-    ending.abort()
     await subscriptions.ended()
     await sender.close()
   })
@@ -113,7 +104,7 @@ export function openWebhooks(deps: WebhookDeps) {
 }
 
 const openOwners = (
-  { platform, projector }: WebhookDeps,
+  { platform, projector }: CallerDeps,
   common: Pick<
     Parameters<typeof createSubscriberAccounts>[0],
     'store' | 'newId' | 'sleep' | 'signal' | 'now'
@@ -128,7 +119,7 @@ const openOwners = (
   })
 
 /** Signs and sends, to public addresses only, and to none that the operator has stopped. */
-function openSending({ settings, version }: WebhookDeps, common: Parameters<typeof createBlockedHosts>[0]) {
+function openSending({ settings, version }: CallerDeps, common: Parameters<typeof createBlockedHosts>[0]) {
   const hosts = createBlockedHosts(common)
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
@@ -143,7 +134,7 @@ function openSending({ settings, version }: WebhookDeps, common: Parameters<type
   }
 }
 
-const relay = ({ platform: { store, bus }, log }: WebhookDeps, signal: AbortSignal): Promise<void> =>
+const relay = ({ platform: { store, bus }, log }: CallerDeps, signal: AbortSignal): Promise<void> =>
   relaySignals({
     store,
     bus,
@@ -165,7 +156,7 @@ const slowReads = (store: EventStore, signal: AbortSignal) =>
 
 /** The signals that can come at all, for warnings about filters that let none of them through. */
 const coverageOf =
-  ({ speech, marketNow, watchList }: WebhookDeps) =>
+  ({ speech, marketNow, watchList }: CallerDeps) =>
   () => ({
     highestConfidence: CONFIDENCE_CAP,
     silentTimeframes: TIMEFRAMES.filter(
@@ -180,7 +171,7 @@ type DirectoryOptions = Parameters<typeof createSubscriptionDirectory>[0]
 
 /** The part that sends. Without the role it only asks the processes that have it. */
 function openWorker(
-  { settings, platform, log, metrics, tracing, marketNow, toolHandler }: WebhookDeps,
+  { settings, platform, log, metrics, tracing, marketNow, toolHandler }: CallerDeps,
   common: Pick<
     DispatcherOptions,
     'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'notify'
