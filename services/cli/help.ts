@@ -18,7 +18,7 @@ export function generalHelp(commands: readonly Command[]): string {
 }
 
 /** One command with its flags. */
-export function helpOf({ name, summary, notes, operands, flags, examples }: Command): string {
+export function helpOf({ name, summary, notes = [], operands = [], flags, examples }: Command): string {
   const entries = Object.entries(flags)
   const width = Math.max(0, ...entries.map(([flag, definition]) => flagText(flag, definition).length))
   return [

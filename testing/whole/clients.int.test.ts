@@ -318,7 +318,7 @@ describe('a service that does not end, or wants to be left alone', () => {
         },
         { interval: 1, timeout: 20_000 },
       )
-      expect([(await next).value?.cursor, retried]).toEqual(['1', []])
+      expect([(await next).value?.cursor, retried]).toEqual(['1', ['the stream has ended']])
     } finally {
       vi.useRealTimers()
     }

@@ -204,13 +204,17 @@ export interface VerdictFilter {
   readonly from?: string
   /** Bars that close before this instant. */
   readonly to?: string
-  /** The cursor of a row: what comes behind it. */
+  /** The cursor of a row: verdicts after it. */
   readonly after?: string
+  /** The log as it was: an instant or a position; what was recorded later is left out of a replay. */
+  readonly as_of?: string
+  /** Rows of a replay at most. */
+  readonly limit?: number
 }
 
 /** A recorded verdict. */
 export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
-  /** Where to go on behind this row. */
+  /** The place after this row. */
   readonly cursor: string
   readonly recorded_at: string
   readonly regime_since: string

@@ -3,7 +3,6 @@ import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answe
 import type { Candle } from '../../../contracts/candle.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
@@ -67,18 +66,8 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
         .toSorted((a, b) => (a.key < b.key ? -1 : 1))
       const range = ({ prefix, after = '', limit }: { prefix: string; after?: string; limit: number }) =>
         sorted.filter(({ key }) => key.startsWith(prefix) && key > after).slice(0, limit)
-      const found: JsonObject[] = []
-      for (let after: string | undefined; ; ) {
-        const query = {
-          groupBy: grouping,
-          limit: LIMITS.trackRecordRows,
-          ...(after && { after }),
-        } as const
-        const page = trackRecordReport({ range, position: () => '' }, query)
-        found.push(...(page.rows as unknown as JsonObject[]))
-        if (page.next === undefined) return found
-        after = page.next
-      }
+      const query = { groupBy: grouping, limit: sorted.length + 1 } as const
+      return [...trackRecordReport({ range, position: () => '' }, query).rows]
     },
   }
 }

@@ -75,13 +75,21 @@ export const auditCommand = defineCommand({
   examples: [
     'signal audit http://127.0.0.1:8402 --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
   ],
-  async run({ operands: [place = ''], flags, stdout, stderr, signal, now }) {
+  async run(input) {
+    const {
+      operands: [place = ''],
+      flags,
+      stdout,
+      stderr,
+      signal,
+      now,
+    } = input
     const keys = requireKeys(flags.vkey)
     const policy = flags.policy === undefined ? undefined : loadPolicy(flags.policy, { isAsked: false })
     const at = now()
     const seen = readAuditState(flags.state)
     const isAddress = /^https?:\/\//.test(place)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     let come = 'reading the track record'
     const onWait = (waitMs: number, why: string): void =>
       progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)

@@ -31,9 +31,9 @@ export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
   /** One sentence. */
   readonly summary: string
   /** Paragraphs that say more than the flags do. */
-  readonly notes: readonly string[]
+  readonly notes?: readonly string[]
   /** Names of its arguments that are not flags. */
-  readonly operands: readonly string[]
+  readonly operands?: readonly string[]
   readonly flags: Flags
   /** Command lines that work as they are; tests run them. */
   readonly examples: readonly string[]
@@ -42,7 +42,7 @@ export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
    * @throws ServiceError whose code gives the exit code.
    */
   // A method, so that commands with flags of their own stand in one table.
-  run(input: CommandInput<Flags>): Promise<number | undefined>
+  run(input: CommandInput<Flags>): Promise<number | void>
 }
 
 /** Binds the flags of a command to what it reads of them. */

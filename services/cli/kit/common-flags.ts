@@ -6,11 +6,16 @@ import { SETTINGS, type SettingName } from '../../runtime/config/settings.ts'
 /** A setting as a flag of a command. */
 export const settingFlag = <Name extends SettingName>(
   setting: Name,
-): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => {
-  const definition: FlagDefinition<(typeof SETTINGS)[Name]['schema']> = SETTINGS[setting]
-  const { schema, help, example, isSecret, isSwitch } = definition
-  return { schema, help, example, setting, ...(isSecret && { isSecret }), ...(isSwitch && { isSwitch }) }
-}
+): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => ({ ...SETTINGS[setting], setting })
+
+/** The flags that were given, as the query of the service that reads the same. */
+export const queryOf = (
+  texts: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    names.flatMap((name) => (texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]]])),
+  )
 
 export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({
   schema: z

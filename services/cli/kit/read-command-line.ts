@@ -8,7 +8,7 @@ import type { Command } from './command.ts'
  * @throws ServiceError `config_invalid`
  */
 export function readCommandLine(
-  { name, flags, operands }: Command,
+  { name, flags, operands = [] }: Command,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): ReadFlags {

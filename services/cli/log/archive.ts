@@ -9,8 +9,8 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
-import { grouped, requireLog } from './backup.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { requireLog } from './backup.ts'
 
 const DAY_MS = 86_400_000
 
@@ -68,16 +68,17 @@ export const archiveCommand = defineCommand({
       throw new ServiceError('config_invalid', {
         message: 'give one of --older-than, --before, --check and --shrink',
       })
-    if (flags.shrink) return shrink(input, file)
-    linkFolder(directory, folder, flags.check)
-    return flags.check ? check(input, file, folder) : move(input, file, folder)
+    if (!flags.shrink) linkFolder(directory, folder, flags.check)
+    if (flags.shrink) shrink(input, file)
+    else await (flags.check ? check : move)(input, file, folder)
   },
 })
 
 type Input = CommandInput<typeof FLAGS>
 
-async function move({ flags, stdout, stderr, signal, now }: Input, file: string, folder: string) {
-  const progress = createProgressLine(stderr, now)
+async function move(input: Input, file: string, folder: string): Promise<void> {
+  const { flags, signal, now } = input
+  const progress = createProgressLine(input)
   const result = await archiveLog({
     file,
     before: flags.before ?? new Date(now() - (flags['older-than'] ?? 0)),
@@ -89,28 +90,31 @@ async function move({ flags, stdout, stderr, signal, now }: Input, file: string,
   const { events, files, bytes, freeBytes } = result
   progress.end(
     `${grouped(events)} events moved to ${grouped(files)} files in ${folder} (${grouped(bytes)} bytes); the file of the log has ${grouped(freeBytes)} bytes for what comes`,
+    { folder, events, files, bytes, free_bytes: freeBytes },
   )
-  if (flags.json) stdout.write(`${JSON.stringify({ folder, events, files, bytes, free_bytes: freeBytes })}\n`)
-  return undefined
 }
 
-async function check({ flags, stdout, stderr, signal, now }: Input, file: string, folder: string) {
-  const progress = createProgressLine(stderr, now)
+async function check(input: Input, file: string, folder: string): Promise<void> {
+  const { signal } = input
+  const progress = createProgressLine(input)
   const onProgress = (position: number): void => progress.show(`whole up to position ${grouped(position)}`)
   const { files, events, unused } = await checkArchive(file, { signal, onProgress })
   const rest = unused.length === 0 ? '' : `; not used by the log, and may go: ${unused.join(', ')}`
-  progress.end(`${folder} is whole: ${grouped(events)} events in ${grouped(files)} files${rest}`)
-  if (flags.json) stdout.write(`${JSON.stringify({ folder, events, files, unused })}\n`)
-  return undefined
+  progress.end(`${folder} is whole: ${grouped(events)} events in ${grouped(files)} files${rest}`, {
+    folder,
+    events,
+    files,
+    unused,
+  })
 }
 
-function shrink({ flags, stdout, stderr, now }: Input, file: string): undefined {
+function shrink(input: Input, file: string): void {
   const size = (): number => lstatSync(file).size
   const before = size()
   shrinkLog(file)
-  createProgressLine(stderr, now).end(`${file} has ${grouped(size())} bytes now, and had ${grouped(before)}`)
-  if (flags.json) stdout.write(`${JSON.stringify({ file, bytes: size(), bytes_before: before })}\n`)
-  return undefined
+  const bytes = size()
+  const words = `${file} has ${grouped(bytes)} bytes now, and had ${grouped(before)}`
+  createProgressLine(input).end(words, { file, bytes, bytes_before: before })
 }
 
 const ofAnotherStore = (): ServiceError =>

@@ -20,7 +20,7 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { type CommandContext, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
 
 /** Flags of a command that names the address of a backup. */
 export const PLACE_FLAGS = {
@@ -47,8 +47,6 @@ export const placeAt = (
     now,
     sleep: (milliseconds) => sleep(milliseconds, signal),
   })
-
-export const grouped = (count: number): string => count.toLocaleString('en')
 
 /** Flags for the keys that sign backups, and for taking a backup that they do not vouch for. */
 export const KEY_FLAGS = {
@@ -152,10 +150,10 @@ export const backupCommand = defineCommand({
     'signal backup /mnt/backup/signal --check',
   ],
   async run(input) {
-    const { operands, flags, stdout, stderr, signal, now } = input
+    const { operands, flags, signal, now } = input
     const [address = ''] = operands
     const place = placeAt(address, input, flags['s3-credentials'], flags.alone)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)
     const directory = join(flags['data-dir'], flags.market)
@@ -166,10 +164,10 @@ export const backupCommand = defineCommand({
       const signed = read.authenticity === 'authentic' ? ', and signed' : ''
       progress.end(
         `${place.description} is whole up to position ${grouped(summary.position)}, of ${summary.at}${signed}; hash ${summary.hash}`,
+        summary,
       )
-      if (flags.json) stdout.write(`${JSON.stringify(summary)}\n`)
       requireVerified(read, place, input)
-      return undefined
+      return
     }
     const file = requireLog(directory)
     const { keys, fingerprint } = keysAt(directory, flags)
@@ -188,15 +186,11 @@ export const backupCommand = defineCommand({
       })
       progress.end(
         `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${place.description} goes up to position ${grouped(manifest.head)}`,
+        { ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events },
       )
-      if (flags.json)
-        stdout.write(
-          `${JSON.stringify({ ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events })}\n`,
-        )
     } finally {
       rows.close()
     }
-    return undefined
   },
 })
 

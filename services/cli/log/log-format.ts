@@ -6,9 +6,7 @@ const showCommand = operatorCommand({
   name: 'log-format show',
   summary: 'Shows the format of the log, and the newest format that the process writes.',
   examples: ['signal log-format show'],
-  async *act({ requests }) {
-    yield requests.get('/operator/log-format', {}, logFormatAnswerSchema)
-  },
+  act: ({ requests }) => requests.get('/operator/log-format', {}, logFormatAnswerSchema),
 })
 
 const raiseCommand = operatorCommand({
@@ -18,9 +16,7 @@ const raiseCommand = operatorCommand({
     'Run it only once no process of an older release is left: such a process ends with exit code 1, and cannot start on this log again. It cannot be undone.',
   ],
   examples: ['signal log-format raise'],
-  async *act({ requests }) {
-    yield requests.post('/operator/log-format/raise', {}, logFormatAnswerSchema)
-  },
+  act: ({ requests }) => requests.post('/operator/log-format/raise', {}, logFormatAnswerSchema),
 })
 
 export const logFormatCommands: readonly Command[] = [showCommand, raiseCommand]

@@ -11,16 +11,8 @@ import {
 import { type RestorePoint, restoreBackup } from '../../log-operations/backup/restore-backup.ts'
 import { defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
-import {
-  grouped,
-  KEY_FLAGS,
-  keysAt,
-  PLACE_FLAGS,
-  placeAt,
-  requireSameKey,
-  requireVerified,
-} from './backup.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { KEY_FLAGS, keysAt, PLACE_FLAGS, placeAt, requireSameKey, requireVerified } from './backup.ts'
 
 export const restoreCommand = defineCommand({
   name: 'restore',
@@ -64,13 +56,13 @@ export const restoreCommand = defineCommand({
     'signal restore s3://backups/signal --data-dir ./restored --to-instant 2026-11-22T12:00:00Z',
   ],
   async run(input) {
-    const { operands, flags, stdout, stderr, signal, now } = input
+    const { operands, flags, stderr, signal } = input
     const [address = ''] = operands
     const { market } = flags
     const place = placeAt(address, input, flags['s3-credentials'])
     const directory = join(flags['data-dir'], market)
     const upTo = pointOf(flags)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     const erasedSubjects = readList(directory, {
       flag: 'erased',
       name: ERASED_SUBJECTS_FILE,
@@ -106,13 +98,12 @@ export const restoreCommand = defineCommand({
       onProgress: ({ position, head, doing }) =>
         progress.show(`${grouped(position)} of ${grouped(head)} ${doing}`),
     })
-    progress.end(
-      `${grouped(result.events)} events, up to position ${grouped(result.position)} of ${result.at}, are in ${directory}, verified; hash ${result.hash}`,
-    )
     const { position, events, at, hash, erased, unread } = result
+    progress.end(
+      `${grouped(events)} events, up to position ${grouped(position)} of ${at}, are in ${directory}, verified; hash ${hash}`,
+      { directory, position, events, at, hash, erased },
+    )
     stderr.write(adviceOf(directory, fingerprint !== undefined, unread))
-    if (flags.json) stdout.write(`${JSON.stringify({ directory, position, events, at, hash, erased })}\n`)
-    return undefined
   },
 })
 

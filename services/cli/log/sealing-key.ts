@@ -14,7 +14,6 @@ export const sealingKeyCommand = defineCommand({
     'Stop the service first: beside it, this is refused (exit code 7). It adds a line to wrapping.keys in the folder of the market. Then start the service: it still opens data under the former keys, and in the background it seals the key of every account anew and erases the old copy. Callers do not wait for that.',
     'Keep the file with sealing.key, apart from the backups. sealing.key stays: names in the log are made with it. Several processes that share a log take their keys from WRAPPING_KEYS; see [backup.md](backup.md).',
   ],
-  operands: [],
   flags: {
     yes: switchFlag('Yes, make one.'),
     'data-dir': SOURCE_FLAGS['data-dir'],
@@ -41,6 +40,5 @@ export const sealingKeyCommand = defineCommand({
     } finally {
       lock.release()
     }
-    return undefined
   },
 })

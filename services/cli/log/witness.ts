@@ -66,7 +66,6 @@ export const witnessCommand = defineCommand({
     server.close()
     server.closeAllConnections()
     await closed
-    return undefined
   },
 })
 

@@ -22,12 +22,11 @@ import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { readLogFormat } from '../../log/log-format.ts'
 import { checkStore } from '../../log/store-identity.ts'
-import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
-import { readSettings } from '../../runtime/config/read-settings.ts'
-import { SETTINGS, type SettingName, type Settings } from '../../runtime/config/settings.ts'
+import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
+import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { askForState, type ServerAddress, type ServiceState } from '../kit/server-source.ts'
+import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { askForState, type ServiceAddress, type ServiceState } from '../kit/service.ts'
 import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
 import { listingChecks } from './check-listing.ts'
 
@@ -44,9 +43,7 @@ interface Finding {
 
 /** The settings that decide where the service keeps things and what it needs to reach. */
 const SETTING_FLAGS = Object.fromEntries(
-  (Object.keys(SETTINGS) as SettingName[])
-    .filter((name) => name !== 'EXIT_AT_END')
-    .map((name): [string, FlagDefinition] => [SETTINGS[name].flag, settingFlag(name)]),
+  Object.entries(SETTING_DEFINITIONS).filter(([flag]) => flag !== SETTINGS.EXIT_AT_END.flag),
 )
 
 const FLAGS = {
@@ -80,7 +77,6 @@ export const doctorCommand = defineCommand({
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
     'With `--processes` it asks each process for its state, with its bus, cache and read models. Then it compares them: they need one log, every role, one release, a log format that all of them read, and clocks that agree.',
   ],
-  operands: [],
   flags: { ...FLAGS, ...SETTING_FLAGS },
   examples: [
     'signal doctor',
@@ -158,17 +154,11 @@ const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
   ...(error && { code: error.code, next_step: error.nextStep }),
 })
 
-async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
+async function examine({ flags }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
   const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
-  const given = Object.entries<string | undefined>(texts).flatMap(([flag, text]) => {
-    const definition = Object.hasOwn(SETTING_FLAGS, flag) ? SETTING_FLAGS[flag] : undefined
-    if (definition === undefined || text === undefined) return []
-    if (definition.isSwitch === true) return text === 'true' ? [`--${flag}`] : []
-    return [`--${flag}=${text}`]
-  })
   let settings: Settings | undefined
   const ofSettings = await look('settings', async () => {
-    settings = readSettings(given, environment)
+    settings = settingsOf(flags)
     return `${settings.MARKET} market, roles ${settings.ROLES.join(', ')}`
   })
   findings.push(ofSettings)
@@ -304,7 +294,7 @@ async function requireAppendRight(store: EventStore): Promise<void> {
   }
 }
 
-const describeService = async (address: ServerAddress) => describeState(await askForState(address))
+const describeService = async (address: ServiceAddress) => describeState(await askForState(address))
 
 /** The state of a service. @throws ServiceError for one that is not ready */
 function describeState({ status, components, process }: ServiceState) {

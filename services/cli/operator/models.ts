@@ -20,9 +20,8 @@ const useCommand = operatorCommand({
   notes: ['The former one runs on beside it, as long as its file is there.'],
   operand: { name: 'model_version', read: (_name, text) => text },
   examples: ['signal models use barrier-3'],
-  async *act({ requests, operand }) {
-    yield requests.post('/operator/models/use', { model_version: operand }, modelChoiceSchema)
-  },
+  act: ({ requests, operand }) =>
+    requests.post('/operator/models/use', { model_version: operand }, modelChoiceSchema),
 })
 
 export const modelCommands: readonly Command[] = [listCommand, useCommand]

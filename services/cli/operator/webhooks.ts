@@ -7,9 +7,7 @@ import {
   operatorSubscriptionsSchema,
 } from '../../../contracts/webhook-answers.ts'
 import type { Command } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
-import { operatorCommand, rowsOf, shown } from '../kit/operator-command.ts'
-import { requireId } from '../kit/operator-requests.ts'
+import { operatorCommand, requireId, rowsOf } from '../kit/operator-command.ts'
 
 const listCommand = operatorCommand({
   name: 'webhooks list',
@@ -23,12 +21,10 @@ const showCommand = operatorCommand({
   name: 'webhooks show',
   summary: 'Shows a subscription: its account, its state and its cursor.',
   operand: { name: 'subscription_id', read: requireId },
-  flags: { json: switchFlag('Writes the subscription as JSON.') },
   examples: ['signal webhooks show 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
-  async act({ requests, flags, operand: id }) {
-    const webhook = await requests.get(`/operator/webhooks/${id}`, {}, operatorSubscriptionSchema)
-    return shown(flags.json, webhook, linesOf)
-  },
+  act: ({ requests, operand: id }) =>
+    requests.get(`/operator/webhooks/${id}`, {}, operatorSubscriptionSchema),
+  words: linesOf,
 })
 
 const REASON = {
@@ -45,15 +41,20 @@ const changeCommand = (
   operatorCommand({
     ...told,
     operand: { name: 'subscription_id_or_host', read: (_name, text) => text },
-    flags: { reason: REASON, json: switchFlag('Writes the answer as JSON.') },
-    async act({ requests, flags: { reason, json }, operand: target }) {
+    flags: { reason: REASON },
+    async act({
+      requests,
+      flags: { reason },
+      operand: target,
+    }): Promise<OperatorSubscription | BlockedHostsAnswer> {
       if (z.uuid().safeParse(target.toLowerCase()).success) {
         const path = `/operator/webhooks/${target.toLowerCase()}/${what}`
-        return shown(json, await requests.post(path, { reason }, operatorSubscriptionSchema), linesOf)
+        return requests.post(path, { reason }, operatorSubscriptionSchema)
       }
       const path = `/operator/webhook-hosts/${what === 'stop' ? 'block' : 'allow'}`
-      return shown(json, await requests.post(path, { host: target, reason }, blockedHostsSchema), hostLines)
+      return requests.post(path, { host: target, reason }, blockedHostsSchema)
     },
+    words: (answer) => ('hosts' in answer ? hostLines(answer) : linesOf(answer)),
   }) as Command
 
 const stopCommand = changeCommand('stop', {
@@ -73,7 +74,6 @@ const allowCommand = changeCommand('allow', {
   name: 'webhooks allow',
   summary:
     'Lifts a stop: a subscription is then paused, and its owner may resume it; a host gets everything again.',
-  notes: [],
   examples: ['signal webhooks allow bot.example.com --reason cleared'],
 })
 

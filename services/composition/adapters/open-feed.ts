@@ -20,6 +20,7 @@ import {
   type MarketFeed,
   marketTimeAt,
   planAnchor,
+  type RecordedFeed,
 } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -77,10 +78,18 @@ async function keepTidy(kept: KeptBars, signal: AbortSignal): Promise<void> {
   }
 }
 
-function openRecordedFeed(settings: Settings): MarketFeed {
-  const { EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
+type RecordedSettings = Partial<
+  Pick<
+    Settings,
+    'MARKET_DATA' | 'EXCHANGES' | 'COINS' | 'TIMEFRAMES' | 'MARKET_FROM' | 'MARKET_TO' | 'MARKET_SPEED'
+  >
+>
+
+/** Bars of files, from an instant to another. */
+export function openRecordedFeed(settings: RecordedSettings): RecordedFeed {
+  const { MARKET_DATA, EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
   return createRecordedFeed({
-    folder: settings.MARKET_DATA ?? '',
+    folder: MARKET_DATA ?? '',
     ...(EXCHANGES && { exchanges: EXCHANGES }),
     // Naming one exchange also says whose the files are, where their folder does not.
     ...(EXCHANGES?.length === 1 && EXCHANGES[0] && { exchange: EXCHANGES[0] }),

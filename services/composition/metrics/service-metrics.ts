@@ -199,8 +199,10 @@ function gaugeMarket(registry: Registry, { settings, feed, running }: MeasuredPa
     ],
     ['exchange', 'state'],
     () =>
-      (running.engine?.monitored() ?? []).flatMap(({ exchange, monitored: _, ...states }) =>
-        Object.entries(states).map(([state, count]) => [exchange, state, count] as const),
+      (running.engine?.monitored() ?? []).flatMap(({ exchange, fresh, stale, closed, loading }) =>
+        Object.entries({ fresh, stale, closed, loading }).map(
+          ([state, count]) => [exchange, state, count] as const,
+        ),
       ),
   )
 }
