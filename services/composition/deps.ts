@@ -12,13 +12,10 @@ import { awaitReadModels, keepsReadModels, startProjections } from './adapters/s
 import { openTracing } from './adapters/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { Lifetime } from './lifetime.ts'
-import { createServiceMetrics, type ServiceMetrics } from './metrics/service-metrics.ts'
-import type { EngineRole } from './roles/engine-role.ts'
+import { createServiceMetrics, type RunningParts, type ServiceMetrics } from './metrics/service-metrics.ts'
 import { newestVerdicts } from './roles/newest-verdicts.ts'
-import type { OpenedPayments } from './roles/payments.ts'
 import { type OpenedSpeech, openSpeech } from './roles/speech.ts'
 import type { WatchList } from './roles/watch-list.ts'
-import type { OpenedWebhooks } from './roles/webhooks.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -34,12 +31,7 @@ export interface Deps extends Lifetime {
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
   readonly tracing: Tracing | undefined
-  /** Filled in as they are opened. */
-  readonly running: {
-    engine?: EngineRole
-    payments?: OpenedPayments
-    webhooks?: OpenedWebhooks
-  }
+  readonly running: RunningParts
   /** Milliseconds, on a clock that is never set. */
   readonly openedAt: number
   /** The address under which callers reach the service; without PUBLIC_URL it is known once the process listens. */
@@ -68,15 +60,13 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   const opened = await openPlatform(life)
   const tracing = openTracing(life, { version, processId: opened.processId })
   const appended: { done: AppendDone } = { done: () => undefined }
-  const platform: Platform = {
-    ...opened,
-    store: traceAppends(opened.store, {
-      tracing,
-      system: settings.EVENTSTORE_URL === undefined ? 'sqlite' : 'eventstoredb',
-      done: (append) => appended.done(append),
-      monotonic: () => performance.now(),
-    }),
-  }
+  const store = traceAppends(opened.store, {
+    tracing,
+    system: settings.EVENTSTORE_URL === undefined ? 'sqlite' : 'eventstoredb',
+    done: (append) => appended.done(append),
+    monotonic: () => performance.now(),
+  })
+  const platform: Platform = { ...opened, store, basics: { ...opened.basics, store } }
   const feed = await openFeed(life, platform)
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
   if (projector !== undefined) {

@@ -34,36 +34,7 @@ import type { Lifetime } from '../lifetime.ts'
 import { awaitStore, type StoreWait } from './await-store.ts'
 
 /** The store, bus and cache of a process, opened, with its ids and secrets. */
-export interface Platform {
-  readonly store: EventStore
-  /** The format that the log is written in. */
-  readonly format: LogFormat
-  /**
-   * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
-   * newer release raised it beyond what this one reads.
-   */
-  readonly storeFailure: Promise<never>
-  readonly following: Readonly<LogFollowing>
-  readonly bus: Bus
-  readonly cache: Cache
-  /** Folder of this kind of market. */
-  readonly directory: string
-  /** The id of this log. */
-  readonly logId: string
-  readonly idOf: FactId
-  /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
-  readonly deriveSecret: (purpose: string) => Uint8Array
-  /** Keys that replace the sealing key for a purpose, oldest first; the first is what `deriveSecret` gives. */
-  readonly deriveSecrets: (purpose: string) => {
-    readonly known: readonly Uint8Array[]
-    readonly used: number
-  }
-  readonly newId: () => string
-  /** An id of this process, new at each start. */
-  readonly processId: string
-  /** The place of each part, for people; without credentials. */
-  readonly summary: readonly string[]
-}
+export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
 /** Counts since the start, of the subscription to a log in EventStoreDB. */
 export interface LogFollowing {
@@ -81,7 +52,7 @@ export interface LogFollowing {
  * @throws ServiceError `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`,
  * `cache_unavailable`, `config_invalid`
  */
-export async function openPlatform(life: Lifetime): Promise<Platform> {
+export async function openPlatform(life: Lifetime) {
   const { settings, log, onClose } = life
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
@@ -109,20 +80,34 @@ export async function openPlatform(life: Lifetime): Promise<Platform> {
   const cache = await openCache(life, logId)
   onClose(() => cache.close())
 
+  const idOf = createFactIds(factSecret)
   return {
     store,
+    /** The parts that most roles are made of. */
+    basics: { store, idOf, newId, sleep, now: Date.now, random: (bytes: number) => randomBytes(bytes) },
+    /** The format that the log is written in. */
     format,
+    /**
+     * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
+     * newer release raised it beyond what this one reads.
+     */
     storeFailure: Promise.race([format.failure, ...(guard === undefined ? [] : [guard.failure])]),
-    following,
+    following: following as Readonly<LogFollowing>,
     bus,
     cache,
+    /** Folder of this kind of market. */
     directory,
+    /** The id of this log. */
     logId,
     newId,
+    /** An id of this process, new at each start. */
     processId: newId(),
-    idOf: createFactIds(factSecret),
-    deriveSecret: (purpose) => secretFor(settings, directory, purpose),
-    deriveSecrets: (purpose) => secretsFor(settings, directory, purpose),
+    idOf,
+    /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
+    deriveSecret: (purpose: string): Uint8Array => secretFor(settings, directory, purpose),
+    /** Keys that replace the sealing key for a purpose, oldest first; the first is what `deriveSecret` gives. */
+    deriveSecrets: (purpose: string) => secretsFor(settings, directory, purpose),
+    /** The place of each part, for people; without credentials. */
     summary: [
       settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS',

@@ -1,12 +1,18 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { RefundHealth } from '../../payments/index.ts'
-import type { OpenedPayments } from '../roles/payments.ts'
+import type { PaymentTotals, RefundHealth, Settler } from '../../payments/index.ts'
 import { gaugesOf, scraped } from './scraped.ts'
+
+/** Undefined each in a process without the read model or the role. */
+export interface MeasuredPayments {
+  totals(): PaymentTotals | undefined
+  refunds(): RefundHealth | undefined
+  readonly settler: Pick<Settler, 'health'> | undefined
+}
 
 const usdc = (value: bigint): number => Number(value) / 1e6
 
 /** Gauges of unsettled claims, of settlement, and of automatic refunds. */
-export function gaugePayments(registry: Registry, payments: () => OpenedPayments | undefined): void {
+export function gaugePayments(registry: Registry, payments: () => MeasuredPayments | undefined): void {
   const settler = () => payments()?.settler?.health()
   gaugesOf(registry, () => payments()?.totals(), [
     [

@@ -1,12 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { brokenInvariants } from '../../../contracts/assert.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
+import type { Series } from '../../../contracts/series.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import type { Projector } from '../../log/projector/projector.ts'
 import type { AppendDone } from '../../log/trace-appends.ts'
-import { VENUE_FAULTS } from '../../market/index.ts'
-import type { DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
-import type { Deps } from '../deps.ts'
-import { gaugePayments } from './payment-metrics.ts'
+import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
+import type { Platform } from '../adapters/open-platform.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
+import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
 import { gaugesOf, scraped } from './scraped.ts'
 
 /** Metrics of the service, beside those of the process and of HTTP. */
@@ -22,8 +26,24 @@ export interface ServiceMetrics {
   readonly webhooks: DispatchMetrics
 }
 
-/** The parts that are looked at when metrics are read. */
-export type MeasuredParts = Pick<Deps, 'settings' | 'platform' | 'feed' | 'projector' | 'running'>
+/** The parts of a process that work, filled in as they are opened. */
+export interface RunningParts {
+  engine?: {
+    lastBarClose(): number | undefined
+    newestBar(series: Series): number | undefined
+    monitored(): readonly MonitoredCounts[]
+  }
+  payments?: MeasuredPayments
+  webhooks?: { readonly dispatcher: Pick<Dispatcher, 'health'> | undefined }
+}
+
+interface MeasuredParts {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  readonly running: RunningParts
+}
 
 const counterIn =
   (registry: Registry) =>

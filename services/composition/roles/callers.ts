@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
@@ -19,7 +18,6 @@ import {
 } from '../../accounts/index.ts'
 import { addressBlock, addressSite } from '../../http/client-address.ts'
 import type { Projector } from '../../log/projector/projector.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { answerUsage, createCallPath, paidPath } from '../../tool-calls/index.ts'
 import { createEgressGuard, createGuardedFetch } from '../../webhooks/index.ts'
@@ -37,13 +35,10 @@ export const ownHosts = ({ HOST, PUBLIC_URL }: Settings): string[] => [
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
 export function openCallers(deps: CallersDeps) {
   const { settings, platform, projector, toolHandler, publicUrl, log, closing, onClose } = deps
-  const { store, idOf, newId } = platform
+  const { idOf } = platform
   const accounts = createAccounts({
-    store,
+    ...platform.basics,
     index: projector && createAccountIndex(projector),
-    idOf,
-    newId,
-    random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
     wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
     erasedSubjects: keepErasedSubjects(join(platform.directory, ERASED_SUBJECTS_FILE)),
@@ -58,18 +53,12 @@ export function openCallers(deps: CallersDeps) {
     }),
     onSignInMail: (outcome) => deps.metrics.signInMail(outcome),
     publicUrl,
-    now: Date.now,
-    sleep,
     report: (event, details) => log.warn(details, event),
   })
   onClose(() => accounts.close())
   const ledger = createQuotaLedger({
-    store,
+    ...platform.basics,
     index: debitsOf(projector),
-    idOf,
-    newId,
-    now: Date.now,
-    sleep,
     signal: closing,
     payPerCall: paidAddress(deps),
   })

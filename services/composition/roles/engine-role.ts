@@ -3,7 +3,6 @@ import type { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Call } from '../../../contracts/verdict.ts'
 import {
   type Board,
   createFollower,
@@ -12,45 +11,21 @@ import {
   type LocalToolHandler,
   scanFundingArb,
 } from '../../engine/index.ts'
-import { countMonitored, type MonitoredCounts } from '../metrics/monitored-series.ts'
+import { countMonitored } from '../metrics/monitored-series.ts'
 import { announceModels, workBesideMarket } from './beside-market.ts'
 import { type EngineDeps, type EngineParts, openEngineParts, REAL_TIME } from './engine-parts.ts'
 import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
-export interface EngineRole {
-  /**
-   * Begins to follow what is monitored. Settles when the market ends. In a market without an end, failed work begins
-   * again after a pause; a recorded market rejects with the failure.
-   */
-  start(): Promise<EngineRun>
-  /** Resolves when all work has ended, failed or not; the signal ends it. */
-  ended(): Promise<void>
-  readonly toolHandler: LocalToolHandler
-  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
-  lastBarClose(): number | undefined
-  /** Close of the newest bar of a series that is followed, Unix milliseconds. */
-  newestBar(series: Series): number | undefined
-  /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
-  shortestBarMs(): number
-  calls(): Readonly<Record<Call, number>>
-  /** The states of the monitored series, by venue. */
-  monitored(): readonly MonitoredCounts[]
-  /** Exchanges of which nothing is followed yet, because they have not said what they have. */
-  pending(): readonly Exchange[]
-  /** The reason why verdicts or outcomes are not recorded at the moment. */
-  problem(): string | undefined
-  /** The reason why the ranking of an exchange is not renewed at the moment. */
-  rankingProblem(exchange: Exchange): string | undefined
-}
+export type EngineRole = ReturnType<typeof createEngineRole>
 
 const exchangesOf = (series: readonly Series[]): Exchange[] => [
   ...new Set(series.map(({ exchange }) => exchange)),
 ]
 
 /** @example const engine = createEngineRole({ … }); await engine.start() */
-export function createEngineRole(options: EngineDeps): EngineRole {
+export function createEngineRole(options: EngineDeps) {
   const { settings, feed, watchList, signal } = options
   const parts = openEngineParts(options)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
@@ -59,7 +34,11 @@ export function createEngineRole(options: EngineDeps): EngineRole {
   const follower = openFollower(options, parts, runs, toolHandler)
   let started: Promise<unknown> | undefined
   return {
-    start() {
+    /**
+     * Begins to follow what is monitored. Settles when the market ends. In a market without an end, failed work begins
+     * again after a pause; a recorded market rejects with the failure.
+     */
+    start(): Promise<EngineRun> {
       assert(started === undefined, 'the engine of a process starts once')
       const running = watchList.follow(async (series, until) => {
         await announcer.announceMonitored(exchangesOf(series), watchList.series())
@@ -68,15 +47,19 @@ export function createEngineRole(options: EngineDeps): EngineRole {
       started = Promise.allSettled([running, ...workBesideMarket(options, parts)])
       return running
     },
-    async ended() {
+    /** Resolves when all work has ended, failed or not; the signal ends it. */
+    async ended(): Promise<void> {
       await started
       await toolHandler.ended()
     },
     toolHandler,
     lastBarClose: runs.lastBarClose,
-    newestBar: (series) => board.get(series)?.barClose,
+    /** Close of the newest bar of a series that is followed, Unix milliseconds. */
+    newestBar: (series: Series) => board.get(series)?.barClose,
+    /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: runs.calls,
+    /** The states of the monitored series, by venue. */
     monitored: () =>
       countMonitored(watchList.series(), {
         isClosed: (series) => follower.isClosed(series),
@@ -85,8 +68,11 @@ export function createEngineRole(options: EngineDeps): EngineRole {
         clock,
         staleAfterMs: staleAfterMs(settings),
       }),
+    /** The reason why verdicts or outcomes are not recorded at the moment. */
     problem: () => recorder.problem() ?? outcomes.problem(),
-    rankingProblem: (exchange) => universes.problem(exchange),
+    /** The reason why the ranking of an exchange is not renewed at the moment. */
+    rankingProblem: (exchange: Exchange) => universes.problem(exchange),
+    /** Exchanges of which nothing is followed yet, because they have not said what they have. */
     pending: () => watchList.pending(),
   }
 }

@@ -6,24 +6,14 @@ import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
 import type { EngineDeps, EngineParts } from './engine-parts.ts'
 
 /** Runs over series of the market, and their results so far. */
-export interface EngineRuns {
-  readonly follow: (
-    series: readonly Series[],
-    until: AbortSignal,
-    board: Board,
-    onClosed: (series: Series, error: ServiceError) => void,
-  ) => Promise<EngineRun>
-  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
-  readonly lastBarClose: () => number | undefined
-  readonly calls: () => Readonly<Record<Call, number>>
-}
+export type EngineRuns = ReturnType<typeof createEngineRuns>
 
 /** @param announceModels done before anything is recorded of a model */
 export function createEngineRuns(
   { feed, log, metrics, terminal }: EngineDeps,
   parts: EngineParts,
   announceModels: () => Promise<void>,
-): EngineRuns {
+) {
   const { engine, recorder, challengers, outcomes, funding, clock } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   const toldRefusals = new Set<string>()
@@ -60,7 +50,12 @@ export function createEngineRuns(
   }
 
   return {
-    async follow(series, until, board, onClosed) {
+    async follow(
+      series: readonly Series[],
+      until: AbortSignal,
+      board: Board,
+      onClosed: (one: Series, error: ServiceError) => void,
+    ): Promise<EngineRun> {
       const ending = new AbortController()
       await announceModels()
       try {
@@ -72,7 +67,8 @@ export function createEngineRuns(
         ending.abort()
       }
     },
-    lastBarClose: () => (isWarm ? lastBarClose : undefined),
-    calls: () => calls,
+    /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
+    lastBarClose: (): number | undefined => (isWarm ? lastBarClose : undefined),
+    calls: (): Readonly<Record<Call, number>> => calls,
   }
 }

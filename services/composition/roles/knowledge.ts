@@ -8,7 +8,6 @@ import {
   createOpenAiModel,
   openKnowledge,
 } from '../../knowledge/index.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import { createKnowledgeService } from '../../tool-calls/index.ts'
 import type { CallerDeps } from '../deps.ts'
 import { keepsNoReadModels } from './read-models.ts'
@@ -30,9 +29,8 @@ export async function openDocumentation(deps: CallerDeps) {
     report: (event, details) => log.warn(details, event),
   })
   onClose(async () => knowledge.close())
-  const { store, idOf, newId } = platform
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
-  const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
+  const ledger = createChatLedger({ ...platform.basics, index, signal })
   const service = createKnowledgeService({
     identify: accounts.identify,
     knowledge,

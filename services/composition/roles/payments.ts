@@ -20,15 +20,12 @@ import {
   openRecovery,
   startDemoChain,
 } from '../../payments/index.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createPaidCalls } from '../../tool-calls/index.ts'
 import { sharedLeases } from '../adapters/shared-leases.ts'
 import type { CallerDeps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
 import { planSalesOf, startPaidPlan } from './bought-plans.ts'
-
-export type OpenedPayments = Awaited<ReturnType<typeof openPayments>>
 
 /** Circle's gateway, the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
@@ -40,7 +37,6 @@ const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
  */
 export async function openPayments(deps: CallerDeps) {
   const { settings, platform, projector, accounts, log, publicUrl, closing, onClose } = deps
-  const { store, newId } = platform
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
   const demo = settings.DEMO_CHAIN
@@ -51,7 +47,7 @@ export async function openPayments(deps: CallerDeps) {
   const { on } = rails
   const index = projector && createPaymentIndex(projector)
   const signer = createOfferSigner({ on, seed: platform.deriveSecret('signed offers'), publicUrl })
-  const common = { ...rails, store, newId, now: Date.now, sleep, report }
+  const common = { ...platform.basics, ...rails, report }
   const payments = createPayments({
     ...common,
     signer,

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
   type Board,
@@ -11,7 +12,7 @@ import {
   trackRecordReport,
   verifyVerdict,
 } from '../../analyst/index.ts'
-import type { Projector } from '../../log/projector/projector.ts'
+import type { ProjectionReader, Projector } from '../../log/projector/projector.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Deps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
@@ -25,6 +26,13 @@ export function keepsNoReadModels(): never {
   })
 }
 
+/** A read model that says up to where in the log it reaches. */
+const placed = <Row extends JsonObject>(reader: ProjectionReader<Row>) => ({
+  get: (key: string) => reader.get(key),
+  range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
+  position: () => reader.health().position,
+})
+
 /** Answers of the HTTP routes from the read models of this process. */
 export function readModelAnswers({
   platform: { store },
@@ -37,30 +45,14 @@ export function readModelAnswers({
 > {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
-    trackRecord(query) {
-      const reader = there().reader(trackRecord)
-      const source = {
-        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
-        position: () => reader.health().position,
-      }
-      return trackRecordReport(source, query)
-    },
+    trackRecord: (query) => trackRecordReport(placed(there().reader(trackRecord)), query),
     recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
     recordCoins: (query) => recordCoins(there().reader(trackRecord), query),
     speech: () => [...speech.rows()].map(speechRow),
-    regimeShifts(query) {
-      const reader = there().reader(regimeShifts)
-      const source = {
-        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
-        position: () => reader.health().position,
-      }
-      return regimeShiftHistory(source, { ...query, now: marketNow() })
-    },
-    async verify(verdictId, signal) {
-      const reader = there().reader(verdictIndex)
-      const index = { get: (id: string) => reader.get(id), position: () => reader.health().position }
-      return await verifyVerdict({ store, index, sleep, signal }, verdictId)
-    },
+    regimeShifts: (query) =>
+      regimeShiftHistory(placed(there().reader(regimeShifts)), { ...query, now: marketNow() }),
+    verify: async (verdictId, signal) =>
+      verifyVerdict({ store, index: placed(there().reader(verdictIndex)), sleep, signal }, verdictId),
   }
 }
 

@@ -24,7 +24,6 @@ import {
   loadPolicy,
   transparencyTree,
 } from '../../proof/index.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Platform } from '../adapters/open-platform.ts'
 import { openLeases } from '../adapters/shared-leases.ts'
@@ -41,8 +40,7 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
   const [treeRows, checkpoints] = [projector.reader(transparencyTree), projector.reader(logCheckpoints)]
   const tree = createTreeReader((key) => treeRows.get(key))
   const row = (key: string) => checkpoints.get(key)
-  const { store, newId } = platform
-  const common = { store, tree, row, newId, marketNow, now: Date.now, sleep }
+  const common = { ...platform.basics, tree, row, marketNow }
   const views = createLogViews({ ...common, rows: (range) => checkpoints.range(range) })
   const signer = createSigner({
     ...common,
@@ -113,7 +111,7 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
 function openSealer({ settings, platform, projector, log, marketNow }: LogDeps, row: Row) {
   const days = projector.reader(sealedDays)
   return createDaySealer({
-    store: platform.store,
+    ...platform.basics,
     rows: { get: (key) => days.get(key), range: (options) => days.range(options) },
     directory: join(platform.directory, 'sealed'),
     market: settings.MARKET,
@@ -122,9 +120,6 @@ function openSealer({ settings, platform, projector, log, marketNow }: LogDeps, 
       const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
       return newest === undefined ? null : { origin: newest.origin, size: newest.size, root: newest.root }
     },
-    newId: platform.newId,
-    now: Date.now,
-    sleep,
     onProblem: (error) => log.warn({ err: error }, 'a day cannot be sealed'),
   })
 }

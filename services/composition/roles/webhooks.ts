@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
@@ -36,11 +35,16 @@ export type OpenedWebhooks = ReturnType<typeof openWebhooks>
 /** Subscriptions of this process, and what sends to them where it has that role. */
 export function openWebhooks(deps: CallerDeps) {
   const { settings, platform, projector, log, publicUrl, marketNow, closing: signal, onClose } = deps
-  const { store, cache, idOf, newId } = platform
+  const { store, cache, idOf } = platform
   const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
-  const common = { store, idOf, newId, sleep, signal, report, now: Date.now, baseUrl: publicUrl }
+  const common = { ...platform.basics, signal, report, baseUrl: publicUrl }
   const { hosts, guard, sender, sign } = openSending(deps, common)
-  const owners = openOwners(deps, common)
+  const owners = createSubscriberAccounts({
+    ...common,
+    index: projector && createAccountIndex(projector),
+    deriveSecret: platform.deriveSecret,
+    wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
+  })
   const index = projector && createSubscriptionIndex(projector)
   const looking = slowReads(store, signal)
   const coverage = coverageOf(deps)
@@ -51,7 +55,6 @@ export function openWebhooks(deps: CallerDeps) {
     sender,
     sign,
     coverage,
-    random: (bytes) => randomBytes(bytes),
     looking,
     takeUnasked: createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
     async checkUrl(url) {
@@ -102,21 +105,6 @@ export function openWebhooks(deps: CallerDeps) {
     },
   }
 }
-
-const openOwners = (
-  { platform, projector }: CallerDeps,
-  common: Pick<
-    Parameters<typeof createSubscriberAccounts>[0],
-    'store' | 'newId' | 'sleep' | 'signal' | 'now'
-  >,
-) =>
-  createSubscriberAccounts({
-    ...common,
-    index: projector && createAccountIndex(projector),
-    random: (bytes) => randomBytes(bytes),
-    deriveSecret: platform.deriveSecret,
-    wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
-  })
 
 /** Signs and sends, to public addresses only, and to none that the operator has stopped. */
 function openSending({ settings, version }: CallerDeps, common: Parameters<typeof createBlockedHosts>[0]) {
