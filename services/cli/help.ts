@@ -3,7 +3,6 @@ import type { Command } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
-/** All commands, one line each. */
 export function generalHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   return [
@@ -17,7 +16,6 @@ export function generalHelp(commands: readonly Command[]): string {
   ].join('\n')
 }
 
-/** One command with its flags. */
 export function helpOf({ name, summary, notes = [], operands = [], flags, examples }: Command): string {
   const entries = Object.entries(flags)
   const width = Math.max(0, ...entries.map(([flag, definition]) => flagText(flag, definition).length))
@@ -43,5 +41,4 @@ const flagText = (flag: string, { isSwitch, setting, alias }: FlagDefinition): s
   return `--${flag}${other}${isSwitch === true ? '' : ' …'}${variable}`
 }
 
-/** An example as it is typed. */
 export const runnable = (example: string): string => example.replace(/^signal /, `${PROGRAM} `)

@@ -110,14 +110,12 @@ export async function adapterHealth(adapters: Platform) {
   return { store, bus, cache }
 }
 
-/** Names of the servers, by their adapters. */
 const SERVERS: Readonly<Record<string, string>> = {
   nats: 'NATS',
   redis: 'Redis',
   eventstoredb: 'EventStoreDB',
 }
 
-/** Versions of the runtime and the servers of a process. */
 export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<string, string>> {
   const { node, sqlite = 'not known' } = process.versions
   const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known' }) => {

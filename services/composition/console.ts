@@ -2,7 +2,6 @@ import type { FeedProgress } from '../../contracts/feed.ts'
 import { seriesName } from '../../contracts/series.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 
-/** Lines for people, on standard output. */
 export interface Console {
   /** The address is written in any case. */
   banner(lines: readonly string[], address: string | undefined): void
@@ -101,7 +100,6 @@ export function createConsole(options: {
 
 const isCall = ({ call }: Pick<Verdict, 'call'>): boolean => call !== 'HOLD'
 
-/** One verdict on one line, in columns. */
 export function verdictLine(verdict: Verdict): string {
   const { barClose, exchange, coin, timeframe, call, confidence, regime, price, reasoning } = verdict
   const time = new Date(barClose).toISOString().slice(0, 16).replace('T', ' ')

@@ -1,6 +1,9 @@
+import { assert } from '../../contracts/assert.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { seriesName } from '../../contracts/series.ts'
 import { latestVerdicts } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
+import { openReplayWorker, type ReplaySource, replaysOnThisThread } from '../analyst/index.ts'
 import {
   createRemoteToolHandler,
   type NewestVerdicts,
@@ -8,8 +11,10 @@ import {
   recordedUniverse,
   type ToolHandler,
 } from '../engine/index.ts'
+import { logFile } from '../log/embedded/embedded-store.ts'
+import { PROCESS_TIME } from '../runtime/admission/line.ts'
+import { createTurns } from '../runtime/admission/turns.ts'
 import { sleep } from '../runtime/async/sleep.ts'
-import { openReplays } from './adapters/open-replays.ts'
 import type { Deps } from './deps.ts'
 import { openCallers } from './roles/callers.ts'
 import { createEngineRole } from './roles/engine-role.ts'
@@ -27,6 +32,7 @@ export async function openParts(deps: Deps) {
   const { settings, projector, running } = deps
   const watchList = settings.ROLES.includes('engine') ? await watchListOf(deps) : undefined
   const engine = watchList && createEngineRole({ ...deps, watchList })
+  assert((engine !== undefined) === settings.ROLES.includes('engine'), 'an engine runs where its role is')
   if (engine !== undefined) running.engine = engine
   const remote = openRemoteToolHandler(deps)
   const toolHandler: ToolHandler = engine?.toolHandler ?? remote
@@ -127,3 +133,18 @@ const erasedWithWebhooks = (
     }
   },
 })
+
+/**
+ * Replays of the log: on a thread of their own where the log is a file of this machine, else in turns with what else
+ * this thread does, since the connection to the server is its own.
+ */
+function openReplays({ settings, platform: { store, directory }, onClose }: Deps): ReplaySource {
+  if (settings.EVENTSTORE_URL !== undefined) {
+    // Between two turns calls have the thread for as long as the turn took, so that they have half of it at least.
+    const turns = createTurns({ turnMs: LIMITS.sharedTurnMs, restMs: Math.ceil, time: PROCESS_TIME })
+    return replaysOnThisThread(store, turns)
+  }
+  const worker = openReplayWorker({ file: logFile(directory) })
+  onClose(() => worker.close())
+  return worker.replay
+}

@@ -77,6 +77,7 @@ import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
 
+/** Groups that are left out are not served. */
 export interface ServerOptions
   extends VerdictRoutesOptions,
     TrackRecordRoutesOptions,
@@ -90,30 +91,22 @@ export interface ServerOptions
     OperatorModelRoutesOptions,
     OperatorLogFormatOptions,
     Pick<ListenOptions, 'rankAt'> {
-  /** Files of days; not served where they are left out. */
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
-  /** Bars of the market; not served where they are left out. */
   readonly bars?: BarsRoutesOptions['bars'] | undefined
-  /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
-  /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?:
     | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
-  /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
-  /** Answers and plans that are paid for by themselves; not served where they are left out. */
   readonly payments?:
     | (Omit<PaidRoutesOptions, 'addressOf'> &
         PaymentRoutesOptions &
         OperatorPaymentRoutesOptions &
         Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
     | undefined
-  /** Search, questions and pages of the documentation; not served where they are left out. */
   readonly knowledge?:
     | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
     | undefined
-  /** Subscriptions to webhooks; not served where they are left out. */
   readonly webhooks?: (Omit<WebhookDeliveryRoutesOptions, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
@@ -128,15 +121,11 @@ export interface ServerOptions
   readonly since?: number
   /** Shows the MCP registry that the domain is the publisher's. */
   readonly registryProof?: string | undefined
-  /** Nothing is traced where it is left out. */
   readonly tracing?: Tracing | undefined
-  /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
-  /** Limits of connections that differ from the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
 
-/** Constant on every answer. */
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -207,7 +196,6 @@ function edgeOf({
   }
 }
 
-/** Hooks of every request. */
 function useEdge(
   app: FastifyInstance,
   { metrics, tracing, trustProxy, rateLimits }: ServerOptions,

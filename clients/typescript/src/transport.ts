@@ -170,12 +170,19 @@ export class Transport {
     const sent = { 'content-type': 'application/json' }
     const init = body === undefined ? { method } : { method, headers: sent, body: JSON.stringify(body) }
     const once = async (): Promise<unknown> => {
-      const response = await this.send(path, init, signal)
-      if (response.status === 204) return undefined
-      const answer = await jsonOf(response)
-      if (response.ok) return answer
-      if (response.status !== 429) throw refusalOf(answer, response)
-      return refuse(answer, response)
+      let isRefused = false
+      try {
+        const response = await this.send(path, init, signal)
+        isRefused = response.status === 429
+        if (response.status === 204) return undefined
+        const answer = await jsonOf(response)
+        if (response.ok) return answer
+        return isRefused ? refuse(answer, response) : fail(answer, response)
+      } catch (error) {
+        if (!(error instanceof Passing) || isRefused) throw error
+        const nextStep = 'Ask whether the change was made, and send it again where it was not.'
+        throw new SignalRefusal('given_up', error.message, { nextStep, cause: error })
+      }
     }
     return this.persist(once, signal)
   }
@@ -232,14 +239,14 @@ export function refuse(refused: Refused, response: Response): never {
   const seconds = details?.retry_after_s
   const isPassing =
     PASSING.has(String(code)) || response.status === 429 || (response.status >= 500 && code === 'refused')
-  if (!isPassing) throw refusalOf(refused, response)
+  if (!isPassing) return fail(refused, response)
   const waitMs = seconds === undefined ? waitOf(response) : seconds * 1_000
   throw new Passing(`${code}: ${message}`, { waitMs, refused })
 }
 
-function refusalOf(refused: Refused, response: Response): SignalRefusal {
+function fail(refused: Refused, response: Response): never {
   const { code = 'refused', message = `HTTP ${response.status}`, next_step: nextStep } = refused
-  return new SignalRefusal(String(code), message, { nextStep, details: refused })
+  throw new SignalRefusal(String(code), message, { nextStep, details: refused })
 }
 
 export function waitOf({ headers }: Response): number | undefined {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
@@ -90,6 +91,7 @@ export const backtestCommand = defineCommand({
     signal.throwIfAborted()
     const { count, from, to } = counting.seen
     if (count === 0) throw tooFewBars(series)
+    assert(calls.length <= count, 'no more verdicts are scored than come about', calls.length)
     progress.end(
       `${grouped(count)} verdicts of ${series.length} series${flags.out === undefined ? '' : ` in ${flags.out}`}`,
     )

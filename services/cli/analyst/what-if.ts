@@ -64,7 +64,6 @@ interface Lines {
   readonly summary: (summary: WhatIfSummary, fitted: string) => string
 }
 
-/** A line for each row as it comes, then the summary. */
 export async function* compare(
   model: VerdictModel,
   source: Pick<VerdictSource, 'replay' | 'outcomes' | 'description'>,

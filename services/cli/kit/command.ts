@@ -6,7 +6,6 @@ export type FlagValues<Flags extends FlagDefinitions> = {
   readonly [Name in keyof Flags]: z.output<Flags[Name]['schema']>
 }
 
-/** Streams, environment and stop signal of a command. */
 export interface CommandContext extends Pick<Clock, 'now'> {
   /** Data, and nothing else. */
   readonly stdout: NodeJS.WritableStream
@@ -28,11 +27,9 @@ export interface CommandInput<Flags extends FlagDefinitions = FlagDefinitions> e
 /** One command; its help and its page are generated from this. */
 export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
   readonly name: string
-  /** One sentence. */
   readonly summary: string
   /** Paragraphs that say more than the flags do. */
   readonly notes?: readonly string[]
-  /** Names of its arguments that are not flags. */
   readonly operands?: readonly string[]
   readonly flags: Flags
   /** Command lines that work as they are; tests run them. */
@@ -45,6 +42,5 @@ export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
   run(input: CommandInput<Flags>): Promise<number | void>
 }
 
-/** Binds the flags of a command to what it reads of them. */
 export const defineCommand = <const Flags extends FlagDefinitions>(command: Command<Flags>): Command<Flags> =>
   command

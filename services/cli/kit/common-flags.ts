@@ -3,7 +3,6 @@ import { replayFilterParameters } from '../../analyst/index.ts'
 import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
 import { SETTINGS, type SettingName } from '../../runtime/config/settings.ts'
 
-/** A setting as a flag of a command. */
 export const settingFlag = <Name extends SettingName>(
   setting: Name,
 ): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => ({ ...SETTINGS[setting], setting })
@@ -40,7 +39,6 @@ export const SOURCE_FLAGS = {
   'eventstore-url': settingFlag('EVENTSTORE_URL'),
 } as const
 
-/** Flags that filter verdicts. */
 export const FILTER_FLAGS = {
   exchange: {
     schema: replayFilterParameters.exchange,

@@ -77,7 +77,6 @@ export const operatorCommand = <const Flags extends FlagDefinitions, Answer = vo
   })
 }
 
-/** The rows of all pages of a list. */
 export async function* rowsOf<Page extends { readonly next: string | null }>(
   requests: Service,
   path: string,

@@ -7,7 +7,6 @@ export interface ProgressLine {
   end(text: string, result?: object): void
 }
 
-/** A count for people. */
 export const grouped = (count: number): string => count.toLocaleString('en')
 
 /** A terminal is written to at most this often, a file only so often that it can be read. */

@@ -8,7 +8,6 @@ import { barPages } from './bar-pages.ts'
 import { Service, type ServiceAddress } from './service.ts'
 import type { VerdictRequest, VerdictSource } from './verdict-source.ts'
 
-/** The verdicts of a running service, over HTTP. */
 export function createServerSource(
   given: ServiceAddress & { readonly description: string; readonly stderr: NodeJS.WritableStream },
 ): VerdictSource {

@@ -19,7 +19,6 @@ export interface BarOutcome extends RaceEnd {
   readonly barClose: number
 }
 
-/** Recorded verdicts, wherever they are kept. */
 export interface VerdictSource {
   /** Its name for people: continues "from". */
   readonly description: string

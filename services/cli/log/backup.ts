@@ -22,7 +22,6 @@ import { type CommandContext, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
 
-/** Flags of a command that names the address of a backup. */
 export const PLACE_FLAGS = {
   's3-credentials': {
     schema: z.string().min(1).optional(),
@@ -111,7 +110,6 @@ export function requireVerified(
   stderr.write(`Warning: ${doubt}.\n`)
 }
 
-/** The answer about a backup, for programs. */
 export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: BackupPlace) => ({
   place: place.description,
   log_id: manifest.logId,

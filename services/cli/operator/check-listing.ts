@@ -5,7 +5,6 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { paced } from '../../runtime/http/paced.ts'
 
-/** One check that indexers make. */
 export interface ListingCheck {
   readonly part: string
   /** @throws ServiceError `listing_wrong`, `server_unreachable` */

@@ -30,7 +30,6 @@ import { askForState, type ServiceAddress, type ServiceState } from '../kit/serv
 import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
 import { listingChecks } from './check-listing.ts'
 
-/** The result of one check. */
 interface Finding {
   readonly part: string
   readonly ok: boolean
@@ -179,7 +178,6 @@ async function examine({ flags }: CommandInput<typeof FLAGS>): Promise<Finding[]
   return findings
 }
 
-/** The state of a part, in words. */
 type Description = string | { readonly isDegraded: boolean; readonly detail: string }
 
 async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {

@@ -43,7 +43,6 @@ export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: 
   })
 }
 
-/** The market that the settings choose. */
 export async function openFeed(life: Lifetime, platform: Platform): Promise<MarketFeed> {
   const { MARKET } = life.settings
   if (MARKET === 'recorded') return openRecordedFeed(life.settings)
@@ -85,7 +84,6 @@ type RecordedSettings = Partial<
   >
 >
 
-/** Bars of files, from an instant to another. */
 export function openRecordedFeed(settings: RecordedSettings): RecordedFeed {
   const { MARKET_DATA, EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
   return createRecordedFeed({

@@ -23,7 +23,7 @@ import type { Cache } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import { openRedisCache } from '../../runtime/cache/redis-cache.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import { createFactIds, type FactId } from '../../runtime/ids/fact-id.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
@@ -95,9 +95,7 @@ export async function openPlatform(life: Lifetime) {
     following: following as Readonly<LogFollowing>,
     bus,
     cache,
-    /** Folder of this kind of market. */
     directory,
-    /** The id of this log. */
     logId,
     newId,
     /** An id of this process, new at each start. */
@@ -194,7 +192,6 @@ function warnOfExposed(directory: string, log: Logger): void {
   log.warn({ exposed: exposed.slice(0, MOST_NAMED), count: exposed.length }, `${advice}${directory}`)
 }
 
-/** Files that a warning names. */
 const MOST_NAMED = 8
 
 async function openStore(
@@ -279,7 +276,6 @@ function openRevocations(
 const guardOf = (store: EventStore, logId: string, { closing }: Lifetime): LogGuard =>
   guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: closing })
 
-/** How a start waits for its store. */
 export const storeWait = ({ settings: { STORE_WAIT }, log }: Lifetime): StoreWait => ({
   waitMs: STORE_WAIT * 1_000,
   elapsed: () => performance.now(),

@@ -9,9 +9,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createOwnerServer } from '../../http/operator.ts'
 
-/** The owner's socket of a running service. */
 export interface OwnerSocket {
-  /** Absolute path of the socket. */
   readonly path: string
   /** Stops listening, lets requests in flight end, and removes the socket. */
   close(): Promise<void>

@@ -14,7 +14,6 @@ import type { Platform } from './open-platform.ts'
 export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
   ROLES.includes('projector') || ROLES.includes('dispatcher') || ROLES.includes('settler')
 
-/** Folds the log into the read models of this process. */
 export function startProjections(
   { log }: Lifetime,
   platform: Platform,

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { PaymentTotals, RefundHealth, Settler } from '../../payments/index.ts'
-import { gaugesOf, scraped } from './scraped.ts'
+import { gaugesOf, scrapedIn } from './scraped.ts'
 
 /** Undefined each in a process without the read model or the role. */
 export interface MeasuredPayments {
@@ -42,13 +42,10 @@ export function gaugePayments(registry: Registry, payments: () => MeasuredPaymen
       ({ gasBalance }) => (gasBalance === undefined ? {} : { here: Number(gasBalance) / 1e18 }),
     ],
   ])
-  scraped(
-    registry,
+  scrapedIn(registry)(
     Gauge,
-    [
-      'payments_oldest_payable_seconds',
-      'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
-    ],
+    'payments_oldest_payable_seconds',
+    'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
     [],
     () => {
       const { payableSince } = settler() ?? {}

@@ -32,25 +32,26 @@ export function gaugesOf<Source>(
 type Sample = readonly [...labels: string[], value: number]
 
 /** A metric whose samples are all read at each scrape. */
-export function scraped(
-  registry: Registry,
-  Kind: typeof Gauge | typeof Counter,
-  [name, help]: readonly [name: string, help: string],
-  labelNames: readonly string[],
-  read: () => Iterable<Sample> | Promise<Iterable<Sample>>,
-): void {
-  new Kind({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [registry],
-    async collect() {
-      const samples = await read()
-      this.reset()
-      for (const sample of samples) {
-        const labels = labelNames.map((label, at) => [label, String(sample[at])] as const)
-        this.inc(Object.fromEntries(labels), Number(sample.at(-1)))
-      }
-    },
-  })
-}
+export const scrapedIn =
+  (registry: Registry) =>
+  (
+    Kind: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<Sample> | Promise<Iterable<Sample>>,
+  ): unknown =>
+    new Kind({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      async collect() {
+        const samples = await read()
+        this.reset()
+        for (const sample of samples) {
+          const labels = labelNames.map((label, at) => [label, String(sample[at])] as const)
+          this.inc(Object.fromEntries(labels), Number(sample.at(-1)))
+        }
+      },
+    })

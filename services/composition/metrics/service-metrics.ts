@@ -11,7 +11,7 @@ import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhoo
 import type { Platform } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
-import { gaugesOf, scraped } from './scraped.ts'
+import { gaugesOf, scrapedIn } from './scraped.ts'
 
 /** Metrics of the service, beside those of the process and of HTTP. */
 export interface ServiceMetrics {
@@ -56,13 +56,14 @@ export function createServiceMetrics(parts: MeasuredParts): ServiceMetrics {
   // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
+  const scraped = scrapedIn(registry)
   gaugeLog(registry, parts)
   gaugeMarket(registry, parts)
   gaugePayments(registry, () => parts.running.payments)
   scraped(
-    registry,
     Counter,
-    ['invariants_broken_total', 'Assertions that failed in the main thread; each is a fault of the service'],
+    'invariants_broken_total',
+    'Assertions that failed in the main thread; each is a fault of the service',
     ['invariant'],
     brokenInvariants,
   )
@@ -73,7 +74,6 @@ export function createServiceMetrics(parts: MeasuredParts): ServiceMetrics {
   }
 }
 
-/** Counters of this process's own work. */
 function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webhooks'> {
   const counter = counterIn(registry)
   const recorded = counter(
@@ -138,6 +138,7 @@ function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webho
 
 /** The store, and the read models that follow it. */
 function gaugeLog(registry: Registry, { platform: { store, following }, projector }: MeasuredParts): void {
+  const scraped = scrapedIn(registry)
   const models = () => projector?.health() ?? []
   gaugesOf(registry, () => following, [
     [
@@ -148,36 +149,30 @@ function gaugeLog(registry: Registry, { platform: { store, following }, projecto
     ],
   ])
   scraped(
-    registry,
     Gauge,
-    ['log_foreign_events', 'Events in EventStoreDB that something else wrote, which are left out'],
+    'log_foreign_events',
+    'Events in EventStoreDB that something else wrote, which are left out',
     [],
     () => [[following.foreign]],
   )
   scraped(
-    registry,
     Gauge,
-    [
-      'archive_files_missing',
-      'Files of the archive that are not there; what they hold is refused until they are back',
-    ],
+    'archive_files_missing',
+    'Files of the archive that are not there; what they hold is refused until they are back',
     [],
     async () => [[(await store.health()).archive?.missing ?? 0]],
   )
   scraped(
-    registry,
     Gauge,
-    ['projection_live', '1 where a projection has caught up with the log and follows it, else 0'],
+    'projection_live',
+    '1 where a projection has caught up with the log and follows it, else 0',
     ['projection', 'version'],
     () => models().map(({ name, version, state }) => [name, String(version), state === 'live' ? 1 : 0]),
   )
   scraped(
-    registry,
     Counter,
-    [
-      'projection_retries_total',
-      'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
-    ],
+    'projection_retries_total',
+    'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
     ['projection', 'version'],
     () => models().map(({ name, version, retries }) => [name, String(version), retries]),
   )
@@ -185,6 +180,7 @@ function gaugeLog(registry: Registry, { platform: { store, following }, projecto
 
 /** The bars, their venues and the series that are monitored. */
 function gaugeMarket(registry: Registry, { settings, feed, running }: MeasuredParts): void {
+  const scraped = scrapedIn(registry)
   const newest = () => running.engine?.lastBarClose()
   gaugesOf(registry, newest, [
     // A label, so that there is no value before the first bar.
@@ -196,12 +192,9 @@ function gaugeMarket(registry: Registry, { settings, feed, running }: MeasuredPa
     ],
   ])
   scraped(
-    registry,
     Counter,
-    [
-      'venue_faults_total',
-      'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
-    ],
+    'venue_faults_total',
+    'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
     ['exchange', 'fault'],
     () =>
       feed
@@ -211,12 +204,9 @@ function gaugeMarket(registry: Registry, { settings, feed, running }: MeasuredPa
         ),
   )
   scraped(
-    registry,
     Gauge,
-    [
-      'monitored_series',
-      'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
-    ],
+    'monitored_series',
+    'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
     ['exchange', 'state'],
     () =>
       (running.engine?.monitored() ?? []).flatMap(({ exchange, fresh, stale, closed, loading }) =>

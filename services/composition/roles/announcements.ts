@@ -12,7 +12,6 @@ const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
   live: 'live market',
 }
 
-/** The first address to open. */
 const BOARD = ['/', 'what is served: the board in a browser, a description to programs'] as const
 const SERVED = [
   ['/mcp', 'the tools, for agents and bots'],
@@ -23,12 +22,10 @@ const SERVED = [
 ] as const
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
-/** The lines of a start: version, market, adapters and addresses. */
 export function bannerLines(context: {
   readonly version: string
   readonly settings: Settings
   readonly platform: readonly string[]
-  /** Versions by name. */
   readonly runsOn: Readonly<Record<string, string>>
   /** A description of the watch list; undefined without the engine role. */
   readonly monitoring: string | undefined
@@ -63,7 +60,6 @@ const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => 
 
 const grouped = (count: number): string => count.toLocaleString('en')
 
-/** The results of a market that has ended. */
 export function summaryLines(context: {
   readonly run: EngineRun
   readonly calls: Readonly<Record<Call, number>>

@@ -53,7 +53,7 @@ export function openEngineParts(deps: EngineDeps) {
   const sleep: EngineTime['sleep'] = (milliseconds, until) => time.sleep(milliseconds, until)
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
-  const leases = sharedLeases({ settings, platform, group: 'engine', shards: EXCHANGES.length, log })
+  const leases = sharedLeases(deps, 'engine', EXCHANGES.length)
   const path = {
     store,
     idOf,

@@ -49,24 +49,26 @@ export function createEngineRuns(
     },
   }
 
+  async function follow(
+    series: readonly Series[],
+    until: AbortSignal,
+    board: Board,
+    onClosed: (one: Series, error: ServiceError) => void,
+  ): Promise<EngineRun> {
+    const ending = new AbortController()
+    await announceModels()
+    try {
+      const batches = batchesOf(series, AbortSignal.any([until, ending.signal]))
+      const recording = { engine, recorder, challengers, outcomes, board }
+      return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
+    } finally {
+      // A run whose series have all been closed stops reading bars.
+      ending.abort()
+    }
+  }
+
   return {
-    async follow(
-      series: readonly Series[],
-      until: AbortSignal,
-      board: Board,
-      onClosed: (one: Series, error: ServiceError) => void,
-    ): Promise<EngineRun> {
-      const ending = new AbortController()
-      await announceModels()
-      try {
-        const batches = batchesOf(series, AbortSignal.any([until, ending.signal]))
-        const recording = { engine, recorder, challengers, outcomes, board }
-        return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
-      } finally {
-        // A run whose series have all been closed stops reading bars.
-        ending.abort()
-      }
-    },
+    follow,
     /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
     lastBarClose: (): number | undefined => (isWarm ? lastBarClose : undefined),
     calls: (): Readonly<Record<Call, number>> => calls,

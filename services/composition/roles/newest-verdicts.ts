@@ -3,7 +3,6 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 
-/** Rows read at a time. */
 const PAGE_ROWS = 500
 
 interface Rows<Row> {

@@ -104,13 +104,14 @@ export async function openPayments(deps: CallerDeps) {
 
 /** The part that settles and gives back; undefined each in a process that does not. */
 function openSettling(
-  { settings, platform, projector, log }: CallerDeps,
+  deps: CallerDeps,
   rails: Rails & Pick<Parameters<typeof createRefunder>[0], 'store' | 'newId' | 'now' | 'sleep' | 'report'>,
   onPaid: Parameters<typeof createSettler>[0]['onPaid'],
 ) {
+  const { settings, projector } = deps
   if (!settings.ROLES.includes('settler') || projector === undefined || rails.taking.length === 0) return {}
   const common = { ...rails, reader: projector.reader(paymentsProjection) }
-  const leases = sharedLeases({ settings, platform, group: 'settler', shards: 1, log })
+  const leases = sharedLeases(deps, 'settler', 1)
   const dailyCap = settings.X402_REFUND_DAILY_CAP
   const refunder = createRefunder({ ...common, wallet: rails.refundWallet, dailyCap })
   return { leases, refunder, settler: createSettler({ ...common, leases, onPaid, refunds: refunder }) }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { assert } from '../../../contracts/assert.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { MINUTE_MS } from '../../../contracts/timeframes.ts'
 import {
@@ -59,7 +60,7 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
     promised: (limit) => checkpoints.range({ prefix: PROMISED_PREFIX, limit }),
   })
   const sealer = openSealer(deps, row)
-  const leases = openLeases({ settings, platform, group: 'log', shards: 1, log })
+  const leases = openLeases(deps, 'log', 1)
   let signing: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
   const workOn = async (signal: AbortSignal): Promise<void> =>
     void (await Promise.all([
@@ -74,12 +75,14 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
     leases.run(
       {
         gained: async () => {
+          assert(signing === undefined, 'a process signs its log once at a time')
           const ending = new AbortController()
           signing = { ending, done: workOn(AbortSignal.any([signal, ending.signal])) }
         },
         lost: async () => {
           signing?.ending.abort()
           await signing?.done
+          signing = undefined
         },
       },
       signal,

@@ -13,10 +13,8 @@ export type FollowSeries = (series: readonly Series[], until: AbortSignal) => Pr
 
 type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>
 
-/** Called with coins of a venue, at first and after each change. */
 type CoinNews = (exchange: Exchange, coins: readonly Coin[]) => void
 
-/** Messages for the operator about the choice. */
 export interface WatchListNews {
   /** Coins of the settings that a venue does not rank. */
   readonly lacking?: CoinNews
@@ -24,7 +22,6 @@ export interface WatchListNews {
   readonly left?: CoinNews
 }
 
-/** The monitored series. */
 export interface WatchList {
   /** The exchanges that were chosen, in the order of the settings. */
   readonly exchanges: readonly Exchange[]

@@ -159,15 +159,16 @@ type DirectoryOptions = Parameters<typeof createSubscriptionDirectory>[0]
 
 /** The part that sends. Without the role it only asks the processes that have it. */
 function openWorker(
-  { settings, platform, log, metrics, tracing, marketNow, toolHandler }: CallerDeps,
+  deps: CallerDeps,
   common: Pick<
     DispatcherOptions,
     'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'notify'
   > &
     Omit<DirectoryOptions, 'index'> & { readonly index: DirectoryOptions['index'] | undefined },
 ) {
+  const { platform, log, metrics, tracing, marketNow, toolHandler } = deps
   const { index } = common
-  const leases = openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log })
+  const leases = openLeases(deps, 'dispatcher', SHARDS)
   const dispatcher = createDispatcher({
     ...common,
     bus: platform.bus,
