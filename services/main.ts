@@ -5,9 +5,9 @@ import { sleep } from './runtime/async/sleep.ts'
 import { readSettings } from './runtime/config/read-settings.ts'
 import { settingsHelp } from './runtime/config/settings-help.ts'
 
-/** How often a process looks whether the one that waits for it is still there. */
+/** How often a process checks that the one that waits for it is still there. */
 const PARENT_CHECK_MS = 250
-/** What of the time of a stop is left for ending a process whose parts have not ended: a server may be silent. */
+/** Part of the time of a stop that is left to end a process whose parts did not close in time. */
 const ENDING_MS = 1_500
 /** How long the end waits for a reader to take the last lines. */
 const FLUSH_MS = 1_000

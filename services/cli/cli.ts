@@ -17,7 +17,7 @@ export async function cli(args: readonly string[], environment: NodeJS.ProcessEn
       stopping.abort()
     })
   }
-  // A reader that hung up is told by the write that fails; later ones have nobody to tell.
+  // The first write after a reader hung up fails, and that ends the command; later errors change nothing.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
   return runCommand(args, {
     stdout: process.stdout,

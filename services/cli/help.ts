@@ -3,7 +3,6 @@ import type { Command } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
-/** What there is, one line a command. */
 export function generalHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   return [
@@ -17,8 +16,7 @@ export function generalHelp(commands: readonly Command[]): string {
   ].join('\n')
 }
 
-/** One command with its flags. */
-export function helpOf({ name, summary, notes, operands, flags, examples }: Command): string {
+export function helpOf({ name, summary, notes = [], operands = [], flags, examples }: Command): string {
   const entries = Object.entries(flags)
   const width = Math.max(0, ...entries.map(([flag, definition]) => flagText(flag, definition).length))
   return [
@@ -43,5 +41,4 @@ const flagText = (flag: string, { isSwitch, setting, alias }: FlagDefinition): s
   return `--${flag}${other}${isSwitch === true ? '' : ' …'}${variable}`
 }
 
-/** An example as it is typed. */
 export const runnable = (example: string): string => example.replace(/^signal /, `${PROGRAM} `)

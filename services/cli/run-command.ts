@@ -1,13 +1,12 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import { nearestName } from '../../contracts/nearest-name.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
+import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
 import { COMMANDS } from './commands.ts'
-import { type FoundCommand, findCommand } from './find-command.ts'
 import { generalHelp, helpOf } from './help.ts'
-import type { CommandContext } from './kit/command.ts'
-import { readCommandLine } from './kit/read-command-line.ts'
+import type { Command, CommandContext } from './kit/command.ts'
 
-/** What a shell reports of a process that Ctrl-C ended. */
+/** The exit code that shells report after Ctrl-C. */
 export const INTERRUPTED = 130
 
 /**
@@ -22,7 +21,7 @@ export async function runCommand(args: readonly string[], context: CommandContex
     return context.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (context.signal.aborted) return INTERRUPTED
-    // Whoever read our output has what they wanted: `replay | head`.
+    // The reader of the output has enough: `replay | head`.
     if (isBrokenPipe(error)) return 0
     return explainFailure(error, context.stderr)
   }
@@ -62,3 +61,44 @@ function commandIn(args: readonly string[]): FoundCommand {
 
 const isBrokenPipe = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EPIPE'
+
+export interface FoundCommand {
+  readonly command: Command
+  readonly args: readonly string[]
+}
+
+/**
+ * The command that a line begins with: some names are one word, `replay`, some two, `keys create`.
+ *
+ * @returns undefined where there is none
+ */
+export function findCommand(
+  commands: readonly Command[],
+  [first = '', second, ...rest]: readonly string[],
+): FoundCommand | undefined {
+  const two = commands.find(({ name }) => name === `${first} ${second}`)
+  if (two !== undefined) return { command: two, args: rest }
+  const command = commands.find(({ name }) => name === first)
+  return command && { command, args: second === undefined ? [] : [second, ...rest] }
+}
+
+/**
+ * Reads what follows a command's name.
+ *
+ * @throws ServiceError `config_invalid`
+ */
+export function readCommandLine(
+  { name, flags, operands = [] }: Command,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): ReadFlags {
+  const names = Object.keys(flags)
+  const all =
+    names.length === 0 ? `${name} has no flags` : `Flags: ${names.map((flag) => `--${flag}`).join(' ')}`
+  const read = readFlags(flags, args, environment, all)
+  if (read.operands.length === operands.length) return read
+  const wanted = operands.map((operand) => `<${operand}>`).join(' ')
+  throw new ServiceError('config_invalid', {
+    message: `${name} takes ${wanted === '' ? 'flags only' : wanted}, not ${JSON.stringify(read.operands.join(' '))}. ${all}`,
+  })
+}

@@ -15,7 +15,7 @@ const marketAt = (
     readonly kind?: 'live' | 'recorded'
     readonly problem?: string
     readonly lateMs?: number
-    readonly monitored?: readonly MonitoredCounts[]
+    readonly monitored?: MonitoredCounts[]
     readonly pending?: readonly Exchange[]
     readonly isAwaited?: boolean
   } = {},

@@ -1,9 +1,10 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
+import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
-import type { Component } from '../http/readiness.ts'
+import { type Component, type ProcessFacts, type Readiness, readinessOf } from '../http/readiness.ts'
 import type { StoreHealth } from '../log/event-store.ts'
 import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
@@ -15,66 +16,62 @@ import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { Platform } from './adapters/open-platform.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { projectionComponent } from './metrics/projection-component.ts'
+import type { Parts } from './parts.ts'
 import type { EngineRole } from './roles/engine-role.ts'
 import type { OpenedTransparencyLog } from './roles/transparency-log.ts'
+import { staleAfterMs } from './roles/watch-list.ts'
 
-/** The parts that `/readyz` reports. */
-export function componentsOf(deps: {
-  readonly adapters: AdapterHealth
-  /** Looked at before the store: what has come further than its newest event is of another log. */
-  readonly models: readonly ProjectionHealth[]
-  /** Whether this process has the api role. */
-  readonly hasCallers: boolean
-  readonly engine: EngineRole | undefined
-  /** Other processes that compute; asked only where this one does not. */
-  readonly engines: ReturnType<RemoteToolHandler['health']> | undefined
-  readonly settler: SettlerHealth | undefined
-  readonly refunds: RefundHealth | undefined
-  /** A chain of this machine's own; undefined where there is none. */
-  readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
-  readonly dispatcher: DispatcherHealth | undefined
-  /** What keeps digests from being recorded. */
-  readonly digestProblems: readonly string[]
-  readonly transparencyLog: Pick<OpenedTransparencyLog, 'problem'> | undefined
-  /** Work that this process shares with others, by the name of its group. */
-  readonly leases: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[]
-  readonly feed: MarketFeed
-  /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
-  readonly staleAfterMs: number
-  /** For how long this process has served. */
-  readonly upMs: number
-}): Component[] {
-  const {
-    engine,
-    adapters: { store, bus, cache },
-  } = deps
-  const components = [
+/** The answer of `/readyz`: how each part of a process is. */
+export async function readinessOfProcess(parts: Parts): Promise<Readiness> {
+  const { settings, platform, version } = parts
+  // Before the store: a read model that is ahead of its newest event was folded from another log.
+  const models = parts.projector?.health() ?? []
+  const adapters = await adapterHealth(platform)
+  const facts: ProcessFacts = {
+    version,
+    roles: settings.ROLES,
+    log: { id: platform.logId, format: platform.format.current(), newest_format: NEWEST_LOG_FORMAT },
+    at: isoTime(Date.now()),
+    runs_on: runsOn(adapters),
+  }
+  return { ...readinessOf(componentsOf(parts, adapters, models)), process: facts }
+}
+
+function componentsOf(
+  parts: Parts,
+  { store, bus, cache }: AdapterHealth,
+  models: readonly ProjectionHealth[],
+): Component[] {
+  const { settings, feed, engine, remote, transparencyLog, payments, webhooks } = parts
+  const hasCallers = settings.ROLES.includes('api')
+  const lost = models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
+  const settler = payments.settler?.health()
+  const refunds = payments.refunds()
+  const dispatcher = webhooks.dispatcher?.health()
+  const isAwaited = hasCallers && performance.now() - parts.openedAt < LIMITS.marketWarmUpMs
+  const leases = [
+    { group: 'dispatcher', leases: webhooks.leases },
+    { group: 'settler', leases: payments.leases },
+  ].flatMap(({ group, leases: held }) => (held === undefined ? [] : [{ group, leases: held }]))
+  return [
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
     adapterComponent('cache', false, cache),
-  ]
-  if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
-  const { hasCallers } = deps
-  const lost = deps.models.find(({ lostEvent }) => lostEvent !== undefined)?.lostEvent
-  if (lost !== undefined) components.push(setBackComponent(lost))
-  for (const health of deps.models)
-    components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) {
-    const isAwaited = hasCallers && deps.upMs < LIMITS.marketWarmUpMs
-    components.push(marketComponent(deps.feed, engine, { staleAfterMs: deps.staleAfterMs, isAwaited }))
-  } else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
-  if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
-  if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
-  if (deps.refunds !== undefined) components.push(refundsComponent(deps.refunds))
-  if (deps.demo !== undefined) components.push(demoComponent(deps.demo))
-  if (deps.dispatcher !== undefined) {
-    components.push(dispatcherComponent(deps.dispatcher, deps.digestProblems))
-  }
-  if (deps.leases.length > 0) components.push(leasesComponent(deps.leases))
-  for (const venue of engine === undefined ? [] : deps.feed.venues()) {
-    components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
-  }
-  return components
+    store.archive !== undefined && store.archive.files > 0 && archiveComponent(store.archive),
+    lost && setBackComponent(lost),
+    ...models.map((health) => projectionComponent(health, { hasCallers, head: store.head })),
+    engine && marketComponent(feed, engine, { staleAfterMs: staleAfterMs(settings), isAwaited }),
+    engine === undefined && hasCallers && enginesComponent(remote.health()),
+    transparencyLog && transparencyLogComponent(transparencyLog),
+    settler && settlerComponent(settler),
+    refunds && refundsComponent(refunds),
+    payments.demo && demoComponent(payments.demo),
+    dispatcher && dispatcherComponent(dispatcher, webhooks.digestProblems()),
+    leases.length > 0 && leasesComponent(leases),
+    ...(engine ? feed.venues() : []).map((venue) =>
+      venueComponent(venue, engine?.rankingProblem(venue.exchange)),
+    ),
+  ].filter((component) => component !== undefined && component !== false)
 }
 
 const adapterComponent = (
@@ -88,7 +85,7 @@ const adapterComponent = (
   detail: `${adapter}: ${detail}${late === undefined ? '' : `; ${late}`}`,
 })
 
-/** A part that callers are served without: it is well, or there is a problem. */
+/** A part that callers can do without: `ok`, or `degraded` with its problem. */
 const optionalComponent = (
   name: string,
   problem: string | undefined,
@@ -102,15 +99,9 @@ const optionalComponent = (
   ...(more && { more }),
 })
 
-export interface AdapterHealth {
-  readonly store: StoreHealth
-  readonly bus: StoreHealth
-  readonly cache: StoreHealth
-}
+type AdapterHealth = Awaited<ReturnType<typeof adapterHealth>>
 
-export async function adapterHealth(
-  adapters: Pick<Platform, 'store' | 'bus' | 'cache'>,
-): Promise<AdapterHealth> {
+export async function adapterHealth(adapters: Platform) {
   const [store, bus, cache] = await Promise.all([
     inTime('store', adapters.store.health()),
     inTime('bus', adapters.bus.health()),
@@ -119,14 +110,12 @@ export async function adapterHealth(
   return { store, bus, cache }
 }
 
-/** Names of the servers, by their adapters. */
 const SERVERS: Readonly<Record<string, string>> = {
   nats: 'NATS',
   redis: 'Redis',
   eventstoredb: 'EventStoreDB',
 }
 
-/** Versions of what a process runs on, as each says itself. */
 export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<string, string>> {
   const { node, sqlite = 'not known' } = process.versions
   const servers = [store, bus, cache].flatMap(({ adapter, version = 'not known' }) => {
@@ -136,7 +125,7 @@ export function runsOn({ store, bus, cache }: AdapterHealth): Readonly<Record<st
   return { 'Node.js': node, SQLite: sqlite, ...Object.fromEntries(servers) }
 }
 
-/** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
+/** A probe waits a few seconds at most, so a part that does not answer in time has failed. */
 const HEALTH_TIMEOUT_MS = 2_000
 
 async function inTime(name: string, asking: Promise<StoreHealth>): Promise<StoreHealth> {
@@ -148,7 +137,7 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
   }
 }
 
-/** Said until the next start: read models that were built anew show nothing of it, and the log grows past its former end. */
+/** Reported until the next start: read models that were built anew do not show it, and the log grows past its former end. */
 const setBackComponent = ({ position, id }: EventMark): Component => ({
   name: 'log',
   isRequired: false,
@@ -156,7 +145,7 @@ const setBackComponent = ({ position, id }: EventMark): Component => ({
   detail: `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`,
 })
 
-/** What was appended long ago; nothing that is new waits for it. */
+/** Events of long ago; new ones do not need it. */
 export const archiveComponent = ({
   files,
   missing,
@@ -178,13 +167,12 @@ export const archiveComponent = ({
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
   engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
-  { staleAfterMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
+  { staleAfterMs: lateMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
 ): Component {
   const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
-  const isStale =
-    feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + staleAfterMs)
+  const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + lateMs)
   const age =
     ageMs === undefined
       ? 'warming up, no bar yet'
@@ -217,7 +205,7 @@ export function marketComponent(
 const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): string =>
   `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
 
-/** Whether anybody computes for a process that does not. */
+/** The engines of other processes, for a process without one. */
 export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHandler['health']>): Component {
   const isWell = answering > 0 && silent === 0
   const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
@@ -231,11 +219,11 @@ export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHan
   }
 }
 
-/** Verdicts are served and recorded without it; what is not signed can be proved later only. */
+/** Verdicts are served and recorded without it; until they are signed nobody can prove them. */
 const transparencyLogComponent = ({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component =>
   optionalComponent('transparency log', problem(), 'signed as it grows')
 
-/** Answers that are paid for go on without it, up to the caps. */
+/** Paid calls are answered without it, up to the caps. */
 const settlerComponent = ({
   ok,
   detail,
@@ -272,7 +260,7 @@ function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'
   return { name: 'demo chain', isRequired: false, state, detail: problem ?? `play money, at ${rpcUrl}` }
 }
 
-/** Whether webhooks are sent. Endpoints that fail are their owners' to mend, and nothing is wrong here. */
+/** Whether webhooks are sent. An endpoint that fails is its owner's fault to mend, and no fault of this component. */
 export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {
   const { shards, position, attemptsUnderWay, behindMs, longBehind, strays, unattended } = health
   const sum = (of: (shard: DispatcherHealth['shards'][number]) => number): number =>
@@ -298,15 +286,15 @@ export function dispatcherComponent(health: DispatcherHealth, digestProblems: re
   )
 }
 
-/** For so long the dispatcher may be on its way to the end of the log. */
+/** How long the dispatcher may take to reach the end of the log. */
 const PASS_BEHIND_MS = 60_000
-/** For so long a subscription may be without anybody who works on it: its logs are read, or it is found and opened. */
+/** How long a subscription may be without a worker, while its logs are read. */
 const UNATTENDED_MS = 60_000
-/** So many endpoints, and one in so many, may be long behind because they are slow themselves. */
+/** Endpoints that may be late because they are slow themselves: this many, or one in this many. */
 const FEW_BEHIND = 10
 const SHARE_BEHIND = 10
 
-/** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
+/** The reason why webhooks are sent late; undefined where they are not. */
 function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
   const { position, problem, behindMs, longBehind, strays, unattended, unattendedMs } = health
   if (problem !== undefined) return problem
@@ -320,7 +308,7 @@ function dispatcherProblem(health: DispatcherHealth, subscriptions: number): str
   return undefined
 }
 
-/** Work that the log gives to this process, and that it does not do, nobody does. */
+/** A lease that this process holds and does not work on is work that no process does. */
 export function leasesComponent(
   groups: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[],
 ): Component {

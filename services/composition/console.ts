@@ -2,7 +2,6 @@ import type { FeedProgress } from '../../contracts/feed.ts'
 import { seriesName } from '../../contracts/series.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 
-/** Lines for people, on standard output. */
 export interface Console {
   /**
    * The address is written in any case.
@@ -26,7 +25,7 @@ const PROGRESS_EVERY_MS = 100
 const BAR_WIDTH = 20
 /** Rows of a terminal that does not say how many it has. */
 const USUAL_ROWS = 24
-/** How often a file is told how many verdicts were no calls. */
+/** How often a file gets the number of verdicts that were no calls. */
 const HOLDS_EVERY_MS = 60_000
 
 /**
@@ -69,11 +68,11 @@ export function createConsole(options: {
     header.forEach(line)
     linesSinceHeader = 0
   }
-  /** The call of each series that was told last. */
+  /** The last call of each series that was written. */
   const told = new Map<string, Call>()
   let holds = 0
   let countedAt = Number.NEGATIVE_INFINITY
-  /** In one line that is written over on a terminal; in a file now and then. */
+  /** On a terminal one line that is overwritten; in a file a line now and then. */
   const countHolds = (): void => {
     if (holds === 0) return
     const text = `${holds.toLocaleString('en')} verdicts said HOLD and are not shown; they stand on the board`

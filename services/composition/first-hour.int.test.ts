@@ -60,7 +60,7 @@ async function play(scene: Scene): Promise<Seen> {
     } as never,
     feed,
     watchList: await openWatchList(feed, settings, clock.sleep),
-    newestVerdicts: undefined,
+    projector: undefined,
     speech: FREE_SPEECH,
     log: {
       info: () => undefined,
@@ -69,11 +69,14 @@ async function play(scene: Scene): Promise<Seen> {
     } as never,
     publicUrl: () => '',
     signal: ending.signal,
-    onRecorded: () => undefined,
-    onLabelled: () => undefined,
-    onProblem: (code) => void faults.push(code),
-    onRefused: (market, fault) => void faults.push(`${market.coin} ${fault}`),
-    onClosed: (series, error) => void faults.push(`${series.coin} closed: ${error.message}`),
+    terminal: { verdicts: () => undefined },
+    metrics: {
+      verdictsRecorded: () => undefined,
+      outcomesLabelled: () => undefined,
+      appendTrouble: (code) => void faults.push(code),
+      marketDataRefused: (exchange, fault) => void faults.push(`${exchange} ${fault}`),
+      seriesClosed: (exchange, code) => void faults.push(`${exchange} closed: ${code}`),
+    },
     time: clock,
   })
   scene.problem(bench)

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyPluginOptions,
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
-import { Histogram, type Registry } from 'prom-client'
+import { type FastifyPluginAsyncZod, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import type { Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
@@ -21,7 +23,7 @@ import { type DocsRoutesOptions, docsRoutes } from '../console/routes/docs.ts'
 import type { OperatorPagesAdmin } from '../console/routes/operator-pages.ts'
 import { pages } from '../console/routes/pages.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from '../console/routes/verify.ts'
-import { createCauseLog } from '../http/cause-log.ts'
+import { type CauseLog, createCauseLog } from '../http/cause-log.ts'
 import { createClientAddress, type TrustProxy } from '../http/client-address.ts'
 import {
   CONNECTION_LIMITS,
@@ -70,7 +72,9 @@ import { type McpServerOptions, mcpServer, TOOL_NAMES } from '../mcp/mcp-server.
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
+import { useMetrics } from './metrics/use-metrics.ts'
 
+/** Groups that are left out are not served. */
 export interface ServerOptions
   extends VerdictRoutesOptions,
     TrackRecordRoutesOptions,
@@ -84,30 +88,22 @@ export interface ServerOptions
     OperatorModelRoutesOptions,
     OperatorLogFormatOptions,
     Pick<ListenOptions, 'rankAt'> {
-  /** Files of days; not served where they are left out. */
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
-  /** Bars of the market; not served where they are left out. */
   readonly bars?: BarsRoutesOptions['bars'] | undefined
-  /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
-  /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?:
     | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
-  /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
-  /** Answers and plans that are paid for by themselves; not served where they are left out. */
   readonly payments?:
     | (Omit<PaidRoutesOptions, 'addressOf'> &
         PaymentRoutesOptions &
         OperatorPaymentRoutesOptions &
         Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
     | undefined
-  /** Search, questions and pages of the documentation; not served where they are left out. */
   readonly knowledge?:
     | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
     | undefined
-  /** Subscriptions to webhooks; not served where they are left out. */
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
@@ -116,21 +112,17 @@ export interface ServerOptions
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */
   readonly publicUrl?: () => string
-  /** Whose word about callers' addresses is taken; nobody's where it is left out. */
+  /** Proxies whose X-Forwarded-For is believed; none where it is left out. */
   readonly trustProxy?: TrustProxy | undefined
   /** When this process began to make its offers, Unix milliseconds. */
   readonly since?: number
-  /** What the MCP registry reads to see that the domain is the publisher's. */
+  /** Shows the MCP registry that the domain is the publisher's. */
   readonly registryProof?: string | undefined
-  /** Nothing is traced where it is left out. */
   readonly tracing?: Tracing | undefined
-  /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
-  /** How many connections there may be and how long they may take, where it is not as everywhere. */
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
 
-/** Constant on every answer. */
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -139,13 +131,24 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-/** What says something about one request and its caller: nothing for an answer that caches keep for others. */
+/** Headers about one request and its caller: left out of answers that caches keep for others. */
 const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
+
+/** The parts that all routes of a server share. */
+interface Edge {
+  readonly limits: ConnectionLimits
+  readonly publicUrl: () => string
+  readonly frame: () => PageFrame
+  readonly addressOf: (request: FastifyRequest) => string
+  readonly logCause: CauseLog
+  /** Shows that a request was made by this process. */
+  readonly ownProof: string
+}
 
 /** The HTTP edge: it translates, and decides nothing. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits }
-  const { http: httpTimeouts, ...timeouts } = serverTimeouts(limits)
+  const edge = edgeOf(options)
+  const { http: httpTimeouts, ...timeouts } = serverTimeouts(edge.limits)
   const app = fastify({
     ...timeouts,
     loggerInstance: options.log,
@@ -160,20 +163,48 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     clientErrorHandler: refuseMalformed,
     forceCloseConnections: 'idle',
   })
-  const frame = (): PageFrame => ({
-    market: options.market,
-    version: options.version,
-    publicUrl: options.publicUrl?.() ?? '',
-  })
+  useEdge(app, options, edge)
+  await registerMarket(app, options, edge)
+  await registerCallers(app, options, edge)
+  return app
+}
+
+function edgeOf({
+  connectionLimits,
+  trustProxy,
+  market,
+  version,
+  publicUrl = () => '',
+  log,
+}: ServerOptions): Edge {
+  const clientAddress = createClientAddress(trustProxy)
+  return {
+    limits: { ...CONNECTION_LIMITS, ...connectionLimits },
+    publicUrl,
+    frame: () => ({ market, version, publicUrl: publicUrl() }),
+    addressOf: ({ headers, socket }) =>
+      clientAddress({
+        remoteAddress: socket.remoteAddress,
+        // Node joins several of them.
+        forwardedFor: headers['x-forwarded-for'] as string | undefined,
+      }),
+    logCause: createCauseLog(log, () => performance.now()),
+    ownProof: randomBytes(32).toString('base64url'),
+  }
+}
+
+function useEdge(
+  app: FastifyInstance,
+  { metrics, tracing, trustProxy, rateLimits }: ServerOptions,
+  { limits, frame, addressOf, logCause, ownProof }: Edge,
+): void {
   const closing = new AbortController()
-  const ownProof = randomBytes(32).toString('base64url')
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
-  const logCause = createCauseLog(options.log, () => performance.now())
   useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
   useJsonBodies(app)
-  useMetrics(app, options.metrics)
-  if (options.tracing !== undefined) useTracing(app, options.tracing)
+  useMetrics(app, metrics)
+  if (tracing !== undefined) useTracing(app, tracing)
 
   // The hooks of every request call back: cheap answers feel the price of a promise for each.
   app.addHook('onRequest', (request, reply, done) => {
@@ -191,7 +222,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     }
     done()
   })
-  useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
+  useConnectionLimits(app, { limits, trustProxy, closing, now: () => performance.now() })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
     if (String(reply.getHeader('cache-control')).startsWith('public')) {
@@ -200,16 +231,25 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done()
   })
   app.server.on('checkExpectation', refuseExpectation)
-  const clientAddress = createClientAddress(options.trustProxy)
-  const addressOf = ({ headers, socket }: FastifyRequest): string =>
-    clientAddress({
-      remoteAddress: socket.remoteAddress,
-      // Node joins several of them.
-      forwardedFor: headers['x-forwarded-for'] as string | undefined,
-    })
-  if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
+  if (rateLimits !== undefined) useRateLimits(app, { limits: rateLimits, addressOf })
+}
 
-  const document = await useOpenApi(app, { publicUrl: () => '', ...options, frame })
+type Routes<Options extends FastifyPluginOptions> =
+  | FastifyPluginAsyncZod<Options>
+  | FastifyPluginAsync<Options>
+
+async function register<Options extends FastifyPluginOptions>(
+  app: FastifyInstance,
+  options: Options,
+  routes: readonly Routes<Options>[],
+): Promise<void> {
+  for (const one of routes) await app.register(one, options)
+}
+
+/** Routes of the market, of recorded verdicts and of their proofs, and the operator's for them. */
+async function registerMarket(app: FastifyInstance, options: ServerOptions, edge: Edge): Promise<void> {
+  const { sealed, bars, transparencyLog } = options
+  const document = await useOpenApi(app, { ...options, ...edge })
   const describe = () => ({
     service: 'signal-service',
     version: options.version,
@@ -217,109 +257,94 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     notice: 'Information, not advice.',
     endpoints: endpointsOf(document()),
   })
-  await app.register(assetRoutes)
-  await app.register(boardRoutes, options)
-  await app.register(seriesRoutes, options)
-  await app.register(boardPages, {
-    ...options,
-    addressOf,
-    frame,
-    describe,
-    hasSignIn: options.accounts !== undefined,
-  })
-  await app.register(healthRoutes, options)
-  await app.register(marketRoutes, options)
-  await app.register(verdictRoutes, { ...options, addressOf, givesWayMs: limits.givesWayMs })
-  await app.register(trackRecordRoutes, options)
-  await app.register(regimeShiftRoutes, options)
-  await app.register(verifyRoutes, { ...options, frame })
-  if (options.sealed !== undefined) await app.register(sealedRoutes, { sealed: options.sealed })
-  if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars, addressOf })
-  if (options.transparencyLog !== undefined)
-    await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
-  await app.register(usageRoutes, options)
-  await app.register(operatorToolRoutes, options)
-  await app.register(operatorModelRoutes, options)
-  await app.register(operatorLogFormatRoutes, options)
-  if (options.accounts !== undefined) {
-    await app.register(accountRoutes, { ...options.accounts, addressOf })
-    await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
-    await app.register(appRoutes, options.accounts)
-    await app.register(oauthRoutes, { ...options.accounts, ...options.accounts.accounts, addressOf })
+  const hasSignIn = options.accounts !== undefined
+  const all = { ...options, ...edge, describe, hasSignIn, givesWayMs: edge.limits.givesWayMs }
+  await register(app, all, [
+    assetRoutes,
+    boardRoutes,
+    seriesRoutes,
+    boardPages,
+    healthRoutes,
+    marketRoutes,
+    verdictRoutes,
+    trackRecordRoutes,
+    regimeShiftRoutes,
+    verifyRoutes,
+  ])
+  if (sealed !== undefined) await app.register(sealedRoutes, { sealed })
+  if (bars !== undefined) await app.register(barsRoutes, { ...edge, bars })
+  if (transparencyLog !== undefined)
+    await app.register(transparencyLogRoutes, { ...options, transparencyLog })
+  await register(app, all, [usageRoutes, operatorToolRoutes, operatorModelRoutes, operatorLogFormatRoutes])
+}
+
+/** Routes of accounts, payments, the documentation, webhooks and agents, and the pages over them. */
+async function registerCallers(app: FastifyInstance, options: ServerOptions, edge: Edge): Promise<void> {
+  const { accounts, payments, knowledge, webhooks: given } = options
+  const webhooks = given && { ...given, looks: createWebhookLooks() }
+  const all = { ...options, ...edge }
+  if (accounts !== undefined) {
+    const routes = [accountRoutes, operatorAccountRoutes, appRoutes, oauthRoutes] as const
+    await register(app, { ...all, ...accounts.accounts, ...accounts }, routes)
   }
-  if (options.payments !== undefined) {
-    await app.register(paidRoutes, { ...options.payments, addressOf })
-    await app.register(paymentRoutes, options.payments)
-    await app.register(operatorPaymentRoutes, { ...options, ...options.payments })
-    if (options.accounts !== undefined) {
-      const { identify } = options.accounts.accounts
-      await app.register(ownPaymentRoutes, { ...options.payments, identify })
-    }
+  if (payments !== undefined) {
+    await register(app, { ...all, ...payments }, [paidRoutes, paymentRoutes, operatorPaymentRoutes])
+    if (accounts !== undefined)
+      await app.register(ownPaymentRoutes, { ...payments, identify: accounts.accounts.identify })
   }
-  if (options.knowledge !== undefined) {
-    await app.register(searchRoutes, options.knowledge)
-    await app.register(chatRoutes, options.knowledge)
-    await app.register(docsRoutes, {
-      ...options.knowledge,
-      frame,
-      ...(options.publicUrl && { publicUrl: options.publicUrl }),
-    })
-  }
-  const webhooks = options.webhooks && { ...options.webhooks, looks: createWebhookLooks() }
+  if (knowledge !== undefined)
+    await register(app, { ...all, ...knowledge }, [searchRoutes, chatRoutes, docsRoutes])
   if (webhooks !== undefined) {
-    await app.register(webhookRoutes, webhooks)
-    await app.register(operatorWebhookRoutes, { ...options, ...webhooks })
+    const routes = [webhookRoutes, operatorWebhookRoutes] as const
+    await register(app, { ...all, ...webhooks }, routes)
   }
   await app.register(pages, {
-    addressOf,
-    client: createOwnClient(app, addressOf, ownProof),
-    frame,
+    ...all,
+    client: createOwnClient(app, edge.addressOf, edge.ownProof),
     now: Date.now,
-    operatorToken: options.operatorToken,
-    readiness: options.readiness,
-    paymentAdmin: options.payments?.paymentAdmin,
-    subscriptions: options.webhooks?.subscriptions,
-    oauth: options.accounts && { ...options.accounts, addressOf },
-    hasWebhooks: options.webhooks !== undefined,
+    paymentAdmin: payments?.paymentAdmin,
+    subscriptions: webhooks?.subscriptions,
+    oauth: accounts && { ...accounts, addressOf: edge.addressOf },
+    hasWebhooks: webhooks !== undefined,
   })
   await app.register(discoveryRoutes, {
-    version: options.version,
-    publicUrl: options.publicUrl ?? (() => ''),
+    ...all,
     since: options.since ?? 0,
-    paid: options.payments?.paid,
-    pages: options.knowledge?.knowledge.pages,
+    paid: payments?.paid,
+    pages: knowledge?.knowledge.pages,
     hasMcp: options.mcp !== undefined,
     registryProof: options.registryProof,
   })
-  if (options.mcp !== undefined) {
-    const { accounts } = options.accounts ?? {}
-    const bearer = accounts && {
-      identify: accounts.identify,
+  if (options.mcp !== undefined) await app.register(mcpServer, mcpOptionsOf(options.mcp, all, webhooks))
+}
+
+/** The Model Context Protocol over the parts that the routes stand on, too. */
+function mcpOptionsOf(
+  mcp: NonNullable<ServerOptions['mcp']>,
+  { accounts: ofAccounts, payments, metrics, tracing, ...all }: ServerOptions & Edge,
+  webhooks: McpServerOptions['webhooks'],
+): McpServerOptions {
+  const accounts = ofAccounts?.accounts
+  const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
+  return {
+    ...mcp,
+    bearer: accounts && {
+      identify,
       scopeOf: scopeOfTool,
       metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
-    }
-    const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
-    const { follow, marketNow, rankAt } = options
-    const listen = { follow, marketNow, identify, rankAt }
-    const telemetry = createMcpTelemetry({
-      registry: options.metrics,
+    },
+    payment: payments && ((id) => paymentAnswerOf(payments, id)),
+    listen: { ...all, identify },
+    webhooks,
+    addressOf: all.addressOf,
+    logCause: all.logCause,
+    telemetry: createMcpTelemetry({
+      registry: metrics,
       tools: TOOL_NAMES,
-      tracing: options.tracing,
+      tracing,
       monotonic: () => performance.now(),
-    })
-    const { payments } = options
-    await app.register(mcpServer, {
-      ...options.mcp,
-      bearer,
-      payment: payments && ((id) => paymentAnswerOf(payments, id)),
-      listen,
-      webhooks,
-      addressOf,
-      logCause,
-      telemetry,
-    })
+    }),
   }
-  return app
 }
 
 /** Every operation in a line: its method and path, what it does, and the parameters it takes. */
@@ -332,27 +357,4 @@ function endpointsOf({ paths }: OpenApiDocument): Readonly<Record<string, string
     }),
   )
   return Object.fromEntries(lines)
-}
-
-function useMetrics(app: FastifyInstance, registry: Registry): void {
-  const duration = new Histogram({
-    // Names and buckets of OpenTelemetry's semantic conventions, which are stable for HTTP.
-    name: 'http_server_request_duration_seconds',
-    help: 'Time from the request to the end of its answer',
-    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'] as const,
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
-    registers: [registry],
-  })
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? '(none)'
-    duration.observe(
-      {
-        http_request_method: request.method,
-        http_route: route,
-        http_response_status_code: String(reply.statusCode),
-      },
-      reply.elapsedTime / 1_000,
-    )
-    done()
-  })
 }

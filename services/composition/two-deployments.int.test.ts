@@ -12,6 +12,7 @@ import { createRateLimits } from '../http/rate-limits.ts'
 import { openNatsBus } from '../runtime/bus/nats-bus.ts'
 import { readSettings } from '../runtime/config/read-settings.ts'
 import { openPlatform, type Platform } from './adapters/open-platform.ts'
+import { beginLifetime } from './lifetime.ts'
 
 const nats = await natsServers({ killable: false })
 const redis = await redisServers({ killable: false })
@@ -30,7 +31,9 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
   const open = (name: string): Promise<Platform> => {
     const environment = { NATS_URL: servers[0]?.url, REDIS_URL: servers[1]?.url, MARKET_SEED: name }
     const settings = readSettings(['--data-dir', join(directory, name)], environment)
-    return openPlatform(settings, pino({ level: 'silent' }), (close) => closers.unshift(close))
+    const life = beginLifetime(settings, pino({ level: 'silent' }))
+    closers.push(life.stop)
+    return openPlatform(life)
   }
 
   beforeAll(async () => {

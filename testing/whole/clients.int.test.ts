@@ -318,10 +318,42 @@ describe('a service that does not end, or wants to be left alone', () => {
         },
         { interval: 1, timeout: 20_000 },
       )
-      expect([(await next).value?.cursor, retried]).toEqual(['1', []])
+      expect([(await next).value?.cursor, retried]).toEqual(['1', ['the stream has ended']])
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  test('and lists in circles is left, and a change that it may have done is not sent again', async () => {
+    const client = createSignalClient({ url, tries: 3 })
+    const answers = ['{"rows":[1],"next":"a"}', '{"rows":[2],"next":"a"}']
+    asked = 0
+    answer = (response) => void response.end(answers[Math.min(asked, 2) - 1])
+    const rows: unknown[] = []
+    const list = async () => {
+      for await (const page of client.pages('/api/track-record', { coin: 'BTC' })) rows.push(page)
+    }
+    await expect(list()).rejects.toMatchObject({ code: 'unreadable' })
+    expect(rows).toHaveLength(2)
+    const failing = (status: number, code: string) => (response: ServerResponse) =>
+      void response.writeHead(asked === 1 ? status : 200).end(JSON.stringify({ code, message: 'x' }))
+    asked = 0
+    answer = failing(503, 'store_unavailable')
+    await expect(client.post('/api/webhooks', {})).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(asked).toBe(1)
+    asked = 0
+    answer = (response) => void response.destroy()
+    await expect(client.post('/api/webhooks', {})).rejects.toMatchObject({ code: 'given_up' })
+    answer = (response) => void response.writeHead(502).end('<html>')
+    await expect(client.delete('/api/webhooks/1')).rejects.toMatchObject({ code: 'given_up' })
+    expect(asked).toBe(2)
+    asked = 0
+    answer = failing(429, 'rate_limited')
+    expect(await client.post('/api/webhooks', {})).toMatchObject({ code: 'rate_limited' })
+    expect(asked).toBe(2)
+    answer = failing(503, 'unready')
+    asked = 0
+    expect(await client.state()).toMatchObject({ code: 'unready' })
   })
 
   const cases = [

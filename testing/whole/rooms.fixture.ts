@@ -6,7 +6,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Layers, lowest first, each a list of rooms. A file imports from its own room and from layers below. */
 export const LAYERS: readonly (readonly string[])[] = [
-  // Clients are taken away from here, so they stand on nothing.
+  // Customers take clients with them, so they stand on nothing.
   ['contracts', 'clients/typescript'],
   ['projections'],
   ['services/runtime'],
@@ -68,8 +68,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   nats: ['services/runtime/bus/'],
   'node:child_process': ['services/own-node.js', 'services/payments/demo/'],
   'node:dns': ['services/webhooks/sending/'],
-  'node:http': ['services/http/', 'services/cli/', 'services/proof/witnesses/'],
-  'node:https': ['services/cli/'],
+  'node:http': ['services/http/', 'services/proof/witnesses/'],
   'node:sqlite': [
     'services/runtime/sqlite/',
     'services/log/projector/',
@@ -81,7 +80,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pino: ['services/runtime/logging/'],
   'prom-client': ['services/http/', 'services/mcp/', 'services/composition/'],
   secp256k1: ['services/payments/recovery/'],
-  undici: ['services/webhooks/sending/'],
+  undici: ['services/webhooks/sending/', 'services/cli/kit/'],
   viem: ['services/payments/'],
 }
 

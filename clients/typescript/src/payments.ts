@@ -3,7 +3,7 @@ import { SignalRefusal } from './refusal.ts'
 
 type Hex = `0x${string}`
 
-/** Who pays: an account of viem is one. */
+/** The account that pays: an account of viem is one. */
 export interface PayerAccount {
   readonly address: Hex
   /** The type that viem gives to it depends on the value, so it is none here. */
@@ -24,7 +24,7 @@ export interface Offer {
   readonly extra: { readonly name: string; readonly version: string }
 }
 
-/** The answer of who has to be paid. */
+/** The answer of a service that wants to be paid. */
 export interface PaymentRequired {
   readonly x402Version: 2
   readonly resource: unknown
@@ -32,7 +32,7 @@ export interface PaymentRequired {
   readonly extensions?: unknown
 }
 
-/** What is sent to be answered, as x402 has it in version 2. */
+/** A payment as it is sent, in version 2 of x402. */
 export interface SignedPayment {
   readonly x402Version: 2
   readonly resource: unknown
@@ -69,7 +69,7 @@ const TYPES = {
 } as const
 
 /**
- * Signs what an answer costs: whoever has the payment can move this amount of USDC from the payer to the recipient, once,
+ * Signs the price of an answer: the holder of the payment can move this amount of USDC from the payer to the recipient, once,
  * and nothing else. Offers of other networks, of other tokens, and dearer ones are not signed.
  *
  * @param most millionths of a USDC
@@ -112,7 +112,7 @@ export async function signPayment(
   return { x402Version: 2, resource, accepted: known, payload: { signature, authorization } }
 }
 
-/** What a refusal `payment_unproven` asks the payer to sign. */
+/** The terms that a refusal `payment_unproven` asks the payer to sign. */
 export interface SignInTerms {
   readonly domain: string
   readonly uri: string
@@ -122,7 +122,7 @@ export interface SignInTerms {
 
 /**
  * Signs that the answer of a payment may be given again: the value of SIGN-IN-WITH-X, good for five minutes. Only for the service that
- * was paid, and only for this payment: whoever asks for anything else to be signed is refused.
+ * was paid, and only for this payment: a service that asks for any other signature is refused.
  *
  * @param url address of the service
  * @throws SignalRefusal `offer_unacceptable`

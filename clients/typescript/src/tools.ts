@@ -2,7 +2,7 @@ export type Timeframe = '1m' | '3m' | '5m' | '15m' | '30m' | '1h' | '2h' | '4h' 
 export type Call = 'BUY' | 'SELL' | 'HOLD'
 export type Regime = 'TRENDING_UP' | 'TRENDING_DOWN' | 'RANGING' | 'VOLATILE'
 
-/** What every answer says of itself and of the caller. */
+/** The part of every answer about itself and the caller. */
 export interface ServiceBlock {
   readonly version: string
   readonly tool: string
@@ -204,13 +204,17 @@ export interface VerdictFilter {
   readonly from?: string
   /** Bars that close before this instant. */
   readonly to?: string
-  /** The cursor of a row: what comes behind it. */
+  /** The cursor of a row: verdicts after it. */
   readonly after?: string
+  /** The log as it was: an instant or a position; what was recorded later is left out of a replay. */
+  readonly as_of?: string
+  /** Rows of a replay at most. */
+  readonly limit?: number
 }
 
 /** A recorded verdict. */
 export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
-  /** Where to go on behind this row. */
+  /** The place after this row. */
   readonly cursor: string
   readonly recorded_at: string
   readonly regime_since: string
@@ -227,7 +231,7 @@ export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'da
   readonly decided_at: string | null
 }
 
-/** A payment, as it is told to who holds its id. */
+/** A payment, as the holder of its id sees it. */
 export interface Payment {
   readonly id: string
   readonly state:
@@ -252,7 +256,7 @@ export interface Payment {
   readonly claimed_at: string
   readonly changed_at: string
   readonly valid_until: string
-  /** What is given back without being asked for; null where nothing is. */
+  /** The money that is given back without being asked for; null where none is. */
   readonly refund: {
     readonly as: 'transfer' | 'credit'
     readonly state: 'begun' | 'done'
@@ -263,7 +267,7 @@ export interface Payment {
     readonly begun_at: string
   } | null
   readonly next_step: string
-  /** What the payer has left of credits; where this payment became one. */
+  /** The credit that the payer has left; where this payment became one. */
   readonly credit_left_usdc?: string
   /** Proves to others that it was paid and answered. */
   readonly receipt?: { readonly format: 'jws'; readonly signature: string }

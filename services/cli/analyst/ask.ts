@@ -4,7 +4,7 @@ import { type JsonObject, jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isToolName, TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import { defineCommand } from '../kit/command.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests } from '../kit/operator-requests.ts'
+import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorService } from '../kit/operator-command.ts'
 
 export const askCommand = defineCommand({
   name: 'ask',
@@ -23,18 +23,17 @@ export const askCommand = defineCommand({
         message: `there is no tool ${JSON.stringify(tool)}; there are ${Object.keys(TOOLS).join(', ')}`,
       })
     }
-    const requests = await openOperatorRequests(input)
+    const requests = await openOperatorService(input)
     const answer = await requests.post(
       `/operator/tools/${tool}`,
       requestOf(text),
       z.record(z.string(), z.json()),
     )
     input.stdout.write(`${JSON.stringify(answer)}\n`)
-    return undefined
   },
 })
 
-/** What stands beside the name of the tool. @throws ServiceError `config_invalid` */
+/** Reads the request, the operand after the name of the tool. @throws ServiceError `config_invalid` */
 function requestOf(text: string): JsonObject {
   const read = z
     .string()

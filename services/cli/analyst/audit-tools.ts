@@ -3,7 +3,6 @@ import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answe
 import type { Candle } from '../../../contracts/candle.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
@@ -15,7 +14,6 @@ import { pagesOf } from '../../runtime/http/pages.ts'
 import { barPages } from '../kit/bar-pages.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
-/** What an audit reads of a published record. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
 
 /** Recomputes what a log says, with the code of this release and the bars of a source. */
@@ -67,23 +65,13 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
         .toSorted((a, b) => (a.key < b.key ? -1 : 1))
       const range = ({ prefix, after = '', limit }: { prefix: string; after?: string; limit: number }) =>
         sorted.filter(({ key }) => key.startsWith(prefix) && key > after).slice(0, limit)
-      const found: JsonObject[] = []
-      for (let after: string | undefined; ; ) {
-        const query = {
-          groupBy: grouping,
-          limit: LIMITS.trackRecordRows,
-          ...(after && { after }),
-        } as const
-        const page = trackRecordReport({ range, position: () => '' }, query)
-        found.push(...(page.rows as unknown as JsonObject[]))
-        if (page.next === undefined) return found
-        after = page.next
-      }
+      const query = { groupBy: grouping, limit: sorted.length + 1 } as const
+      return [...trackRecordReport({ range, position: () => '' }, query).rows]
     },
   }
 }
 
-/** Of a track record: twenty thousand rows, which are models by series. */
+/** Pages of a track record at most: twenty thousand rows, one for each model and series. */
 const MOST_PAGES = 100
 /** Wording may change with a release. And a model may be kept from calling, which no bars say: then it says HOLD. */
 const JUDGED: ReadonlySet<string> = new Set([
@@ -100,36 +88,32 @@ const NO_BARS = 'not all the bars since the state of their series began are ther
 /** Bars that one verdict is computed again from, at most. */
 const MOST_BARS = 20_000
 
-/** Pages of bars and funding, from the bar where the state of a verdict's series began. */
-async function* barsBefore(source: LogSource, verdict: Verdict): AsyncGenerator<BarsAnswer, void, void> {
-  const { timeframe, anchorBar: from, barClose: to } = verdict
-  for await (const page of barPages(timeframe, { from, to }, (begin) =>
-    askBars(source, verdict, begin, to),
-  )) {
-    if (page.bars === undefined) return
-    yield page
-  }
-}
-
-/** One page of bars that open in [from, to). */
-async function askBars(
+/** Pages of bars and funding that open in [from, to), until the source has none. */
+async function* pagesOfBars(
   source: LogSource,
   { exchange, coin, timeframe }: Series,
   from: number,
   to: number,
-): Promise<BarsAnswer | { readonly bars: undefined; readonly next: null }> {
-  const query = new URLSearchParams({ exchange, coin, timeframe, from: String(from), to: String(to) })
-  const page = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
-  return page ?? { bars: undefined, next: null }
+): AsyncGenerator<BarsAnswer | typeof NO_PAGE, void, void> {
+  yield* barPages(timeframe, { from, to }, async (begin) => {
+    const query = new URLSearchParams({ exchange, coin, timeframe, from: String(begin), to: String(to) })
+    return (await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)) ?? NO_PAGE
+  })
 }
 
-/** Bars as a service serves them. */
+const NO_PAGE = { bars: undefined, next: null } as const
+
+/** The pages from the bar where the state of a verdict's series began. */
+async function* barsBefore(source: LogSource, verdict: Verdict): AsyncGenerator<BarsAnswer, void, void> {
+  for await (const page of pagesOfBars(source, verdict, verdict.anchorBar, verdict.barClose))
+    if (page.bars !== undefined) yield page
+}
+
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
   async (series, from, to) => {
-    const pages = barPages(series.timeframe, { from, to }, (begin) => askBars(source, series, begin, to))
     const bars: Candle[] = []
-    for await (const page of pages) {
+    for await (const page of pagesOfBars(source, series, from, to)) {
       if (page.bars === undefined) return undefined
       for (const bar of page.bars) bars.push(bar)
     }

@@ -48,8 +48,8 @@ export const auditCommand = defineCommand({
   summary:
     'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
   notes: [
-    'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 18 then.',
-    'It asks as fast as the service lets it: some 25,000 entries take about two seconds. With --copy, an audit that was broken off goes on where it ended, and the next one asks only for what is new.',
+    'It trusts nothing but the key: every figure is computed anew, outcomes from bars. Each finding is one line, and the exit code is then 18.',
+    'It asks as fast as the service lets it: some 25,000 entries take about two seconds. With --copy, an interrupted audit continues where it ended, and the next one asks only for new entries.',
     'Each audit keeps the state of the log in a file for the next one, which finds a log that changed its past.',
   ],
   operands: ['url_or_folder'],
@@ -75,13 +75,21 @@ export const auditCommand = defineCommand({
   examples: [
     'signal audit http://127.0.0.1:8402 --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
   ],
-  async run({ operands: [place = ''], flags, stdout, stderr, signal, now }) {
+  async run(input) {
+    const {
+      operands: [place = ''],
+      flags,
+      stdout,
+      stderr,
+      signal,
+      now,
+    } = input
     const keys = requireKeys(flags.vkey)
     const policy = flags.policy === undefined ? undefined : loadPolicy(flags.policy, { isAsked: false })
     const at = now()
     const seen = readAuditState(flags.state)
     const isAddress = /^https?:\/\//.test(place)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     let come = 'reading the track record'
     const onWait = (waitMs: number, why: string): void =>
       progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)
@@ -126,10 +134,10 @@ export const auditCommand = defineCommand({
   },
 })
 
-/** A checkpoint is at most ten seconds behind. */
+/** The newest checkpoint lags the log by ten seconds at most. */
 const SIGNED_WITHIN_MS = 10_000
 
-/** That of `audit_failed`. */
+/** The exit code of `audit_failed`. */
 const EXIT_FOUND = 18
 
 const signed = ({ signatures }: AuditReport): string[] =>

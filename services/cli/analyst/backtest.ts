@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { FORMATS, instantSchema, VERDICT_FORMATS } from '../../analyst/index.ts'
+import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
 import {
   evaluateVerdicts,
   formatEvaluation,
@@ -11,10 +13,10 @@ import {
   type ScoredCall,
   type VerdictModel,
 } from '../../engine/index.ts'
-import { createRecordedFeed, type RecordedFeed } from '../../market/index.ts'
+import type { RecordedFeed } from '../../market/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { FILTER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine, type ProgressLine } from '../kit/progress-line.ts'
+import { createProgressLine, grouped, type ProgressLine } from '../kit/progress-line.ts'
 import { writeFileWhole } from '../kit/write-output.ts'
 import { chooseFormat, countRows } from './export.ts'
 import { fittedOn } from './fitted-on.ts'
@@ -27,7 +29,7 @@ const FLAGS = {
   timeframe: FILTER_FLAGS.timeframe,
   from: {
     schema: instantSchema,
-    help: 'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: behind the first 500 bars.',
+    help: 'Verdicts for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: after the first 500 bars.',
     example: '2024-01-01',
   },
   to: {
@@ -55,51 +57,45 @@ const FLAGS = {
 
 type Input = CommandInput<typeof FLAGS>
 
-const grouped = (count: number): string => count.toLocaleString('en')
-
 export const backtestCommand = defineCommand({
   name: 'backtest',
-  summary: 'Runs the engine over recorded bars, without a store, and prints what its verdicts were worth.',
+  summary: 'Runs the engine over recorded bars, without a store, and scores its verdicts.',
   notes: [
-    'Each verdict is raced to the end of its window, as outcomes of a running service are: win rates on races that do not overlap, with the constants and a coin on the same bars, intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window goes on behind the last bar are not scored.',
+    'Each verdict gets its outcome as in a running service. The report has win rates on windows that do not overlap, beside constant calls and a coin on the same bars, with intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window ends after the last bar are not scored.',
     'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
   ],
-  operands: [],
   flags: FLAGS,
   examples: [
     'signal backtest --data ./binance-usdm --coin BTC --timeframe 1h --from 2025-01-01',
     'signal backtest --data ./binance-usdm --coins BTC,ETH --timeframes 1h,4h --out verdicts.parquet --json',
   ],
   async run(input) {
-    const { flags, stdout, stderr, signal, now } = input
+    const { flags, stdout, signal, now } = input
     const model = loadModel(flags.model)
     const format = flags.out === undefined ? undefined : chooseFormat(flags.format, flags.out)
     const feed = openFeed(flags)
     const series = await seriesOf(feed, flags)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     const calls: ScoredCall[] = []
     const counting = countRows()
-    const span = createSpan()
-    const rows = span.note(
-      runBacktest({
-        model,
-        series,
-        batches: showing(progress, feed, feed.batches({ series, signal })),
-        at: new Date(now()).toISOString(),
-        onScored: (call) => calls.push(call),
-      }),
-    )
+    const rows = runBacktest({
+      model,
+      series,
+      batches: showing(progress, feed, feed.batches({ series, signal })),
+      at: new Date(now()).toISOString(),
+      onScored: (call) => calls.push(call),
+    })
     const counted = counting.pass(rows)
     if (flags.out === undefined || format === undefined) await exhaust(counted)
     else await writeFileWhole(flags.out, FORMATS[format].encode(counted), signal)
     signal.throwIfAborted()
-    const { count } = counting.seen
+    const { count, from, to } = counting.seen
     if (count === 0) throw tooFewBars(series)
+    assert(calls.length <= count, 'no more verdicts are scored than come about', calls.length)
     progress.end(
       `${grouped(count)} verdicts of ${series.length} series${flags.out === undefined ? '' : ` in ${flags.out}`}`,
     )
-    stdout.write(report({ model, series, period: span.period(), count, calls }, flags.json))
-    return undefined
+    stdout.write(report({ model, series, period: { from, to }, count, calls }, flags.json))
   },
 })
 
@@ -113,15 +109,13 @@ function openFeed(flags: Input['flags']): RecordedFeed {
   if (from !== undefined && to !== undefined && from >= to) {
     throw new ServiceError('config_invalid', { message: '--from: must be before --to' })
   }
-  const [only] = exchange ?? []
-  return createRecordedFeed({
-    folder: data,
-    ...(exchange && { exchanges: exchange }),
-    // Naming one exchange also says whose the files are, where their folder does not.
-    ...(exchange?.length === 1 && only && { exchange: only }),
-    ...(coin && { coins: coin }),
-    ...(timeframe && { timeframes: timeframe }),
-    period: { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
+  return openRecordedFeed({
+    MARKET_DATA: data,
+    EXCHANGES: exchange,
+    COINS: coin,
+    TIMEFRAMES: timeframe,
+    MARKET_FROM: from,
+    MARKET_TO: to,
   })
 }
 
@@ -149,23 +143,6 @@ function progressOf(feed: RecordedFeed): string {
   const { barsDone, barsTotal } = feed.progress() ?? { barsDone: 0, barsTotal: 0 }
   const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
   return `${Math.floor(100 * share)} %  ${grouped(barsDone)} of ${grouped(barsTotal)} bars`
-}
-
-/** First and last bar of the verdicts that pass. */
-function createSpan() {
-  let from = Number.POSITIVE_INFINITY
-  let to = Number.NEGATIVE_INFINITY
-  return {
-    period: () => ({ from, to }),
-    async *note(rows: AsyncIterable<VerdictRow>): AsyncGenerator<VerdictRow, void, void> {
-      for await (const row of rows) {
-        const close = Date.parse(row.bar_close)
-        from = Math.min(from, close)
-        to = Math.max(to, close)
-        yield row
-      }
-    },
-  }
 }
 
 async function exhaust(rows: AsyncGenerator<VerdictRow, void, void>): Promise<void> {

@@ -4,12 +4,10 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { FORMATS, formatOfFile, VERDICT_FORMATS, type VerdictFormat } from '../../analyst/index.ts'
 import { defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { openVerdictSource } from '../kit/open-verdict-source.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
+import { withVerdictSource } from '../kit/open-verdict-source.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
 import { writeFileWhole } from '../kit/write-output.ts'
 import { REPLAY_FLAGS, verdictRequestOf } from './replay.ts'
-
-const grouped = (count: number): string => count.toLocaleString('en')
 
 /** The format that is named, or that the file's name ends in. */
 export function chooseFormat(named: VerdictFormat | undefined, file: string): VerdictFormat {
@@ -20,15 +18,23 @@ export function chooseFormat(named: VerdictFormat | undefined, file: string): Ve
   })
 }
 
-/** Counts rows as they pass, keeping the last one. */
+/** Counts rows as they pass, keeping the last one and the closes of the first and the last bar. */
 export function countRows(onRow: (rows: number) => void = () => undefined) {
-  const seen: { count: number; last: VerdictRow | undefined } = { count: 0, last: undefined }
+  const seen = {
+    count: 0,
+    last: undefined as VerdictRow | undefined,
+    from: Number.POSITIVE_INFINITY,
+    to: Number.NEGATIVE_INFINITY,
+  }
   return {
     seen,
     async *pass(rows: AsyncIterable<VerdictRow>): AsyncGenerator<VerdictRow, void, void> {
       for await (const row of rows) {
         seen.count += 1
         seen.last = row
+        const close = Date.parse(row.bar_close)
+        seen.from = Math.min(seen.from, close)
+        seen.to = Math.max(seen.to, close)
         onRow(seen.count)
         yield row
       }
@@ -40,9 +46,8 @@ export const exportCommand = defineCommand({
   name: 'export',
   summary: 'Writes recorded verdicts to a file, as NDJSON, CSV, Parquet or Arrow.',
   notes: [
-    'The file appears whole or not at all, and replaces one of the same name; a folder, a pipe or a device of that name is refused. The last line says the cursor to go on behind: give it as --after the next time.',
+    'The file appears whole or not at all, and replaces a file of the same name; a folder, a pipe or a device of that name is refused. The last line names the cursor of the last row: give it as --after the next time.',
   ],
-  operands: [],
   flags: {
     out: {
       schema: z.string().min(1),
@@ -63,24 +68,20 @@ export const exportCommand = defineCommand({
     'signal export --out calls.csv --call BUY,SELL --from 2025-01-01',
   ],
   async run(input) {
-    const { flags, stdout, stderr, signal } = input
+    const { flags, signal } = input
     const format = chooseFormat(flags.format, flags.out)
     const request = verdictRequestOf(input)
-    const source = await openVerdictSource(input)
-    try {
-      const progress = createProgressLine(stderr, input.now)
+    await withVerdictSource(input, async (source) => {
+      const progress = createProgressLine(input)
       const counting = countRows((rows) => progress.show(`${grouped(rows)} rows`))
       const chunks = FORMATS[format].encode(counting.pass(source.replay(request)))
       const bytes = await writeFileWhole(flags.out, chunks, signal)
       const { count, last } = counting.seen
+      const done = { file: flags.out, format, rows: count, bytes, cursor: last?.cursor ?? null }
       progress.end(
         `${grouped(count)} rows (${grouped(bytes)} bytes) from ${source.description} in ${flags.out}${last === undefined ? '' : `; go on with --after ${last.cursor}`}`,
+        done,
       )
-      const done = { file: flags.out, format, rows: count, bytes, cursor: last?.cursor ?? null }
-      if (flags.json) stdout.write(`${JSON.stringify(done)}\n`)
-    } finally {
-      await source.close()
-    }
-    return undefined
+    })
   },
 })

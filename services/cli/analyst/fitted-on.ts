@@ -1,14 +1,12 @@
 import type { Series } from '../../../contracts/series.ts'
 import type { VerdictModel } from '../../engine/index.ts'
 
-/** How a period relates to what a model was fitted on. */
 export interface FittedOn {
   /**
    * `in_sample`: on bars of these markets and this time; `same_time`: on other markets at this time;
    * `out_of_sample`: on neither.
    */
   readonly relation: 'in_sample' | 'same_time' | 'out_of_sample'
-  /** A sentence for people. */
   readonly text: string
 }
 

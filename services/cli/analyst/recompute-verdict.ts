@@ -6,15 +6,15 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { createEngine, loadModel } from '../../engine/index.ts'
 
-/** What of a verdict follows from its place in the log, and not from bars. */
+/** Fields of a verdict that follow from its place in the log, and not from bars. */
 const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
 
-/** Its words are those of the release that recorded it; the factors say the same in numbers, and are compared. */
+/** Each release words it differently; the factors give the same reasons in numbers, and they are compared. */
 const WORDS = 'reasoning'
 
 export interface Recomputed {
   readonly bars: number
-  /** Fields that come out otherwise; none where the verdict is the same to the last bit. */
+  /** Fields with another value; none where the verdict is the same to the last bit. */
   readonly differences: readonly {
     readonly field: string
     readonly recorded: Json
@@ -45,7 +45,7 @@ export async function recomputeVerdict(
   const barMs = timeframeMs(timeframe)
   let settled = -1
   let count = 0
-  /** Pages repeat what was settled before their first bar. */
+  /** Pages repeat settlements from before their first bar. */
   function settle(funding: readonly FundingRate[], until: number): void {
     for (const one of funding) {
       if (one.time <= settled) continue
@@ -57,7 +57,7 @@ export async function recomputeVerdict(
   for await (const { bars, funding } of pages) {
     for (const bar of bars) {
       const closes = bar.openTime + barMs
-      // Bar by bar: no more settlements wait in an engine than a live one has to wait for.
+      // Bar by bar: no more settlements wait in the engine than wait in a live one.
       settle(funding, closes)
       if (bar.openTime < recorded.anchorBar || closes > recorded.barClose) continue
       engine.push(slot, bar)

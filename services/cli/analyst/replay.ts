@@ -6,10 +6,11 @@ import {
   replayParameters,
   replayQueryFault,
   VERDICT_FORMATS,
+  type VerdictFormat,
 } from '../../analyst/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { FILTER_FLAGS, SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import { FILTER_FLAGS, queryOf, SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { withVerdictSource } from '../kit/open-verdict-source.ts'
 import type { VerdictRequest } from '../kit/verdict-source.ts'
 import { writeToStream } from '../kit/write-output.ts'
 import { TABLE, writeWhatIf } from './what-if.ts'
@@ -43,17 +44,12 @@ type ReplayInput = Pick<CommandInput<typeof REPLAY_FLAGS>, 'flags' | 'texts' | '
 export function verdictRequestOf({ flags, texts, signal }: ReplayInput): VerdictRequest {
   const fault = replayQueryFault(flags)
   if (fault !== undefined) throw new ServiceError('config_invalid', { message: `--${fault}` })
-  const named = (name: keyof typeof REPLAY_FLAGS) =>
-    texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]] as const]
-  const parameters = Object.fromEntries(
-    (Object.keys(REPLAY_FLAGS) as (keyof typeof REPLAY_FLAGS)[]).flatMap(named),
-  )
   return {
     filter: replayFilterOf(flags),
     limit: flags.limit,
     ...(flags.after !== undefined && { after: flags.after }),
     ...(flags['as-of'] !== undefined && { upTo: flags['as-of'] }),
-    parameters,
+    parameters: queryOf(texts, Object.keys(REPLAY_FLAGS)),
     signal,
   }
 }
@@ -65,7 +61,6 @@ export const replayCommand = defineCommand({
     'With --follow it writes the verdicts that become visible from now on, or after --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
     'With --what-if each row has the recorded call and probability, and those that an engine with the model in the file would have given over the same bars. At the end both are scored on the same races. A call depends on the one before it, so the first calls of a period are `?` until they no longer do. A verdict that lacks a feature of the model is counted under its name, and not scored. The model is not judged by its own record, so its calls are never withdrawn.',
   ],
-  operands: [],
   flags: {
     ...REPLAY_FLAGS,
     format: {
@@ -78,7 +73,7 @@ export const replayCommand = defineCommand({
       help: 'A model file: writes what this model would have said beside what was recorded, and what became of both.',
       example: 'model.json',
     },
-    follow: switchFlag('Goes on with what becomes visible from now on.'),
+    follow: switchFlag('Continues with verdicts as they become visible.'),
     ...SOURCE_FLAGS,
   },
   examples: [
@@ -88,29 +83,32 @@ export const replayCommand = defineCommand({
     'signal replay --follow --server http://127.0.0.1:8402',
   ],
   async run(input) {
-    const { flags, stdout } = input
+    const { flags } = input
     if (flags.follow && flags['as-of'] !== undefined) {
       throw new ServiceError('config_invalid', {
         message: '--follow and --as-of exclude one another: the log as it was has no future',
       })
     }
     const request = verdictRequestOf(input)
-    if (flags['what-if'] !== undefined) return writeWhatIf(flags['what-if'], request, input)
     const format = flags.format ?? 'ndjson'
-    if (format === TABLE) {
-      throw new ServiceError('config_invalid', { message: `--format ${TABLE} goes with --what-if only` })
-    }
-    const source = await openVerdictSource(input)
-    try {
-      const encode = flags.follow ? rowByRow(format) : FORMATS[format].encode
-      const rows = flags.follow ? source.follow(request) : source.replay(request)
-      await writeToStream(stdout, encode(rows))
-    } finally {
-      await source.close()
-    }
-    return undefined
+    if (flags['what-if'] !== undefined) await writeWhatIf(flags['what-if'], request, input)
+    else await writeVerdicts(format, request, input)
   },
 })
+
+async function writeVerdicts(
+  format: VerdictFormat | typeof TABLE,
+  request: VerdictRequest,
+  input: CommandInput<typeof SOURCE_FLAGS> & { readonly flags: { readonly follow: boolean } },
+): Promise<void> {
+  if (format === TABLE)
+    throw new ServiceError('config_invalid', { message: `--format ${TABLE} goes with --what-if only` })
+  const { follow } = input.flags
+  const encode = follow ? rowByRow(format) : FORMATS[format].encode
+  await withVerdictSource(input, (source) =>
+    writeToStream(input.stdout, encode(follow ? source.follow(request) : source.replay(request))),
+  )
+}
 
 /** Encodes each row as it comes instead of waiting for a chunk full of them; one header for all. */
 const rowByRow = (name: keyof typeof FORMATS): (typeof FORMATS)[typeof name]['encode'] =>

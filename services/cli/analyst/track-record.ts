@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS } from '../kit/common-flags.ts'
-import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import { queryOf, SOURCE_FLAGS } from '../kit/common-flags.ts'
+import { withVerdictSource } from '../kit/open-verdict-source.ts'
 import { writeToStream } from '../kit/write-output.ts'
 
 const PARAMETERS = {
@@ -23,28 +23,17 @@ const PARAMETERS = {
 
 export const trackRecordCommand = defineCommand({
   name: 'track-record',
-  summary: 'Writes what became of all recorded verdicts, one JSON object a line.',
+  summary: 'Writes the track record of all recorded verdicts, one JSON object a line.',
   notes: [
     'The rows are those of `GET /api/track-record`. A running service keeps them; a closed store does not.',
   ],
-  operands: [],
   flags: { ...PARAMETERS, ...SOURCE_FLAGS },
   examples: ['signal track-record', 'signal track-record --group-by series --coin BTC'],
   async run(input) {
-    const names = Object.keys(PARAMETERS) as (keyof typeof PARAMETERS)[]
-    const parameters = Object.fromEntries(
-      names.flatMap((name) => {
-        const text = input.texts[name]
-        return text === undefined ? [] : [[name.replaceAll('-', '_'), text]]
-      }),
+    const parameters = queryOf(input.texts, Object.keys(PARAMETERS))
+    await withVerdictSource(input, (source) =>
+      writeToStream(input.stdout, lines(source.trackRecord(parameters, input.signal))),
     )
-    const source = await openVerdictSource(input)
-    try {
-      await writeToStream(input.stdout, lines(source.trackRecord(parameters, input.signal)))
-    } finally {
-      await source.close()
-    }
-    return undefined
   },
 })
 

@@ -8,23 +8,23 @@ import { eventHash } from '../../analyst/index.ts'
 import { checkProof, MOST_PROOF_BYTES, readBoundedFile, type Verifier } from '../../proof/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
-import { openVerdictSource } from '../kit/open-verdict-source.ts'
+import { withVerdictSource } from '../kit/open-verdict-source.ts'
 import { requireKeys, VKEY_FLAG } from './audit.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
 export const verifyCommand = defineCommand({
   name: 'verify',
-  summary: 'Shows a verdict as it was recorded and what became of it, and checks the hashes.',
+  summary: 'Shows a recorded verdict with its outcome, and checks the hashes.',
   notes: [
-    'The hashes are computed here from what the log says: a service that shows other data than it hashed is found out.',
+    'The hashes are computed here from the data of the log, so that a service cannot show other data than it hashed.',
   ],
   operands: ['verdict_id_or_proof'],
   flags: {
-    proof: switchFlag('What is given is a proof file. It is checked offline, with nothing but --vkey.'),
+    proof: switchFlag('Checks a proof file instead, offline, with nothing but --vkey.'),
     recompute: switchFlag('Computes the verdict again from its bars, and compares to the last bit.'),
     model: {
       schema: z.string().min(1).optional(),
-      help: 'With --recompute: the model file, where the verdict is not of the model of this release.',
+      help: 'With --recompute: the file of the model, where it is not that of this release.',
       example: 'barrier-3.json',
     },
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
@@ -38,20 +38,22 @@ export const verifyCommand = defineCommand({
   ],
   async run(input) {
     const { operands, flags, stdout, signal } = input
-    if (flags.proof) return verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
+    if (flags.proof) {
+      verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
+      return
+    }
     const verdictId = z.uuid().safeParse(operands[0]?.toLowerCase())
     if (!verdictId.success) {
       throw new ServiceError('config_invalid', {
         message: `verdict_id is ${JSON.stringify(operands[0])}, which is no UUID. For example: 5c146b14-3c52-8afd-938a-375d0df1fbf6`,
       })
     }
-    const source = await openVerdictSource(input)
-    try {
+    await withVerdictSource(input, async (source) => {
       const verification = await source.verify(verdictId.data, signal)
       requireHash('verdict', verification)
       if (verification.outcome !== null) requireHash('outcome', verification.outcome)
       stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : linesOf(verification))
-      if (!flags.recompute) return undefined
+      if (!flags.recompute) return
       const verdict = verdictSchema.parse(verification.event.data)
       const { anchorBar: from, barClose: to } = verdict
       const found = await recomputeVerdict(verdict, source.bars(verdict, { from, to }, signal), flags.model)
@@ -61,10 +63,7 @@ export const verifyCommand = defineCommand({
         )
       if (found.differences.length > 0) throw differs(found.differences.length, found.bars)
       stdout.write(`computed  again from ${found.bars} bars: the same to the last bit\n`)
-    } finally {
-      await source.close()
-    }
-    return undefined
+    })
   },
 })
 
@@ -76,7 +75,7 @@ const differs = (fields: number, bars: number): ServiceError =>
   })
 
 /** Checks a proof file; asks nobody. */
-function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): undefined {
+function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): void {
   const proven = checkProof(readProof(file), keys)
   const { content, origin, index, size, signatures } = proven
   const by = signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
@@ -93,7 +92,6 @@ function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }:
       ? `${JSON.stringify({ event: content, origin, index, size, signed: by })}\n`
       : `${lines.join('\n')}\n`,
   )
-  return undefined
 }
 
 function readProof(file: string): string {

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
@@ -13,19 +14,19 @@ import {
 } from '../../engine/index.ts'
 import type { CommandInput } from '../kit/command.ts'
 import type { SOURCE_FLAGS } from '../kit/common-flags.ts'
-import { openVerdictSource } from '../kit/open-verdict-source.ts'
-import { createProgressLine, type ProgressLine } from '../kit/progress-line.ts'
+import { withVerdictSource } from '../kit/open-verdict-source.ts'
+import { createProgressLine, grouped, type ProgressLine } from '../kit/progress-line.ts'
 import type { BarOutcome, VerdictRequest, VerdictSource } from '../kit/verdict-source.ts'
 import { writeToStream } from '../kit/write-output.ts'
-import { fittedOn } from './fitted-on.ts'
+import { type FittedOn, fittedOn } from './fitted-on.ts'
 
 export const TABLE = 'table'
 
 /** Rows that wait for the end to be scored: some 100 MB. */
 const MOST_ROWS = 2_000_000
 
-type WhatIfInput = Pick<CommandInput<typeof SOURCE_FLAGS>, 'stdout' | 'stderr' | 'now'> & {
-  readonly flags: CommandInput<typeof SOURCE_FLAGS>['flags'] & {
+type WhatIfInput = CommandInput<typeof SOURCE_FLAGS> & {
+  readonly flags: {
     readonly format?: string | undefined
     readonly follow: boolean
     readonly call?: unknown
@@ -38,12 +39,8 @@ type WhatIfInput = Pick<CommandInput<typeof SOURCE_FLAGS>, 'stdout' | 'stderr' |
  * @throws ServiceError `config_invalid` for a file that is no model of this release, flags that leave out bars, and a
  *   period without verdicts or with too many; what the source refuses with
  */
-export async function writeWhatIf(
-  file: string,
-  request: VerdictRequest,
-  input: WhatIfInput,
-): Promise<undefined> {
-  const { flags, stdout, stderr, now } = input
+export async function writeWhatIf(file: string, request: VerdictRequest, input: WhatIfInput): Promise<void> {
+  const { flags } = input
   const refused = flags.follow ? '--follow' : flags.call === undefined ? undefined : '--call'
   if (refused !== undefined)
     throw invalid(
@@ -51,15 +48,13 @@ export async function writeWhatIf(
     )
   if (flags.format === 'csv') throw invalid(`--what-if is written as ${TABLE} or ndjson, not as csv`)
   const model = loadModel(file)
-  const source = await openVerdictSource(input)
-  try {
-    const progress = createProgressLine(stderr, now)
-    const lines = flags.format === 'ndjson' ? NDJSON_LINES : TABLE_LINES
-    await writeToStream(stdout, compare(model, source, request, { progress, lines }))
-  } finally {
-    await source.close()
-  }
-  return undefined
+  const lines = flags.format === 'ndjson' ? NDJSON_LINES : TABLE_LINES
+  await withVerdictSource(input, (source) =>
+    writeToStream(
+      input.stdout,
+      compare(model, source, request, { progress: createProgressLine(input), lines }),
+    ),
+  )
 }
 
 const invalid = (message: string): ServiceError => new ServiceError('config_invalid', { message })
@@ -69,7 +64,6 @@ interface Lines {
   readonly summary: (summary: WhatIfSummary, fitted: string) => string
 }
 
-/** Rows as they come, then what they amount to. */
 export async function* compare(
   model: VerdictModel,
   source: Pick<VerdictSource, 'replay' | 'outcomes' | 'description'>,
@@ -77,15 +71,15 @@ export async function* compare(
   { progress, lines }: { readonly progress: ProgressLine; readonly lines: Lines },
 ): AsyncGenerator<string, void, void> {
   const whatIf = createWhatIf(model)
-  const tally = createTally()
+  const tally = new Tally()
   for await (const row of source.replay(request)) {
     const other = whatIf(row)
     tally.take(row, other)
-    progress.show(`${grouped(tally.rows())} verdicts`)
+    progress.show(`${grouped(tally.rows)} verdicts`)
     yield lines.row(row, other)
   }
   request.signal.throwIfAborted()
-  if (tally.rows() === 0)
+  if (tally.rows === 0)
     throw invalid(
       `${source.description} shows no verdict of this period and these series. Widen --from, --to, --exchange, --coin or --timeframe`,
     )
@@ -97,15 +91,15 @@ export async function* compare(
     }
   }
   request.signal.throwIfAborted()
-  const fitted = fittedOn(model, tally.series(), tally.period())
-  progress.end(`${grouped(tally.rows())} verdicts from ${source.description} beside ${model.version}`)
+  const fitted = tally.fitted(model)
+  progress.end(`${grouped(tally.rows)} verdicts from ${source.description} beside ${model.version}`)
   yield lines.summary(
     { other_model: model.version, fitted: fitted.relation, ...tally.summary() },
     fitted.text,
   )
 }
 
-/** How one of both did, on the bars at which both made known calls. */
+/** Results of one side, on the bars at which both calls are known. */
 interface SideSummary extends JsonObject {
   readonly buy: number
   readonly sell: number
@@ -133,7 +127,7 @@ export interface WhatIfSummary extends JsonObject {
   readonly lacking: Readonly<Record<string, number>>
   /** Rows whose recorded call is HOLD because calls were withdrawn. */
   readonly withdrawn: number
-  /** Rows recorded behind the end of their window: they are not scored. */
+  /** Rows recorded after the end of their window: they are not scored. */
   readonly late: number
   /** Races that one barrier won, at bars where both forecasts are known. */
   readonly races: number
@@ -141,106 +135,128 @@ export interface WhatIfSummary extends JsonObject {
   readonly other: SideSummary
 }
 
-/** Of a row that waits for its outcome: close, both probabilities, both calls. */
+/** Numbers kept for a row until its outcome comes: close, both probabilities, both calls. */
 const WAITING = 5
 const UNTOLD = -1
 
-interface Side {
-  readonly said: Record<Call, number>
-  calls: CallTally
-  squares: number
+/** One of the two models: what it called, and what came of it. */
+class Side {
+  readonly said: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
+  #calls: CallTally = NO_CALLS
+  #squares = 0
+
+  score(outcome: BarOutcome, probability: number, call: Call | undefined): void {
+    if (isDecided(outcome)) this.#squares += (probability - (outcome.race === 'up' ? 1 : 0)) ** 2
+    if (call !== undefined && call !== 'HOLD') this.#calls = countCall(this.#calls, { ...outcome, call })
+  }
+
+  summary(races: number): SideSummary {
+    const { reached, wins, trades, inFavour } = this.#calls
+    return {
+      buy: this.said.BUY,
+      sell: this.said.SELL,
+      hold: this.said.HOLD,
+      decided: reached,
+      won: wins,
+      exits: trades,
+      in_favour: trades === 0 ? null : inFavour / trades,
+      brier: races === 0 ? null : this.#squares / races,
+    }
+  }
 }
 
-function createTally() {
-  const waiting = new Map<string, { readonly series: Series; readonly cells: number[] }>()
-  const recorded: Side = { said: { BUY: 0, SELL: 0, HOLD: 0 }, calls: NO_CALLS, squares: 0 }
-  const other: Side = { said: { BUY: 0, SELL: 0, HOLD: 0 }, calls: NO_CALLS, squares: 0 }
-  const lacking = new Map<string, number>()
-  const count = { rows: 0, compared: 0, agreements: 0, untold: 0, withdrawn: 0, late: 0, races: 0 }
-  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+const isDecided = ({ race }: BarOutcome): boolean => race === 'up' || race === 'down'
 
-  function take(row: VerdictRow, said: OtherSaying): void {
+/** Counts rows, and scores both sides as outcomes come. */
+class Tally {
+  readonly #waiting = new Map<string, { readonly series: Series; readonly cells: number[] }>()
+  readonly #recorded = new Side()
+  readonly #other = new Side()
+  readonly #lacking = new Map<string, number>()
+  readonly #count = { rows: 0, compared: 0, agreements: 0, untold: 0, withdrawn: 0, late: 0, races: 0 }
+  readonly #period = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
+
+  take(row: VerdictRow, said: OtherSaying): void {
+    const count = this.#count
     count.rows += 1
     if (count.rows > MOST_ROWS)
       throw invalid(
         `There are more than ${grouped(MOST_ROWS)} verdicts. Narrow --from, --to, --coin or --timeframe`,
       )
     const barClose = Date.parse(row.bar_close)
-    from = Math.min(from, barClose)
-    to = Math.max(to, barClose)
-    const { exchange, coin, timeframe } = row
-    const name = seriesName(row)
-    const cells: number[] = waiting.get(name)?.cells ?? []
-    if (cells.length === 0) waiting.set(name, { series: { exchange, coin, timeframe }, cells })
+    this.#period.from = Math.min(this.#period.from, barClose)
+    this.#period.to = Math.max(this.#period.to, barClose)
+    const cells = this.#cellsOf(row)
     if (wasSilenced(row)) count.withdrawn += 1
     if (row.recorded_late) count.late += 1
     if (said.kind === 'lacking') {
-      for (const feature of said.features) lacking.set(feature, (lacking.get(feature) ?? 0) + 1)
+      for (const feature of said.features) this.#lacking.set(feature, (this.#lacking.get(feature) ?? 0) + 1)
       return
     }
     if (said.call === null) count.untold += 1
     else {
       count.compared += 1
       if (said.call === row.call) count.agreements += 1
-      recorded.said[row.call] += 1
-      other.said[said.call] += 1
+      this.#recorded.said[row.call] += 1
+      this.#other.said[said.call] += 1
     }
     if (row.recorded_late) return
     const calls = [CALLS.indexOf(row.call), said.call === null ? UNTOLD : CALLS.indexOf(said.call)]
     cells.push(barClose, row.probability, said.probability, ...calls)
   }
 
-  function score(side: Side, outcome: BarOutcome, probability: number, call: Call | undefined): void {
-    if (outcome.race === 'up' || outcome.race === 'down')
-      side.squares += (probability - (outcome.race === 'up' ? 1 : 0)) ** 2
-    if (call !== undefined && call !== 'HOLD') side.calls = countCall(side.calls, { ...outcome, call })
+  #cellsOf(row: VerdictRow): number[] {
+    const name = seriesName(row)
+    const { exchange, coin, timeframe } = row
+    const kept = this.#waiting.get(name) ?? { series: { exchange, coin, timeframe }, cells: [] }
+    this.#waiting.set(name, kept)
+    return kept.cells
   }
 
   /** Takes the outcomes of a series, newest first; those of other bars are passed over. */
-  function scorer(cells: readonly number[]): (outcome: BarOutcome) => void {
+  #scorer(cells: readonly number[]): (outcome: BarOutcome) => void {
+    assert(cells.length % WAITING === 0, 'a row that waits for its outcome has all its numbers', cells.length)
     let at = cells.length - WAITING
     return (outcome) => {
       while (at >= 0 && (cells[at] ?? 0) > outcome.barClose) at -= WAITING
       if (at < 0 || cells[at] !== outcome.barClose) return
       const [said = 0, otherSaid = 0, call = UNTOLD, otherCall = UNTOLD] = cells.slice(at + 1, at + WAITING)
-      if (outcome.race === 'up' || outcome.race === 'down') count.races += 1
-      score(recorded, outcome, said, otherCall === UNTOLD ? undefined : CALLS[call])
-      score(other, outcome, otherSaid, CALLS[otherCall])
+      if (isDecided(outcome)) this.#count.races += 1
+      this.#recorded.score(outcome, said, otherCall === UNTOLD ? undefined : CALLS[call])
+      this.#other.score(outcome, otherSaid, CALLS[otherCall])
     }
   }
 
-  const summaryOf = ({ said, calls, squares }: Side): SideSummary => ({
-    buy: said.BUY,
-    sell: said.SELL,
-    hold: said.HOLD,
-    decided: calls.reached,
-    won: calls.wins,
-    exits: calls.trades,
-    in_favour: calls.trades === 0 ? null : calls.inFavour / calls.trades,
-    brier: count.races === 0 ? null : squares / count.races,
-  })
+  get rows(): number {
+    return this.#count.rows
+  }
 
-  return {
-    take,
-    rows: () => count.rows,
-    series: (): Series[] => [...waiting.values()].map(({ series }) => series),
-    period: () => ({ from, to }),
-    *ended() {
-      for (const { series, cells } of waiting.values()) {
-        const [first] = cells
-        if (first !== undefined) yield { series, from: first, score: scorer(cells) }
-      }
-    },
-    summary: () => ({
-      ...count,
-      lacking: Object.fromEntries(lacking),
-      recorded: summaryOf(recorded),
-      other: summaryOf(other),
-    }),
+  fitted(model: VerdictModel): FittedOn {
+    return fittedOn(
+      model,
+      [...this.#waiting.values()].map(({ series }) => series),
+      this.#period,
+    )
+  }
+
+  /** The series that wait for outcomes, and from which bar on. */
+  *ended() {
+    for (const { series, cells } of this.#waiting.values()) {
+      const [first] = cells
+      if (first !== undefined) yield { series, from: first, score: this.#scorer(cells) }
+    }
+  }
+
+  summary() {
+    assert(this.#count.agreements <= this.#count.compared, 'no more calls agree than are compared')
+    return {
+      ...this.#count,
+      lacking: Object.fromEntries(this.#lacking),
+      recorded: this.#recorded.summary(this.#count.races),
+      other: this.#other.summary(this.#count.races),
+    }
   }
 }
-
-const grouped = (value: number): string => value.toLocaleString('en')
 
 export const NDJSON_LINES: Lines = {
   row({ verdict_id, exchange, coin, timeframe, bar_close, call, probability, model_version }, said) {

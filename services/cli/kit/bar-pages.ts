@@ -4,17 +4,17 @@ import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 
 /** Bars of one series: nine years of minutes. */
 const MOST_BARS = 5_000_000
-/** A page that is not the last goes on at least so far. */
+/** Bars that every page but the last covers at least. */
 const FEWEST_BARS_A_PAGE = 100
 
 interface BarPage {
   readonly bars: readonly Candle[] | undefined
-  /** Where the next page begins; null at the end. */
+  /** Start of the next page; null at the end. */
   readonly next: number | null
 }
 
 /**
- * The pages of bars that open in [from, to): in their order, and with an end, whoever answers them.
+ * The pages of bars that open in [from, to). A faulty or hostile server can neither reorder them nor make them endless.
  *
  * @param ask for bars from an instant on
  * @throws ServiceError `proof_invalid`; what asking throws

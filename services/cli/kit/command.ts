@@ -6,7 +6,6 @@ export type FlagValues<Flags extends FlagDefinitions> = {
   readonly [Name in keyof Flags]: z.output<Flags[Name]['schema']>
 }
 
-/** Where a command reads and writes, and when it is to stop. */
 export interface CommandContext extends Pick<Clock, 'now'> {
   /** Data, and nothing else. */
   readonly stdout: NodeJS.WritableStream
@@ -19,32 +18,29 @@ export interface CommandContext extends Pick<Clock, 'now'> {
 
 export interface CommandInput<Flags extends FlagDefinitions = FlagDefinitions> extends CommandContext {
   readonly flags: FlagValues<Flags>
-  /** The flags as they were written, where they were. */
+  /** The flags as they were typed; without those that were not. */
   readonly texts: Readonly<Partial<Record<keyof Flags & string, string>>>
-  /** What stands beside the flags, as many as the command names. */
+  /** The arguments that are not flags, as many as the command names. */
   readonly operands: readonly string[]
 }
 
-/** One command: help, its page and how it is run all follow from this. */
+/** One command; its help and its page are generated from this. */
 export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
   readonly name: string
-  /** One sentence. */
   readonly summary: string
-  /** More, where the flags do not say it: sentences, one paragraph each. */
-  readonly notes: readonly string[]
-  /** Names of what it is given beside flags. */
-  readonly operands: readonly string[]
+  /** Paragraphs that say more than the flags do. */
+  readonly notes?: readonly string[]
+  readonly operands?: readonly string[]
   readonly flags: Flags
-  /** Lines that work. */
+  /** Command lines that work as they are; tests run them. */
   readonly examples: readonly string[]
   /**
    * @returns the exit code where it is not 0.
    * @throws ServiceError whose code gives the exit code.
    */
   // A method, so that commands with flags of their own stand in one table.
-  run(input: CommandInput<Flags>): Promise<number | undefined>
+  run(input: CommandInput<Flags>): Promise<number | void>
 }
 
-/** Binds the flags of a command to what it reads of them. */
 export const defineCommand = <const Flags extends FlagDefinitions>(command: Command<Flags>): Command<Flags> =>
   command

@@ -3,14 +3,18 @@ import { replayFilterParameters } from '../../analyst/index.ts'
 import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
 import { SETTINGS, type SettingName } from '../../runtime/config/settings.ts'
 
-/** A setting as a flag of a command. */
 export const settingFlag = <Name extends SettingName>(
   setting: Name,
-): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => {
-  const definition: FlagDefinition<(typeof SETTINGS)[Name]['schema']> = SETTINGS[setting]
-  const { schema, help, example, isSecret, isSwitch } = definition
-  return { schema, help, example, setting, ...(isSecret && { isSecret }), ...(isSwitch && { isSwitch }) }
-}
+): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => ({ ...SETTINGS[setting], setting })
+
+/** The flags that were given, as the query of the service that reads the same. */
+export const queryOf = (
+  texts: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    names.flatMap((name) => (texts[name] === undefined ? [] : [[name.replaceAll('-', '_'), texts[name]]])),
+  )
 
 export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({
   schema: z
@@ -22,7 +26,7 @@ export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => 
   isSwitch: true,
 })
 
-/** Where verdicts are read from. */
+/** Flags that choose the service or the store to read verdicts from. */
 export const SOURCE_FLAGS = {
   server: {
     schema: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
@@ -35,7 +39,6 @@ export const SOURCE_FLAGS = {
   'eventstore-url': settingFlag('EVENTSTORE_URL'),
 } as const
 
-/** Which verdicts are wanted. */
 export const FILTER_FLAGS = {
   exchange: {
     schema: replayFilterParameters.exchange,
@@ -72,7 +75,7 @@ export const FILTER_FLAGS = {
   },
   after: {
     schema: replayFilterParameters.after,
-    help: 'The cursor of a row: what comes behind it.',
+    help: 'The cursor of a row: only verdicts after it.',
     example: '1234',
   },
 } as const

@@ -22,7 +22,20 @@ import type { SOURCE_FLAGS } from './common-flags.ts'
 import { createServerSource } from './server-source.ts'
 import type { VerdictSource } from './verdict-source.ts'
 
-export type SourceInput = Pick<CommandInput<typeof SOURCE_FLAGS>, 'flags' | 'stderr'>
+type SourceInput = Pick<CommandInput<typeof SOURCE_FLAGS>, 'flags' | 'stderr'>
+
+/** Does some work with a source of verdicts, and closes it. Throws what the work and `openVerdictSource` throw. */
+export async function withVerdictSource<Result>(
+  input: SourceInput,
+  work: (source: VerdictSource) => Promise<Result>,
+): Promise<Result> {
+  const source = await openVerdictSource(input)
+  try {
+    return await work(source)
+  } finally {
+    await source.close()
+  }
+}
 
 /**
  * Finds the verdicts: at `--server`; else through the owner's socket of the service that runs on the data folder;
@@ -30,7 +43,7 @@ export type SourceInput = Pick<CommandInput<typeof SOURCE_FLAGS>, 'flags' | 'std
  *
  * @throws ServiceError `config_invalid` where there is no store, `store_locked`, `store_unavailable`
  */
-export async function openVerdictSource({ flags, stderr }: SourceInput): Promise<VerdictSource> {
+async function openVerdictSource({ flags, stderr }: SourceInput): Promise<VerdictSource> {
   if (flags.server !== undefined) {
     return createServerSource({
       description: `the service at ${flags.server}`,

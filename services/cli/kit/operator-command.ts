@@ -1,62 +1,84 @@
-import type { z } from 'zod'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
 import { type Command, type CommandInput, defineCommand } from './command.ts'
-import {
-  OPERATOR_FLAGS,
-  OPERATOR_NOTE,
-  type OperatorRequests,
-  openOperatorRequests,
-} from './operator-requests.ts'
+import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
+import { Service } from './service.ts'
 
-/** A command that asks a running service on the operator's behalf, and no more. */
-export interface OperatorCommand<Flags extends FlagDefinitions>
+/** Flags that choose the service for an operator's command. */
+export const OPERATOR_FLAGS = {
+  server: {
+    ...SOURCE_FLAGS.server,
+    help: 'Address of the service to ask, with --operator-token. Without it, the service that runs on --data-dir.',
+  },
+  'operator-token': SOURCE_FLAGS['operator-token'],
+  'data-dir': SOURCE_FLAGS['data-dir'],
+  market: SOURCE_FLAGS.market,
+} as const
+
+export const OPERATOR_NOTE =
+  'It asks the service that runs on the data folder, through the socket that only its owner can open, or the one at --server.'
+
+/** A command that sends one request of the operator to a running service. */
+export interface OperatorCommand<Flags extends FlagDefinitions, Answer>
   extends Pick<Command<Flags>, 'name' | 'summary' | 'examples'> {
   readonly notes?: readonly string[]
-  /** What it is given beside flags, and what is read of that. */
+  /** Its argument beside flags, and how that is read. */
   readonly operand?: { readonly name: string; readonly read: (name: string, text: string) => string }
   readonly flags?: Flags
   /** Refuses flags that do not go together, before anything is asked. @throws ServiceError `config_invalid` */
   readonly check?: (flags: FlagsOf<Flags>, operand: string) => void
-  /** @returns what is written: a text, or rows, one JSON object a line */
-  readonly act: (asked: Asked<Flags>) => Promise<string | undefined> | AsyncIterable<object>
+  /** @returns the answer of the service, or rows, written one JSON object a line */
+  readonly act: (asked: Asked<Flags>) => Promise<Answer> | AsyncIterable<object>
+  /** The answer in words; without it, or with `--json`, it is written as JSON. Nothing is written of no answer. */
+  readonly words?: (answer: Answer) => string
 }
 
 type FlagsOf<Flags extends FlagDefinitions> = CommandInput<Flags & typeof OPERATOR_FLAGS>['flags']
 
 interface Asked<Flags extends FlagDefinitions> extends Pick<CommandInput, 'stderr'> {
-  readonly requests: OperatorRequests
+  readonly requests: Service
   readonly flags: FlagsOf<Flags>
-  /** Empty where it is given none. */
+  /** Empty for a command without one. */
   readonly operand: string
 }
 
-export const operatorCommand = <const Flags extends FlagDefinitions>({
+export const operatorCommand = <const Flags extends FlagDefinitions, Answer = void>({
   notes = [],
   operand,
   flags,
   check,
   act,
+  words,
   ...named
-}: OperatorCommand<Flags>): Command<Flags & typeof OPERATOR_FLAGS> =>
-  defineCommand({
+}: OperatorCommand<Flags, Answer>): Command<Flags & typeof OPERATOR_FLAGS> => {
+  const json = words && { json: switchFlag('Writes the answer as JSON.') }
+  return defineCommand({
     ...named,
     notes: [...notes, OPERATOR_NOTE],
     operands: operand === undefined ? [] : [operand.name],
-    flags: { ...flags, ...OPERATOR_FLAGS } as Flags & typeof OPERATOR_FLAGS,
+    flags: { ...flags, ...json, ...OPERATOR_FLAGS } as unknown as Flags & typeof OPERATOR_FLAGS,
     async run(input) {
       const given = operand?.read(operand.name, input.operands[0] ?? '') ?? ''
       check?.(input.flags, given)
-      const requests = await openOperatorRequests(input)
-      const written = act({ requests, flags: input.flags, operand: given, stderr: input.stderr })
-      if (!(Symbol.asyncIterator in written)) input.stdout.write((await written) ?? '')
-      else for await (const row of written) input.stdout.write(`${JSON.stringify(row)}\n`)
-      return undefined
+      const requests = await openOperatorService(input)
+      const answer = act({ requests, flags: input.flags, operand: given, stderr: input.stderr })
+      const write = (row: unknown): void => void input.stdout.write(`${JSON.stringify(row)}\n`)
+      if (Symbol.asyncIterator in answer) for await (const row of answer) write(row)
+      else {
+        const found = await answer
+        const isJson = words === undefined || (input.flags as { json?: unknown }).json === true
+        if (found !== undefined && isJson) write(found)
+        else if (found !== undefined) input.stdout.write(words?.(found) ?? '')
+      }
     },
   })
+}
 
-/** The rows of all pages of a list. */
 export async function* rowsOf<Page extends { readonly next: string | null }>(
-  requests: OperatorRequests,
+  requests: Service,
   path: string,
   schema: z.ZodType<Page>,
   rows: (page: Page) => readonly object[],
@@ -65,6 +87,30 @@ export async function* rowsOf<Page extends { readonly next: string | null }>(
   for await (const page of requests.pages(path, query, schema)) yield* rows(page)
 }
 
-/** An answer as JSON where that is asked for, and else in words. */
-export const shown = <Answer>(json: boolean, answer: Answer, words: (answer: Answer) => string): string =>
-  json ? `${JSON.stringify(answer)}\n` : words(answer)
+/**
+ * The running service that an operator's command asks.
+ *
+ * @throws ServiceError `config_invalid` where none runs: nobody changes a closed store
+ */
+export async function openOperatorService({
+  flags,
+  signal,
+}: Pick<CommandInput<typeof OPERATOR_FLAGS>, 'flags' | 'signal'>): Promise<Service> {
+  if (flags.server !== undefined)
+    return new Service({ url: flags.server, token: flags['operator-token'] }, signal)
+  const directory = join(flags['data-dir'], flags.market)
+  const socketPath = await findOwnerSocket(directory)
+  if (socketPath !== undefined) return new Service({ url: 'http://localhost', socketPath }, signal)
+  throw new ServiceError('config_invalid', {
+    message: `no service runs on ${directory}: start it, or name another (--data-dir, --market, or --server with --operator-token)`,
+  })
+}
+
+/** An argument that is an id. @throws ServiceError `config_invalid` */
+export function requireId(what: string, text: string | undefined): string {
+  const id = z.uuid().safeParse(text?.toLowerCase())
+  if (id.success) return id.data
+  throw new ServiceError('config_invalid', {
+    message: `${what} is ${JSON.stringify(text ?? '')}, which is no UUID. For example: 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55`,
+  })
+}

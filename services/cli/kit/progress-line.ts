@@ -1,29 +1,37 @@
+import type { CommandContext } from './command.ts'
+
 /** How far long work has come, on standard error. */
 export interface ProgressLine {
   show(text: string): void
-  /** Ends the line, with a last word. */
-  end(text: string): void
+  /** Ends the line with the result in words, and writes it as JSON where `--json` asks for it. */
+  end(text: string, result?: object): void
 }
+
+export const grouped = (count: number): string => count.toLocaleString('en')
 
 /** A terminal is written to at most this often, a file only so often that it can be read. */
 const TERMINAL_MS = 200
 const FILE_MS = 10_000
 
-export function createProgressLine(
-  stream: NodeJS.WritableStream & { readonly isTTY?: boolean },
-  now: () => number,
-): ProgressLine {
-  const isTerminal = stream.isTTY === true
+export function createProgressLine({
+  stdout,
+  stderr,
+  now,
+  flags,
+}: CommandContext & { readonly flags: object }): ProgressLine {
+  const isJson = 'json' in flags && flags.json === true
+  const isTerminal = stderr.isTTY === true
   const everyMs = isTerminal ? TERMINAL_MS : FILE_MS
   let shownAt = now()
   return {
     show(text) {
       if (now() - shownAt < everyMs) return
       shownAt = now()
-      stream.write(isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
+      stderr.write(isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
     },
-    end(text) {
-      stream.write(isTerminal ? `\r${text}\u001b[K\n` : `${text}\n`)
+    end(text, result) {
+      stderr.write(isTerminal ? `\r${text}\u001b[K\n` : `${text}\n`)
+      if (isJson && result !== undefined) stdout.write(`${JSON.stringify(result)}\n`)
     },
   }
 }

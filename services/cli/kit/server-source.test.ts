@@ -6,7 +6,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
 import { AT_START } from '../../analyst/index.ts'
-import { askForState, createServerSource } from './server-source.ts'
+import { createServerSource } from './server-source.ts'
+import { askForState } from './service.ts'
 
 let server: Server
 let url: string
@@ -41,8 +42,8 @@ const stderr = new Writable({
     done()
   },
 })
-const source = (change: { pageRows?: number; token?: string } = {}) =>
-  createServerSource({ description: 'the service', url, stderr, reconnectMs: 1, ...change })
+const source = (change: { token?: string } = {}) =>
+  createServerSource({ description: 'the service', url, stderr, ...change })
 
 const signal = new AbortController().signal
 const request = (limit: number, parameters: Record<string, string> = {}) => ({
@@ -65,19 +66,20 @@ describe('a replay', () => {
     answers = [
       (response, query) => {
         const first = Number(query.get('after') ?? 0) + 1
-        const count = Math.min(Number(query.get('limit')), 8 - first)
+        const count = Math.min(Number(query.get('limit')), 3, 8 - first)
+        if (count === 3) response.setHeader('x-next-cursor', String(first + 2))
         response.end(Array.from({ length: count }, (_, index) => line(first + index)).join(''))
       },
     ]
-    const all = source({ pageRows: 3, token: 'secret' }).replay(request(1_000, { coin: 'BTC,ETH' }))
+    const all = source({ token: 'secret' }).replay(request(1_000, { coin: 'BTC,ETH' }))
     expect(await cursors(all)).toEqual(['1', '2', '3', '4', '5', '6', '7'])
     expect(asked).toEqual([
-      '/api/verdicts?coin=BTC%2CETH&limit=3',
-      '/api/verdicts?coin=BTC%2CETH&after=3&limit=3',
-      '/api/verdicts?coin=BTC%2CETH&after=6&limit=3',
+      '/api/verdicts?coin=BTC%2CETH&limit=1000',
+      '/api/verdicts?coin=BTC%2CETH&after=3&limit=997',
+      '/api/verdicts?coin=BTC%2CETH&after=6&limit=994',
     ])
     expect(headers.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer secret'))
-    expect(await cursors(source({ pageRows: 3 }).replay(request(4)))).toEqual(['1', '2', '3', '4'])
+    expect(await cursors(source().replay(request(4)))).toEqual(['1', '2', '3', '4'])
   })
 
   test('that is cut says behind which row to go on', async () => {
@@ -127,7 +129,7 @@ describe('a service that is busy', () => {
     expect(await cursors(source().replay(request(1)))).toEqual(['1'])
     expect(asked).toHaveLength(3)
     expect(remarks).toBe(
-      'the service answers 429; asking again in 0.25 s\nthe service answers 503; asking again in 0.5 s\n',
+      'the service: it answers 429; asking again in 0.25 s\nthe service: it answers 503; asking again in 0.5 s\n',
     )
   })
 
@@ -168,7 +170,7 @@ describe('a service that has no end', () => {
         more()
       },
     ]
-    await expect(cursors(source().replay(request(9)))).rejects.toThrow(/a line has more than/)
+    await expect(cursors(source().replay(request(9)))).rejects.toThrow(/more than \d+ characters/)
   })
 })
 
@@ -244,6 +246,8 @@ describe('following', () => {
   })
 
   test('goes on where the line has gone dead', async () => {
+    const realInterval = setInterval
+    let ticking: NodeJS.Timeout | undefined
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       answers = [
@@ -253,10 +257,11 @@ describe('following', () => {
       const seen: string[] = []
       for await (const { cursor } of source().follow(request(2))) {
         seen.push(cursor)
-        vi.advanceTimersByTime(30_000)
+        ticking ??= realInterval(() => vi.advanceTimersByTime(1_000), 1)
       }
       expect(seen).toEqual(['1', '2'])
     } finally {
+      clearInterval(ticking)
       vi.useRealTimers()
     }
   })

@@ -6,25 +6,24 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import type { Verification } from '../../../contracts/verification.ts'
 import type { ReplayOptions } from '../../analyst/index.ts'
 
-/** Which verdicts are wanted, as options of a replay and as the words a server is asked with. */
+/** A selection of verdicts, as options of a replay and as the query that a server takes. */
 export interface VerdictRequest extends Pick<ReplayOptions, 'filter' | 'limit' | 'upTo'> {
-  /** Behind which row; without it a replay begins at the beginning, and following now. */
+  /** The cursor of the last row that was read; without it a replay begins at the beginning, and following now. */
   readonly after?: ReplayOptions['after']
   readonly parameters: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 
-/** What became of the verdict of a bar; Unix milliseconds. */
+/** The outcome of the verdict at a bar; Unix milliseconds. */
 export interface BarOutcome extends RaceEnd {
   readonly barClose: number
 }
 
-/** Recorded verdicts, wherever they are kept. */
 export interface VerdictSource {
-  /** What it is, for people: continues "from". */
+  /** Its name for people: continues "from". */
   readonly description: string
   replay(request: VerdictRequest): AsyncIterable<VerdictRow>
-  /** @throws ServiceError `config_invalid` where nothing can be appended while we look. */
+  /** @throws ServiceError `config_invalid` where nothing can be appended meanwhile. */
   follow(request: VerdictRequest): AsyncIterable<VerdictRow>
   /** @throws ServiceError `verdict_unknown` */
   verify(verdictId: string, signal: AbortSignal): Promise<Verification>
@@ -33,7 +32,7 @@ export interface VerdictSource {
     parameters: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): AsyncIterable<TrackRecordRow>
-  /** What became of the verdicts of a series, of bars that close at an instant or later; newest first. */
+  /** The outcomes of a series whose bars close at an instant or later; newest first. */
   outcomes(series: Series, from: number, signal: AbortSignal): AsyncIterable<BarOutcome>
   /**
    * Bars of a series that open in [from, to), a page at a time.

@@ -6,7 +6,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 type Chunks = AsyncIterable<string | Uint8Array>
 
 /**
- * Writes at the pace of whoever reads; the stream stays open. A reader that hung up ends it with EPIPE.
+ * Writes at the pace of the reader; the stream stays open. A reader that hung up ends it with EPIPE.
  *
  * @throws ServiceError `config_invalid` or `store_full` where it takes no more; what the chunks fail with.
  */
@@ -60,7 +60,7 @@ export async function writeFileWhole(file: string, chunks: Chunks, signal: Abort
   }
 }
 
-/** Where the file is, links followed; renaming would put a file in the place of a device, a pipe or a link. */
+/** The path with links followed; renaming would replace a device, a pipe or a link by a file. */
 async function placeOf(file: string): Promise<string> {
   const place = await realpath(file).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined

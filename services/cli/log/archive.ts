@@ -9,8 +9,8 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
-import { grouped, requireLog } from './backup.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { requireLog } from './backup.ts'
 
 const DAY_MS = 86_400_000
 
@@ -21,7 +21,7 @@ const FLAGS = {
       .regex(/^[1-9]\d{0,4}d$/, 'must be a number of days, as in 90d')
       .transform((text) => Number(text.slice(0, -1)) * DAY_MS)
       .optional(),
-    help: 'What was recorded so many days ago or longer is moved.',
+    help: 'Moves events that are at least so many days old.',
     example: '90d',
   },
   before: {
@@ -29,12 +29,12 @@ const FLAGS = {
       .datetime({ offset: true })
       .transform((text) => new Date(text))
       .optional(),
-    help: 'What was recorded before this instant is moved; ISO 8601. In place of --older-than.',
+    help: 'Moves events that were recorded before this instant; ISO 8601. In place of --older-than.',
     example: '2026-09-01T00:00:00Z',
   },
   check: switchFlag('Moves nothing: reads the whole archive and compares it with the log.'),
   shrink: switchFlag(
-    'Moves nothing: gives the disk what is free in the file of the log. Only while no service runs on it; takes as much room beside it meanwhile as it will have.',
+    'Moves nothing: returns the free space in the file of the log to the disk. Only while no service runs on it; meanwhile it needs as much free disk as the file will have.',
   ),
   'data-dir': SOURCE_FLAGS['data-dir'],
   market: SOURCE_FLAGS.market,
@@ -45,10 +45,10 @@ const FLAGS = {
 export const archiveCommand = defineCommand({
   name: 'archive',
   summary:
-    'Moves what verdicts and outcomes of long ago say into compressed files beside the log, while the service runs.',
+    'Moves the data of old verdicts and outcomes into compressed files beside the log, while the service runs.',
   notes: [
-    'The folder may lie on another disk: `archive` in the folder of the market is made a link to it. Nothing is lost to readers: replays, read models, proofs, audits and backups give what they gave before, byte for byte, as long as the folder is there. Without it, what is in it is refused with its name, and all that is new goes on. Each file is durable, read back and compared before the log lets go of it. A run that was interrupted is gone on with by the next.',
-    'The file of the log does not become smaller: what comes is written where the old was, until --shrink. Releases before this one do not open a log of which something was archived. See [archiving.md](archiving.md).',
+    'The folder may lie on another disk: `archive` in the folder of the market is made a link to it. Readers lose nothing: replays, read models, proofs, audits and backups stay the same, byte for byte, as long as the folder is there. Without it, reads of archived events are refused with the name of the missing file, and new events are recorded as before. Each file is durable, read back and compared before the log drops its copy. The next run continues one that was interrupted.',
+    'The file of the log does not become smaller until --shrink: new events are written into the space of the old ones. Releases from before archives do not open a log with an archive. See [archiving.md](archiving.md).',
   ],
   operands: ['folder'],
   flags: FLAGS,
@@ -66,18 +66,19 @@ export const archiveCommand = defineCommand({
     const wanted = [flags['older-than'], flags.before, flags.check || undefined, flags.shrink || undefined]
     if (wanted.filter((one) => one !== undefined).length !== 1)
       throw new ServiceError('config_invalid', {
-        message: 'say one of --older-than, --before, --check and --shrink',
+        message: 'give one of --older-than, --before, --check and --shrink',
       })
-    if (flags.shrink) return shrink(input, file)
-    linkFolder(directory, folder, flags.check)
-    return flags.check ? check(input, file, folder) : move(input, file, folder)
+    if (!flags.shrink) linkFolder(directory, folder, flags.check)
+    if (flags.shrink) shrink(input, file)
+    else await (flags.check ? check : move)(input, file, folder)
   },
 })
 
 type Input = CommandInput<typeof FLAGS>
 
-async function move({ flags, stdout, stderr, signal, now }: Input, file: string, folder: string) {
-  const progress = createProgressLine(stderr, now)
+async function move(input: Input, file: string, folder: string): Promise<void> {
+  const { flags, signal, now } = input
+  const progress = createProgressLine(input)
   const result = await archiveLog({
     file,
     before: flags.before ?? new Date(now() - (flags['older-than'] ?? 0)),
@@ -89,28 +90,31 @@ async function move({ flags, stdout, stderr, signal, now }: Input, file: string,
   const { events, files, bytes, freeBytes } = result
   progress.end(
     `${grouped(events)} events moved to ${grouped(files)} files in ${folder} (${grouped(bytes)} bytes); the file of the log has ${grouped(freeBytes)} bytes for what comes`,
+    { folder, events, files, bytes, free_bytes: freeBytes },
   )
-  if (flags.json) stdout.write(`${JSON.stringify({ folder, events, files, bytes, free_bytes: freeBytes })}\n`)
-  return undefined
 }
 
-async function check({ flags, stdout, stderr, signal, now }: Input, file: string, folder: string) {
-  const progress = createProgressLine(stderr, now)
+async function check(input: Input, file: string, folder: string): Promise<void> {
+  const { signal } = input
+  const progress = createProgressLine(input)
   const onProgress = (position: number): void => progress.show(`whole up to position ${grouped(position)}`)
   const { files, events, unused } = await checkArchive(file, { signal, onProgress })
   const rest = unused.length === 0 ? '' : `; not used by the log, and may go: ${unused.join(', ')}`
-  progress.end(`${folder} is whole: ${grouped(events)} events in ${grouped(files)} files${rest}`)
-  if (flags.json) stdout.write(`${JSON.stringify({ folder, events, files, unused })}\n`)
-  return undefined
+  progress.end(`${folder} is whole: ${grouped(events)} events in ${grouped(files)} files${rest}`, {
+    folder,
+    events,
+    files,
+    unused,
+  })
 }
 
-function shrink({ flags, stdout, stderr, now }: Input, file: string): undefined {
+function shrink(input: Input, file: string): void {
   const size = (): number => lstatSync(file).size
   const before = size()
   shrinkLog(file)
-  createProgressLine(stderr, now).end(`${file} has ${grouped(size())} bytes now, and had ${grouped(before)}`)
-  if (flags.json) stdout.write(`${JSON.stringify({ file, bytes: size(), bytes_before: before })}\n`)
-  return undefined
+  const bytes = size()
+  const words = `${file} has ${grouped(bytes)} bytes now, and had ${grouped(before)}`
+  createProgressLine(input).end(words, { file, bytes, bytes_before: before })
 }
 
 const ofAnotherStore = (): ServiceError =>

@@ -20,9 +20,8 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { type CommandContext, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
 
-/** Flags of a command that names the address of a backup. */
 export const PLACE_FLAGS = {
   's3-credentials': {
     schema: z.string().min(1).optional(),
@@ -48,14 +47,12 @@ export const placeAt = (
     sleep: (milliseconds) => sleep(milliseconds, signal),
   })
 
-export const grouped = (count: number): string => count.toLocaleString('en')
-
 /** Flags for the keys that sign backups, and for taking a backup that they do not vouch for. */
 export const KEY_FLAGS = {
   'sealing-key': settingFlag('SEALING_KEY'),
   'wrapping-keys': settingFlag('WRAPPING_KEYS'),
   unverified: switchFlag(
-    'Takes a backup that has no signature, as former releases made them, or whose key is not here. Anybody who could write to its place may have changed it.',
+    'Accepts a backup without a signature, as former releases made them, or whose key is not here. Anybody who can write to its address may have changed it.',
   ),
 } as const
 
@@ -113,7 +110,6 @@ export function requireVerified(
   stderr.write(`Warning: ${doubt}.\n`)
 }
 
-/** The answer about a backup, for programs. */
 export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: BackupPlace) => ({
   place: place.description,
   log_id: manifest.logId,
@@ -128,10 +124,10 @@ export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: Backu
 
 export const backupCommand = defineCommand({
   name: 'backup',
-  summary: 'Copies what a backup does not have yet of the log, while the service runs.',
+  summary: 'Adds the events to a backup that it does not have yet, while the service runs.',
   notes: [
-    'The address is a folder, or s3://bucket/prefix of a server that speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first time copies all; later ones add what came since. It holds the log up to the event that was the newest when the command began. Each part is read back and compared. One that was interrupted goes on with the next.',
-    'The keys of what is personal are replaced each time: what was erased is then in no backup any more. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
+    'The address is a folder, or s3://bucket/prefix of a server that speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first backup copies the whole log; later ones add newer events, up to the newest one when the command began. Each part is read back and compared. The next run continues one that was interrupted.',
+    'The keys of personal data are replaced each time, so that no backup holds the key of an erased account. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
   ],
   operands: ['address'],
   flags: {
@@ -139,7 +135,7 @@ export const backupCommand = defineCommand({
       'Adds nothing: reads the whole backup and compares it with its hashes and its signature.',
     ),
     alone: switchFlag(
-      'Vouches that no other backup to this address goes on, for a server of S3 that makes no conditional writes: the command says so where it needs this.',
+      'States that no other backup to this address runs. Needed for an S3 server without conditional writes; the command says so.',
     ),
     'data-dir': SOURCE_FLAGS['data-dir'],
     market: SOURCE_FLAGS.market,
@@ -152,10 +148,10 @@ export const backupCommand = defineCommand({
     'signal backup /mnt/backup/signal --check',
   ],
   async run(input) {
-    const { operands, flags, stdout, stderr, signal, now } = input
+    const { operands, flags, signal, now } = input
     const [address = ''] = operands
     const place = placeAt(address, input, flags['s3-credentials'], flags.alone)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)
     const directory = join(flags['data-dir'], flags.market)
@@ -166,10 +162,10 @@ export const backupCommand = defineCommand({
       const signed = read.authenticity === 'authentic' ? ', and signed' : ''
       progress.end(
         `${place.description} is whole up to position ${grouped(summary.position)}, of ${summary.at}${signed}; hash ${summary.hash}`,
+        summary,
       )
-      if (flags.json) stdout.write(`${JSON.stringify(summary)}\n`)
       requireVerified(read, place, input)
-      return undefined
+      return
     }
     const file = requireLog(directory)
     const { keys, fingerprint } = keysAt(directory, flags)
@@ -188,15 +184,11 @@ export const backupCommand = defineCommand({
       })
       progress.end(
         `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${place.description} goes up to position ${grouped(manifest.head)}`,
+        { ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events },
       )
-      if (flags.json)
-        stdout.write(
-          `${JSON.stringify({ ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events })}\n`,
-        )
     } finally {
       rows.close()
     }
-    return undefined
   },
 })
 

@@ -4,23 +4,19 @@ import { operatorCommand } from '../kit/operator-command.ts'
 
 const showCommand = operatorCommand({
   name: 'log-format show',
-  summary: 'Says in which format the log is written, and which is the newest that the process writes.',
+  summary: 'Shows the format of the log, and the newest format that the process writes.',
   examples: ['signal log-format show'],
-  async *act({ requests }) {
-    yield requests.get('/operator/log-format', {}, logFormatAnswerSchema)
-  },
+  act: ({ requests }) => requests.get('/operator/log-format', {}, logFormatAnswerSchema),
 })
 
 const raiseCommand = operatorCommand({
   name: 'log-format raise',
-  summary: 'Finishes a rolling upgrade: from now on every process writes what came with its release.',
+  summary: 'Finishes a rolling upgrade: from now on every process writes the newest format.',
   notes: [
-    'Only once no process of an older release is left: one that is ends with exit code 1, and cannot be started on this log again. It cannot be taken back.',
+    'Run it only once no process of an older release is left: such a process ends with exit code 1, and cannot start on this log again. It cannot be undone.',
   ],
   examples: ['signal log-format raise'],
-  async *act({ requests }) {
-    yield requests.post('/operator/log-format/raise', {}, logFormatAnswerSchema)
-  },
+  act: ({ requests }) => requests.post('/operator/log-format/raise', {}, logFormatAnswerSchema),
 })
 
 export const logFormatCommands: readonly Command[] = [showCommand, raiseCommand]

@@ -11,29 +11,21 @@ import {
 import { type RestorePoint, restoreBackup } from '../../log-operations/backup/restore-backup.ts'
 import { defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
-import {
-  grouped,
-  KEY_FLAGS,
-  keysAt,
-  PLACE_FLAGS,
-  placeAt,
-  requireSameKey,
-  requireVerified,
-} from './backup.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { KEY_FLAGS, keysAt, PLACE_FLAGS, placeAt, requireSameKey, requireVerified } from './backup.ts'
 
 export const restoreCommand = defineCommand({
   name: 'restore',
-  summary: 'Makes the log of a backup anew in an empty folder, up to a position or an instant.',
+  summary: 'Restores the log of a backup into an empty folder, up to a position or an instant.',
   notes: [
-    'Every event is read back and compared with the hash of the log before the file stands where a service would find it. In the folder of the market may stand what you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects, revocations; anything else is refused. A sealing key that is there, or set, is compared with the one that the log was begun under.',
-    'Keys of accounts that were erased since are left out where --erased names their list, and what was revoked since is revoked again where --revoked does: the files erased-subjects and revocations beside the log that was lost. See [backup.md](backup.md).',
+    'Every event is read back and compared with the hash of the log before the file gets the name under which a service opens it. The folder of the market may hold the files that you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects, revocations; any other file is refused. A sealing key in the folder, or in SEALING_KEY, is compared with the first key of the log.',
+    'With --erased, the keys of accounts that were erased since are left out; with --revoked, everything that was revoked since is revoked again. Their lists are the files erased-subjects and revocations beside the lost log. See [backup.md](backup.md).',
   ],
   operands: ['address'],
   flags: {
     'to-position': {
       schema: z.coerce.number().int().positive().optional(),
-      help: 'The last event that is restored. Default: all there is.',
+      help: 'Position of the last event to restore. Default: all.',
       example: '120000',
     },
     'to-instant': {
@@ -41,7 +33,7 @@ export const restoreCommand = defineCommand({
         .datetime({ offset: true })
         .transform((text) => new Date(text))
         .optional(),
-      help: 'Restores what was appended then or before; ISO 8601. Default: all there is.',
+      help: 'Restores events that were appended then or before; ISO 8601. Default: all.',
       example: '2026-11-22T12:00:00Z',
     },
     erased: {
@@ -64,13 +56,13 @@ export const restoreCommand = defineCommand({
     'signal restore s3://backups/signal --data-dir ./restored --to-instant 2026-11-22T12:00:00Z',
   ],
   async run(input) {
-    const { operands, flags, stdout, stderr, signal, now } = input
+    const { operands, flags, stderr, signal } = input
     const [address = ''] = operands
     const { market } = flags
     const place = placeAt(address, input, flags['s3-credentials'])
     const directory = join(flags['data-dir'], market)
     const upTo = pointOf(flags)
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     const erasedSubjects = readList(directory, {
       flag: 'erased',
       name: ERASED_SUBJECTS_FILE,
@@ -106,13 +98,12 @@ export const restoreCommand = defineCommand({
       onProgress: ({ position, head, doing }) =>
         progress.show(`${grouped(position)} of ${grouped(head)} ${doing}`),
     })
-    progress.end(
-      `${grouped(result.events)} events, up to position ${grouped(result.position)} of ${result.at}, are in ${directory}, verified; hash ${result.hash}`,
-    )
     const { position, events, at, hash, erased, unread } = result
+    progress.end(
+      `${grouped(events)} events, up to position ${grouped(position)} of ${at}, are in ${directory}, verified; hash ${hash}`,
+      { directory, position, events, at, hash, erased },
+    )
     stderr.write(adviceOf(directory, fingerprint !== undefined, unread))
-    if (flags.json) stdout.write(`${JSON.stringify({ directory, position, events, at, hash, erased })}\n`)
-    return undefined
   },
 })
 

@@ -9,12 +9,11 @@ import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
 
 export const sealingKeyCommand = defineCommand({
   name: 'sealing-key replace',
-  summary: 'Makes a new key, under which what is personal is sealed from the next start on.',
+  summary: 'Makes a new key, which seals personal data from the next start on.',
   notes: [
-    'Stop the service first: beside it, this is refused (exit code 7). It adds a line to wrapping.keys in the folder of the market. Start the service then: it opens what was sealed under the keys before, and in the background seals the key of every account anew and erases its old copy. Nobody has to wait for that.',
+    'Stop the service first: beside it, this is refused (exit code 7). It adds a line to wrapping.keys in the folder of the market. Then start the service: it still opens data under the former keys, and in the background it seals the key of every account anew and erases the old copy. Callers do not wait for that.',
     'Keep the file with sealing.key, apart from the backups. sealing.key stays: names in the log are made with it. Several processes that share a log take their keys from WRAPPING_KEYS; see [backup.md](backup.md).',
   ],
-  operands: [],
   flags: {
     yes: switchFlag('Yes, make one.'),
     'data-dir': SOURCE_FLAGS['data-dir'],
@@ -27,7 +26,8 @@ export const sealingKeyCommand = defineCommand({
       throw new ServiceError('config_invalid', {
         message: `there is no ${directory}: name the folder (--data-dir) and the market (--market)`,
       })
-    if (!flags.yes) throw new ServiceError('config_invalid', { message: 'this makes a new key: say --yes' })
+    if (!flags.yes)
+      throw new ServiceError('config_invalid', { message: 'this makes a new key: confirm with --yes' })
     const file = join(directory, WRAPPING_KEYS_FILE)
     // A service that is ended and started by itself would use the key before it was copied to a safe place, and two commands at
     // once would each write a file without the key of the other.
@@ -40,6 +40,5 @@ export const sealingKeyCommand = defineCommand({
     } finally {
       lock.release()
     }
-    return undefined
   },
 })

@@ -13,8 +13,7 @@ import {
 import { sleep } from '../../runtime/async/sleep.ts'
 import { defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { createProgressLine } from '../kit/progress-line.ts'
-import { grouped } from './backup.ts'
+import { createProgressLine, grouped } from '../kit/progress-line.ts'
 
 const DIRECTIONS = ['to-eventstoredb', 'to-folder'] as const
 
@@ -22,8 +21,8 @@ export const storeCopyCommand = defineCommand({
   name: 'store copy',
   summary: 'Copies the log from the embedded store to EventStoreDB, or the other way.',
   notes: [
-    'The direction is to-eventstoredb (from --data-dir) or to-folder (into --data-dir, which must hold no log). Every event keeps its id, type, data, stream, revision and time; positions are those of the new store, also where an event names one. In the end all is read back and compared. A copy that ended at any moment is gone on with by the same command.',
-    'It may run beside the service. The copy is then not for use yet, and no process begins on it: stop the service and run the same command again, which adds the rest. See [backup.md](backup.md#how-do-i-move-the-log-to-eventstoredb-or-back).',
+    'The direction is to-eventstoredb (from --data-dir) or to-folder (into --data-dir, which must hold no log). Every event keeps its id, type, data, stream, revision and time; positions are those of the new store, also where an event names one. At the end all events are read back and compared. After an interruption, the same command continues the copy.',
+    'It may run beside the service. Such a copy is not complete, and no process starts on it: stop the service and run the same command again, which adds the rest. See [backup.md](backup.md#how-do-i-move-the-log-to-eventstoredb-or-back).',
   ],
   operands: ['direction'],
   flags: {
@@ -33,7 +32,14 @@ export const storeCopyCommand = defineCommand({
     json: switchFlag('Writes what was done to standard output, as JSON.'),
   },
   examples: ["signal store copy to-eventstoredb --eventstore-url 'esdb://localhost:2113?tls=false'"],
-  async run({ operands: [direction = ''], flags, stdout, stderr, signal, now }) {
+  async run(input) {
+    const {
+      operands: [direction = ''],
+      flags,
+      stderr,
+      signal,
+      now,
+    } = input
     if (!(DIRECTIONS as readonly string[]).includes(direction))
       throw new ServiceError('config_invalid', {
         message: `the direction is ${DIRECTIONS.join(' or ')}, not ${JSON.stringify(direction.slice(0, 40))}`,
@@ -43,7 +49,7 @@ export const storeCopyCommand = defineCommand({
       throw new ServiceError('config_invalid', { message: '--eventstore-url (EVENTSTORE_URL) is missing' })
     const directory = join(flags['data-dir'], flags.market)
     const store = openEventStoreDbStore({ connectionString })
-    const progress = createProgressLine(stderr, now)
+    const progress = createProgressLine(input)
     try {
       const ends =
         direction === 'to-folder'
@@ -53,21 +59,18 @@ export const storeCopyCommand = defineCommand({
             )
           : outOfFolder(directory, openEventStoreDbTarget(store, { newId: randomUUID, now }))
       try {
-        const result = await copyLog({
+        const { events, copied, hash, isFinished } = await copyLog({
           ...ends,
           signal,
-          onProgress: ({ events, doing }) => progress.show(`${grouped(events)} events ${doing}`),
+          onProgress: (come) => progress.show(`${grouped(come.events)} events ${come.doing}`),
         })
         progress.end(
-          `${grouped(result.events)} events of ${ends.source.description} are in ${ends.target.description}, ${grouped(result.copied)} of them new; both have the hash ${result.hash}`,
+          `${grouped(events)} events of ${ends.source.description} are in ${ends.target.description}, ${grouped(copied)} of them new; both have the hash ${hash}`,
+          { events, copied, hash, finished: isFinished },
         )
-        if (!result.isFinished)
+        if (!isFinished)
           stderr.write(
             'The source is written to meanwhile, so the copy is not for use yet. Stop the service and run the same command again.\n',
-          )
-        if (flags.json)
-          stdout.write(
-            `${JSON.stringify({ events: result.events, copied: result.copied, hash: result.hash, finished: result.isFinished })}\n`,
           )
       } catch (error) {
         throw goesOn(error)
@@ -77,7 +80,6 @@ export const storeCopyCommand = defineCommand({
     } finally {
       await store.close()
     }
-    return undefined
   },
 })
 

@@ -17,8 +17,7 @@ import { defineCommand } from '../kit/command.ts'
 
 export const witnessCommand = defineCommand({
   name: 'witness',
-  summary:
-    'Cosigns the transparency logs of others: it vouches that none of them has shown it two histories.',
+  summary: 'Cosigns the transparency logs of others: it states that none of them has shown it two histories.',
   notes: [
     'It speaks C2SP tlog-witness: POST /add-checkpoint. At its start it writes its verifier keys, one of Ed25519 and one of ML-DSA-44. The operator of a log puts either of them into the policy file (LOG_POLICY).',
     'Its folder holds its keys and, for each log, the newest checkpoint that it has cosigned. One witness uses a folder at a time; put no older copy of it back, or it vouches for a history that it has not seen.',
@@ -67,7 +66,6 @@ export const witnessCommand = defineCommand({
     server.close()
     server.closeAllConnections()
     await closed
-    return undefined
   },
 })
 

@@ -8,8 +8,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { tierSchema } from '../../../contracts/plans.ts'
 import type { Command } from '../kit/command.ts'
 import { switchFlag } from '../kit/common-flags.ts'
-import { operatorCommand, rowsOf, shown } from '../kit/operator-command.ts'
-import { requireId } from '../kit/operator-requests.ts'
+import { operatorCommand, requireId, rowsOf } from '../kit/operator-command.ts'
 
 const listCommand = operatorCommand({
   name: 'accounts list',
@@ -20,24 +19,21 @@ const listCommand = operatorCommand({
 })
 
 const operand = { name: 'account_id', read: requireId }
-const json = switchFlag('Writes the account as JSON.')
 
 const showCommand = operatorCommand({
   name: 'accounts show',
   summary: 'Shows an account: its address, its plan, its keys and the calls left.',
   operand,
-  flags: { json },
   examples: ['signal accounts show 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
-  async act({ requests, flags, operand: id }) {
-    return shown(flags.json, await requests.get(`/operator/accounts/${id}`, {}, accountAnswerSchema), linesOf)
-  },
+  act: ({ requests, operand: id }) => requests.get(`/operator/accounts/${id}`, {}, accountAnswerSchema),
+  words: linesOf,
 })
 
 const grantCommand = operatorCommand({
   name: 'accounts grant',
   summary: 'Gives an account a plan, or further calls in the window that runs.',
   notes: [
-    'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier is put behind it. `free` ends what has not ended.',
+    'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier begins after it. `free` ends all plans.',
   ],
   operand,
   flags: {
@@ -57,7 +53,6 @@ const grantCommand = operatorCommand({
       help: 'Why; it is recorded.',
       example: 'an outage',
     },
-    json,
   },
   examples: [
     'signal accounts grant 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --tier pro',
@@ -72,30 +67,29 @@ const grantCommand = operatorCommand({
         'Give --tier alone, or --calls together with --reason. For example: --calls 500 --reason outage',
     })
   },
-  async act({ requests, flags: { tier, calls, reason, json: isJson }, operand: id }) {
+  act({ requests, flags: { tier, calls, reason }, operand: id }) {
     const body = tier === undefined ? { calls: calls ?? 0, reason: reason ?? '' } : { tier }
-    const path = `/operator/accounts/${id}/grant`
-    return shown(isJson, await requests.post(path, body, accountAnswerSchema), linesOf)
+    return requests.post(`/operator/accounts/${id}/grant`, body, accountAnswerSchema)
   },
+  words: linesOf,
 })
 
 const eraseCommand = operatorCommand({
   name: 'accounts erase',
   summary: 'Erases an account: revokes its keys, ends its plans and forgets its e-mail address, for good.',
-  notes: ['It cannot be undone, so it has to be said with --yes.'],
+  notes: ['It cannot be undone, so it has to be confirmed with --yes.'],
   operand,
   flags: { yes: switchFlag('Yes, erase it.') },
   examples: ['signal accounts erase 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --yes'],
   check({ yes }, id) {
     if (yes) return
     throw new ServiceError('config_invalid', {
-      message: `Erasing account ${id} cannot be undone. Say so with --yes`,
+      message: `Erasing account ${id} cannot be undone. Confirm with --yes`,
     })
   },
   async act({ requests, operand: id, stderr }) {
     await requests.delete(`/operator/accounts/${id}`)
     stderr.write(`account ${id} is erased\n`)
-    return undefined
   },
 })
 

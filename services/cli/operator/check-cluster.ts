@@ -6,22 +6,22 @@ import { ROLES } from '../../runtime/config/settings.ts'
 export interface AskedProcess {
   readonly url: string
   readonly facts: ProcessFacts
-  /** This machine's clock before and behind the answer, Unix milliseconds. */
+  /** This machine's clock before and after the answer, Unix milliseconds. */
   readonly askedAt: number
   readonly answeredAt: number
 }
 
 type Found = string | { readonly isDegraded: boolean; readonly detail: string }
 
-/** What processes say is kept for so long, so that their clocks may seem late by it. */
+/** Processes cache their answer for so long, so that their clocks may seem late by it. */
 const KEPT_MS = 1_000
 /** Leases, windows of quota and ages of bars go by the clock; differences of this size are felt in none of them. */
 const CLOCKS_MS = 2_000
 
 /**
- * What has to hold between processes, each named by its part: what each of them says of itself is told elsewhere.
+ * Checks between processes, each named by its part. Faults of a single process are reported elsewhere.
  *
- * @throws ServiceError by the one that is looked at
+ * @throws ServiceError when a check is run and finds a fault
  * @example clusterChecks([{ url: 'http://10.0.0.7:9402', facts, askedAt, answeredAt }])
  */
 export function clusterChecks(
@@ -66,7 +66,7 @@ function describeVersions(processes: readonly AskedProcess[]): Found {
   return { isDegraded: true, detail: `an upgrade is under way: ${told(versions)}` }
 }
 
-/** In which format a log is written, who may write to it, and what comes next. */
+/** The format of a log, the releases that may write to it, and the next step of an upgrade. */
 export function describeFormats(facts: readonly Pick<ProcessFacts, 'log' | 'version'>[]): Found {
   const format = Math.max(...facts.map(({ log }) => log.format))
   const newest = facts.map(({ log }) => log.newest_format)

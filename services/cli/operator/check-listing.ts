@@ -5,7 +5,6 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { boundedFetch } from '../../runtime/http/bounded-fetch.ts'
 import { paced } from '../../runtime/http/paced.ts'
 
-/** One thing that indexers look at, and how to look at it. */
 export interface ListingCheck {
   readonly part: string
   /** @throws ServiceError `listing_wrong`, `server_unreachable` */
@@ -34,8 +33,7 @@ const LONGEST_ANSWER = 4_194_304
 const MOST_ANNOUNCED = 1_000
 
 /**
- * Looks at a deployment as indexers do, from outside and without a key: what is announced is compared with what is
- * answered, and nothing is believed because it was announced.
+ * Checks a deployment as indexers do, from outside and without a key: every announcement is compared with an answer.
  *
  * @param server address under which indexers would reach the service
  */
@@ -59,15 +57,17 @@ function checkAddress(origin: string) {
 
 async function manifestOf(origin: string): Promise<readonly ManifestItem[]> {
   const { items } = await json<{ items: ManifestItem[] }>(`${origin}/.well-known/x402.json`)
-  require(items.length <=
-    MOST_ANNOUNCED, `${items.length} offers are announced; ${MOST_ANNOUNCED} are looked at`)
+  demand(
+    items.length <= MOST_ANNOUNCED,
+    `${items.length} offers are announced; ${MOST_ANNOUNCED} are looked at`,
+  )
   for (const { resource } of items) requireOurs(origin, resource.url)
   return items
 }
 
 async function checkOffers(origin: string): Promise<string> {
   const items = (await manifestOf(origin)).filter(({ type }) => type === 'http')
-  require(items.length > 0, 'nothing can be paid for: no recipient is set (X402_PAY_TO)')
+  demand(items.length > 0, 'nothing can be paid for: no recipient is set (X402_PAY_TO)')
   for (const { resource, accepts } of items) {
     // As indexers probe: with GET, and with an empty POST. Plans are sold to keys only, so POST refuses who has none.
     const methods = resource.url.includes('/plans/') ? ['GET'] : ['GET', 'POST']
@@ -77,17 +77,19 @@ async function checkOffers(origin: string): Promise<string> {
 }
 
 function requireOffer({ status, headers, text }: Answer, url: string, accepts: Offer['accepts']): void {
-  require(status === 402, `${url} answers ${status} to a request without payment; indexers expect 402`)
+  demand(status === 402, `${url} answers ${status} to a request without payment; indexers expect 402`)
   const header = headers.get('payment-required') ?? ''
   const offer = parsed(Buffer.from(header, 'base64').toString(), `PAYMENT-REQUIRED of ${url}`) as Offer
-  require(isDeepStrictEqual(
-    offer.accepts,
-    accepts,
-  ), `${url} offers something else than /.well-known/x402.json says`)
-  require(offer.resource.url === url, `${url} makes an offer for ${offer.resource.url}`)
+  demand(
+    isDeepStrictEqual(offer.accepts, accepts),
+    `${url} offers something else than /.well-known/x402.json says`,
+  )
+  demand(offer.resource.url === url, `${url} makes an offer for ${offer.resource.url}`)
   const [first] = (parsed(text, `the body of ${url}`) as { accepts: JsonObject[] }).accepts
-  require(first?.maxAmountRequired ===
-    accepts[0]?.amount, `${url} asks for different prices in x402 versions 1 and 2`)
+  demand(
+    first?.maxAmountRequired === accepts[0]?.amount,
+    `${url} asks for different prices in x402 versions 1 and 2`,
+  )
 }
 
 async function checkTools(origin: string): Promise<string> {
@@ -99,11 +101,11 @@ async function checkTools(origin: string): Promise<string> {
   const announced = (await manifestOf(origin)).filter(({ type }) => type === 'mcp')
   for (const { input } of announced) {
     const listed = tools.find(({ name }) => name === input.toolName)
-    require(listed !== undefined, `the tool ${input.toolName} is announced and not listed`)
-    require(isDeepStrictEqual(
-      listed?.inputSchema,
-      input.inputSchema,
-    ), `the tool ${input.toolName} takes something else than is announced`)
+    demand(listed !== undefined, `the tool ${input.toolName} is announced and not listed`)
+    demand(
+      isDeepStrictEqual(listed?.inputSchema, input.inputSchema),
+      `the tool ${input.toolName} takes something else than is announced`,
+    )
   }
   return `${tools.length} tools, ${announced.length} of them to be paid for`
 }
@@ -128,34 +130,40 @@ async function checkServerJson(origin: string): Promise<string> {
 async function checkCard(origin: string): Promise<string> {
   const { entries } = await json<{ entries: { url: string }[] }>(`${origin}/.well-known/ai-catalog.json`)
   const [entry] = entries
-  require(entry !== undefined, 'the catalogue of this origin has no entry')
+  demand(entry !== undefined, 'the catalogue of this origin has no entry')
   requireOurs(origin, entry?.url ?? '')
   const card = await json<Card>(entry?.url ?? '')
   await requireCard(origin, card)
   const [remote] = card.remotes
   for (const version of remote?.supportedProtocolVersions ?? []) {
     const { protocolVersion } = await shakeHands(remote?.url ?? '', version)
-    require(protocolVersion ===
-      version, `the card says that ${version} is spoken; the server answers ${protocolVersion}`)
+    demand(
+      protocolVersion === version,
+      `the card says that ${version} is spoken; the server answers ${protocolVersion}`,
+    )
   }
   return `${remote?.supportedProtocolVersions?.length ?? 0} revisions of MCP, each spoken`
 }
 
-/** That what is said of a server is what it says of itself. */
+/** Compares what a card says of a server with what the server says of itself. */
 async function requireCard(
   origin: string,
   { name, version, description, websiteUrl, remotes }: Card,
 ): Promise<void> {
-  require(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/.test(name), `${name} is no name that the registry takes`)
-  require(description.length <=
-    100, `the description has ${description.length} characters; the registry takes 100`)
+  demand(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/.test(name), `${name} is no name that the registry takes`)
+  demand(
+    description.length <= 100,
+    `the description has ${description.length} characters; the registry takes 100`,
+  )
   requireOurs(origin, websiteUrl)
-  require(remotes.length > 0, 'no address of the MCP server is given')
+  demand(remotes.length > 0, 'no address of the MCP server is given')
   for (const { url } of remotes) {
     requireOurs(origin, url)
     const { serverInfo } = await shakeHands(url, '2025-11-25')
-    require(serverInfo.version ===
-      version, `${url} is version ${serverInfo.version}, and ${version} is announced`)
+    demand(
+      serverInfo.version === version,
+      `${url} is version ${serverInfo.version}, and ${version} is announced`,
+    )
   }
 }
 
@@ -195,40 +203,46 @@ async function checkOpenApi(origin: string): Promise<string> {
   requireOurs(origin, servers[0]?.url ?? '')
   for (const { resource, type } of await manifestOf(origin)) {
     const { pathname } = new URL(resource.url)
-    require(pathname in paths, `${pathname} is announced (${type}) and not described`)
+    demand(pathname in paths, `${pathname} is announced (${type}) and not described`)
   }
   return `${Object.keys(paths).length} paths`
 }
 
 async function checkLinks(origin: string): Promise<string> {
   const { status, text } = await ask(`${origin}/llms.txt`)
-  require(status === 200 && text.startsWith('# '), `/llms.txt answers ${status}`)
+  demand(status === 200 && text.startsWith('# '), `/llms.txt answers ${status}`)
   const links = [...new Set([...text.matchAll(/\]\((https?:[^)#\s]+)/g)].map(([, link]) => link ?? ''))]
-  require(links.length <=
-    MOST_ANNOUNCED, `/llms.txt has ${links.length} links; ${MOST_ANNOUNCED} are looked at`)
+  demand(
+    links.length <= MOST_ANNOUNCED,
+    `/llms.txt has ${links.length} links; ${MOST_ANNOUNCED} are looked at`,
+  )
   for (const link of links.filter((one) => one.startsWith(`${origin}/`))) {
     const answer = await ask(link)
-    require(answer.status === 200, `/llms.txt leads to ${link}, which answers ${answer.status}`)
+    demand(answer.status === 200, `/llms.txt leads to ${link}, which answers ${answer.status}`)
   }
-  require(links.some((link) =>
-    link.startsWith(`${origin}/`),
-  ), `/llms.txt has no link to ${origin}: PUBLIC_URL is another address`)
+  demand(
+    links.some((link) => link.startsWith(`${origin}/`)),
+    `/llms.txt has no link to ${origin}: PUBLIC_URL is another address`,
+  )
   return `${links.length} links, each answered`
 }
 
 /** An address of another origin leads payments and keys elsewhere. */
 function requireOurs(origin: string, url: string): void {
   const isOurs = url === origin || url.startsWith(`${origin}/`)
-  require(isOurs, `${JSON.stringify(url.slice(0, 200))} is announced, which is not at ${origin}: set PUBLIC_URL to it`)
+  demand(
+    isOurs,
+    `${JSON.stringify(url.slice(0, 200))} is announced, which is not at ${origin}: set PUBLIC_URL to it`,
+  )
 }
 
-function require(holds: boolean, message: string): void {
+function demand(holds: boolean, message: string): void {
   if (!holds) throw new ServiceError('listing_wrong', { message })
 }
 
 async function json<Shape>(url: string): Promise<Shape> {
   const { status, text } = await ask(url)
-  require(status === 200, `${url} answers ${status}`)
+  demand(status === 200, `${url} answers ${status}`)
   return parsed(text, url) as Shape
 }
 
@@ -269,7 +283,7 @@ async function ask(url: string, init: Omit<RequestInit, 'signal'> = {}): Promise
     return { status, headers, retryAfter: headers.get('retry-after'), text: body.toString() }
   }
   try {
-    // There is no end to it but that of the process.
+    // Only the end of the process ends it.
     return await paced(once, { now: Date.now, sleep, signal: new AbortController().signal })
   } catch (error) {
     throw new ServiceError('server_unreachable', {

@@ -22,37 +22,33 @@ import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { readLogFormat } from '../../log/log-format.ts'
 import { checkStore } from '../../log/store-identity.ts'
-import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
-import { readSettings } from '../../runtime/config/read-settings.ts'
-import { SETTINGS, type SettingName, type Settings } from '../../runtime/config/settings.ts'
+import { SETTING_DEFINITIONS, settingsOf } from '../../runtime/config/read-settings.ts'
+import { SETTINGS, type Settings } from '../../runtime/config/settings.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
-import { askForState, type ServerAddress, type ServiceState } from '../kit/server-source.ts'
+import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { askForState, type ServiceAddress, type ServiceState } from '../kit/service.ts'
 import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
 import { listingChecks } from './check-listing.ts'
 
-/** What one look at a part found. */
 interface Finding {
   readonly part: string
   readonly ok: boolean
-  /** It works, and something about it is late or away. */
+  /** It works, and a part of it is late or not there. */
   readonly isDegraded?: boolean
   readonly detail: string
-  /** What to do, and the exit code; of a fault. */
+  /** The next step and the exit code of a fault. */
   readonly error?: ServiceError
 }
 
 /** The settings that decide where the service keeps things and what it needs to reach. */
 const SETTING_FLAGS = Object.fromEntries(
-  (Object.keys(SETTINGS) as SettingName[])
-    .filter((name) => name !== 'EXIT_AT_END')
-    .map((name): [string, FlagDefinition] => [SETTINGS[name].flag, settingFlag(name)]),
+  Object.entries(SETTING_DEFINITIONS).filter(([flag]) => flag !== SETTINGS.EXIT_AT_END.flag),
 )
 
 const FLAGS = {
   server: SOURCE_FLAGS.server,
   listing: switchFlag(
-    'Looks at the service of --server as indexers do instead: whether it answers as what announces it says.',
+    'Checks the service at --server as indexers do instead: it has to answer as it is announced.',
   ),
   processes: {
     schema: z
@@ -65,7 +61,7 @@ const FLAGS = {
           .max(100),
       )
       .optional(),
-    help: 'Looks at all processes of a cluster instead: their health ports (HEALTH_PORT), separated by commas.',
+    help: 'Checks all processes of a cluster instead: their health ports (HEALTH_PORT), separated by commas.',
     example: 'http://10.0.0.7:9402,http://10.0.0.8:9402',
   },
   json: switchFlag('Writes the findings as JSON.'),
@@ -73,13 +69,13 @@ const FLAGS = {
 
 export const doctorCommand = defineCommand({
   name: 'doctor',
-  summary: 'Looks at everything the service stands on, with the same settings, and says what is wrong.',
+  summary:
+    'Checks the runtime, the settings, the store and the servers of the service, and reports what is wrong.',
   notes: [
-    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured (of EventStoreDB: whose log it holds, and whether its user may read and append), and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
+    'It checks the runtime, the settings, the data folder, the store (its market and key, and whether another process has it open) and the configured servers (in EventStoreDB also the log, and the rights to read and append). It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
-    'With `--processes` it asks each process how it is, with its bus, cache, read models and how far behind they are, and holds them against one another: one log, every role there, one release, a format of the log that all of them read, clocks that agree.',
+    'With `--processes` it asks each process for its state, with its bus, cache and read models. Then it compares them: they need one log, every role, one release, a log format that all of them read, and clocks that agree.',
   ],
-  operands: [],
   flags: { ...FLAGS, ...SETTING_FLAGS },
   examples: [
     'signal doctor',
@@ -157,17 +153,11 @@ const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
   ...(error && { code: error.code, next_step: error.nextStep }),
 })
 
-async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
+async function examine({ flags }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
   const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
-  const given = Object.entries<string | undefined>(texts).flatMap(([flag, text]) => {
-    const definition = Object.hasOwn(SETTING_FLAGS, flag) ? SETTING_FLAGS[flag] : undefined
-    if (definition === undefined || text === undefined) return []
-    if (definition.isSwitch === true) return text === 'true' ? [`--${flag}`] : []
-    return [`--${flag}=${text}`]
-  })
   let settings: Settings | undefined
   const ofSettings = await look('settings', async () => {
-    settings = readSettings(given, environment)
+    settings = settingsOf(flags)
     return `${settings.MARKET} market, roles ${settings.ROLES.join(', ')}`
   })
   findings.push(ofSettings)
@@ -188,7 +178,6 @@ async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>
   return findings
 }
 
-/** What is there, in words; of a service, how it is. */
 type Description = string | { readonly isDegraded: boolean; readonly detail: string }
 
 async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {
@@ -256,7 +245,7 @@ async function describeStore(settings: Settings, directory: string): Promise<Des
   }
 }
 
-/** Whose the log is, and whether the user of the connection may do what the service does; nothing is left behind. */
+/** Checks that the log is of this service, and that the user of the connection may read and append; appends nothing. */
 async function describeEventStoreDb(
   settings: Settings,
   directory: string,
@@ -288,10 +277,10 @@ async function describeEventStoreDb(
 const saysNothing = (): ServiceError =>
   new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
 
-/** A revision that no stream comes to: an append behind it is refused, once the server has let it in. */
+/** A revision that no stream reaches: the server checks the right to append, then refuses the append for its revision. */
 const NEVER_REACHED = 2_000_000_000
 
-/** @throws ServiceError `store_denied`, and what else keeps the server from looking at an append */
+/** @throws ServiceError `store_denied`, and what else keeps the server from checking an append */
 async function requireAppendRight(store: EventStore): Promise<void> {
   const id = randomUUID()
   const meta = { correlationId: id, actor: 'doctor' }
@@ -303,9 +292,9 @@ async function requireAppendRight(store: EventStore): Promise<void> {
   }
 }
 
-const describeService = async (address: ServerAddress) => describeState(await askForState(address))
+const describeService = async (address: ServiceAddress) => describeState(await askForState(address))
 
-/** How a service says it is. @throws ServiceError for one that is not ready */
+/** The state of a service. @throws ServiceError for one that is not ready */
 function describeState({ status, components, process }: ServiceState) {
   const problem = components.filter(({ state }) => state !== 'ok')
   if (status !== 'unready') {
@@ -325,7 +314,7 @@ const formatOf = (facts: ProcessFacts): string => {
 
 const CONNECT_MS = 3_000
 
-/** Whether somebody listens; that it is the right server, and the right password, the start shows. */
+/** Checks that a server listens; only a start checks which server it is, and the password. */
 async function describePort(
   url: string,
   defaultPort: number,

@@ -3,9 +3,7 @@ import { keysAnswerSchema, signInAnswerSchema } from '../../../contracts/account
 import { LIMITS } from '../../../contracts/limits.ts'
 import { tierSchema } from '../../../contracts/plans.ts'
 import type { Command } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
-import { operatorCommand, shown } from '../kit/operator-command.ts'
-import { requireId } from '../kit/operator-requests.ts'
+import { operatorCommand, requireId } from '../kit/operator-command.ts'
 
 const accountFlag = {
   schema: z.uuid().toLowerCase().optional(),
@@ -32,10 +30,9 @@ const createCommand = operatorCommand({
       help: 'What to call the key. Default: operator.',
       example: 'my bot',
     },
-    json: switchFlag('Writes the key with its ids as JSON.'),
   },
   examples: ['signal keys create --tier starter', 'signal keys create --tier pro --email ada@example.com'],
-  async act({ requests, flags: { tier, email, account, label, json }, stderr }) {
+  async act({ requests, flags: { tier, email, account, label }, stderr }) {
     const body = {
       label,
       ...(tier && { tier }),
@@ -43,9 +40,10 @@ const createCommand = operatorCommand({
       ...(account && { account_id: account }),
     }
     const made = await requests.post('/operator/keys', body, signInAnswerSchema)
-    if (!json) stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
-    return shown(json, made, ({ key }) => `${key}\n`)
+    stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
+    return made
   },
+  words: ({ key }) => `${key}\n`,
 })
 
 const listCommand = operatorCommand({
@@ -68,7 +66,6 @@ const revokeCommand = operatorCommand({
   async act({ requests, operand: id, stderr }) {
     await requests.delete(`/operator/keys/${id}`)
     stderr.write(`key ${id} is revoked\n`)
-    return undefined
   },
 })
 

@@ -10,9 +10,7 @@ import {
 import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
 import type { FlagDefinition } from '../../runtime/config/read-flags.ts'
 import type { Command } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
-import { operatorCommand, rowsOf, shown } from '../kit/operator-command.ts'
-import { requireId } from '../kit/operator-requests.ts'
+import { operatorCommand, requireId, rowsOf } from '../kit/operator-command.ts'
 
 const PAYMENT_ID = '019abcde-7c00-7001-8000-00000000000a'
 const PAYER = '0x1111111111111111111111111111111111111111'
@@ -37,17 +35,14 @@ const listCommand = operatorCommand({
 })
 
 const operand = { name: 'payment_id', read: requireId }
-const json = switchFlag('Writes the payment as JSON.')
 
 const showCommand = operatorCommand({
   name: 'payments show',
-  summary: 'Shows a payment: what it was for, who paid, and where it stands.',
+  summary: 'Shows a payment: its product, its payer and its state.',
   operand,
-  flags: { json },
   examples: [`signal payments show ${PAYMENT_ID}`],
-  async act({ requests, flags, operand: id }) {
-    return shown(flags.json, await requests.get(`/operator/payments/${id}`, {}, paymentAnswerSchema), linesOf)
-  },
+  act: ({ requests, operand: id }) => requests.get(`/operator/payments/${id}`, {}, paymentAnswerSchema),
+  words: linesOf,
 })
 
 const reasonFlag = {
@@ -60,7 +55,7 @@ const refundCommand = operatorCommand({
   name: 'payments refund',
   summary: 'Records that money of a payment was sent back.',
   notes: [
-    'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Told twice, it is recorded once.',
+    'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Sent twice, it is recorded once.',
   ],
   operand,
   flags: {
@@ -75,17 +70,14 @@ const refundCommand = operatorCommand({
       example: '0.02',
     },
     reason: reasonFlag,
-    json,
   },
   examples: [`signal payments refund ${PAYMENT_ID} --transaction ${TRANSACTION} --usdc 0.02 --reason outage`],
-  async act({ requests, flags: { transaction, usdc, reason, json: isJson }, operand: id }) {
-    const body = { transaction, usdc, reason }
-    const path = `/operator/payments/${id}/refund`
-    return shown(isJson, await requests.post(path, body, paymentAnswerSchema), linesOf)
-  },
+  act: ({ requests, flags: { transaction, usdc, reason }, operand: id }) =>
+    requests.post(`/operator/payments/${id}/refund`, { transaction, usdc, reason }, paymentAnswerSchema),
+  words: linesOf,
 })
 
-/** Whose payments are taken or not, with what is said once it is so. */
+/** Blocks or unblocks a payer, and confirms it with `done`. */
 const trustCommand = (
   what: 'block' | 'unblock',
   done: string,
@@ -100,19 +92,17 @@ const trustCommand = (
       const path = `/operator/payers/${address}/${what}`
       const { payer } = await requests.post(path, { reason }, payerAnswerSchema)
       stderr.write(`payments of ${payer} ${done}\n`)
-      return undefined
     },
   }) as Command
 
 const blockCommand = trustCommand('block', 'are not taken any more', {
   summary: 'Takes no payments of an address until it is unblocked.',
-  notes: ['What was served already is settled as before.'],
+  notes: ['Answers that were served already are settled as before.'],
   examples: [`signal payments block ${PAYER} --reason abuse`],
 })
 
 const unblockCommand = trustCommand('unblock', 'are taken again', {
   summary: 'Takes payments of an address again, and forgets what it owes.',
-  notes: [],
   examples: [`signal payments unblock ${PAYER} --reason settled-by-mail`],
 })
 

@@ -7,9 +7,7 @@ import {
   operatorSubscriptionsSchema,
 } from '../../../contracts/webhook-answers.ts'
 import type { Command } from '../kit/command.ts'
-import { switchFlag } from '../kit/common-flags.ts'
-import { operatorCommand, rowsOf, shown } from '../kit/operator-command.ts'
-import { requireId } from '../kit/operator-requests.ts'
+import { operatorCommand, requireId, rowsOf } from '../kit/operator-command.ts'
 
 const listCommand = operatorCommand({
   name: 'webhooks list',
@@ -21,14 +19,12 @@ const listCommand = operatorCommand({
 
 const showCommand = operatorCommand({
   name: 'webhooks show',
-  summary: 'Shows a subscription: whose it is, how it stands, and how far it has come.',
+  summary: 'Shows a subscription: its account, its state and its cursor.',
   operand: { name: 'subscription_id', read: requireId },
-  flags: { json: switchFlag('Writes the subscription as JSON.') },
   examples: ['signal webhooks show 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
-  async act({ requests, flags, operand: id }) {
-    const webhook = await requests.get(`/operator/webhooks/${id}`, {}, operatorSubscriptionSchema)
-    return shown(flags.json, webhook, linesOf)
-  },
+  act: ({ requests, operand: id }) =>
+    requests.get(`/operator/webhooks/${id}`, {}, operatorSubscriptionSchema),
+  words: linesOf,
 })
 
 const REASON = {
@@ -37,7 +33,7 @@ const REASON = {
   example: 'complaints of the receiver',
 } as const
 
-/** What is stopped or allowed: a subscription by its id, or else a host. */
+/** Stops or allows a subscription, named by its id, or else a host. */
 const changeCommand = (
   what: 'stop' | 'allow',
   told: Pick<Command, 'name' | 'summary' | 'notes' | 'examples'>,
@@ -45,21 +41,26 @@ const changeCommand = (
   operatorCommand({
     ...told,
     operand: { name: 'subscription_id_or_host', read: (_name, text) => text },
-    flags: { reason: REASON, json: switchFlag('Writes the answer as JSON.') },
-    async act({ requests, flags: { reason, json }, operand: target }) {
+    flags: { reason: REASON },
+    async act({
+      requests,
+      flags: { reason },
+      operand: target,
+    }): Promise<OperatorSubscription | BlockedHostsAnswer> {
       if (z.uuid().safeParse(target.toLowerCase()).success) {
         const path = `/operator/webhooks/${target.toLowerCase()}/${what}`
-        return shown(json, await requests.post(path, { reason }, operatorSubscriptionSchema), linesOf)
+        return requests.post(path, { reason }, operatorSubscriptionSchema)
       }
       const path = `/operator/webhook-hosts/${what === 'stop' ? 'block' : 'allow'}`
-      return shown(json, await requests.post(path, { host: target, reason }, blockedHostsSchema), hostLines)
+      return requests.post(path, { host: target, reason }, blockedHostsSchema)
     },
+    words: (answer) => ('hosts' in answer ? hostLines(answer) : linesOf(answer)),
   }) as Command
 
 const stopCommand = changeCommand('stop', {
   name: 'webhooks stop',
   summary:
-    'Stops a subscription, or everything that is sent to a host: only `webhooks allow` lifts it, and nothing is lost.',
+    'Stops a subscription, or everything that is sent to a host. Only `webhooks allow` lifts it, and nothing is lost.',
   notes: [
     'A name stands for all names below it as well. Tests and new subscriptions are refused at a host that is stopped.',
   ],
@@ -72,8 +73,7 @@ const stopCommand = changeCommand('stop', {
 const allowCommand = changeCommand('allow', {
   name: 'webhooks allow',
   summary:
-    'Lifts a stop: a subscription is paused then, and its owner may resume it; to a host all is sent again.',
-  notes: [],
+    'Lifts a stop: a subscription is then paused, and its owner may resume it; a host gets everything again.',
   examples: ['signal webhooks allow bot.example.com --reason cleared'],
 })
 

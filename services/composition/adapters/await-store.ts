@@ -10,15 +10,15 @@ export interface StoreWait {
   /** A clock that is never set, milliseconds. */
   readonly elapsed: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
-  /** Told now and then what is waited for. */
+  /** Called now and then with the reason for the wait. */
   readonly say: (reason: string, waitedMs: number) => void
 }
 
 /**
  * Asks a store until it answers. In containers a service often starts before its store, or while a cluster of it elects:
- * it waits, and says so. What will not pass by waiting, such as another log, is thrown at once.
+ * it waits, and says so. A fault that no wait can mend, such as another log, is thrown at once.
  *
- * @throws ServiceError `store_unavailable` once the time is over; what else the question was refused with
+ * @throws ServiceError `store_unavailable` once the time is over; any other refusal at once
  */
 export async function awaitStore<Answer>(
   ask: () => Promise<Answer>,

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
@@ -21,10 +20,12 @@ import {
   type MarketFeed,
   marketTimeAt,
   planAnchor,
+  type RecordedFeed,
 } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import type { OnClose, Platform } from './open-platform.ts'
+import type { Lifetime } from '../lifetime.ts'
+import type { Platform } from './open-platform.ts'
 
 /**
  * The simulated market could make up any coin; a mistyped one is no wish for that.
@@ -42,65 +43,51 @@ export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: 
   })
 }
 
-/** The market that the settings choose. */
-export async function openFeed(
-  settings: Settings,
-  platform: Platform,
-  log: Logger,
-  onClose: OnClose,
-): Promise<MarketFeed> {
-  if (settings.MARKET === 'recorded') return openRecordedFeed(settings)
-  if (settings.MARKET === 'live') return openLiveFeed(settings, platform, log, onClose)
-  return openSimulatedFeed(settings, platform, onClose)
+export async function openFeed(life: Lifetime, platform: Platform): Promise<MarketFeed> {
+  const { MARKET } = life.settings
+  if (MARKET === 'recorded') return openRecordedFeed(life.settings)
+  return MARKET === 'live' ? openLiveFeed(life, platform) : openSimulatedFeed(life, platform)
 }
 
-function openLiveFeed(
-  { EXCHANGES, VENUE_URLS, BARS_KEEP_DAYS, ROLES }: Settings,
-  { directory }: Platform,
-  log: Logger,
-  onClose: OnClose,
-): MarketFeed {
-  const kept =
-    BARS_KEEP_DAYS === 0
-      ? undefined
-      : createKeptBars({
-          folder: join(directory, 'bars'),
-          keepDays: BARS_KEEP_DAYS,
-          now: Date.now,
-          random: Math.random,
-          report: (message) => log.warn(message),
-        })
-  if (kept !== undefined && ROLES.includes('engine')) keepTidy(kept, onClose)
+function openLiveFeed({ settings, log, closing, onClose }: Lifetime, { directory }: Platform): MarketFeed {
+  const { EXCHANGES, VENUE_URLS, BARS_KEEP_DAYS: keepDays, ROLES } = settings
+  const report = (message: string): void => log.warn(message)
+  const folder = join(directory, 'bars')
+  const { random, now } = { random: Math.random, now: Date.now }
+  const kept = keepDays === 0 ? undefined : createKeptBars({ folder, keepDays, now, random, report })
+  if (kept !== undefined && ROLES.includes('engine')) {
+    const tidying = keepTidy(kept, closing)
+    onClose(() => tidying)
+  }
   return createLiveFeed({
     ...(kept && { kept }),
     exchanges: EXCHANGES ?? LIVE_EXCHANGES,
     ...(VENUE_URLS && { venueUrls: VENUE_URLS }),
-    now: Date.now,
+    now,
     sleep,
-    random: Math.random,
+    random,
     report: (notice) => log.warn(notice, 'venue'),
   })
 }
 
-function keepTidy(kept: KeptBars, onClose: OnClose): void {
-  const ending = new AbortController()
-  const { signal } = ending
-  const tidying = (async () => {
-    while (!signal.aborted) {
-      await kept.tidy()
-      await sleep(HOUR_MS, signal)
-    }
-  })()
-  onClose(async () => {
-    ending.abort()
-    await tidying
-  })
+async function keepTidy(kept: KeptBars, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await kept.tidy()
+    await sleep(HOUR_MS, signal)
+  }
 }
 
-function openRecordedFeed(settings: Settings): MarketFeed {
-  const { EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
+type RecordedSettings = Partial<
+  Pick<
+    Settings,
+    'MARKET_DATA' | 'EXCHANGES' | 'COINS' | 'TIMEFRAMES' | 'MARKET_FROM' | 'MARKET_TO' | 'MARKET_SPEED'
+  >
+>
+
+export function openRecordedFeed(settings: RecordedSettings): RecordedFeed {
+  const { MARKET_DATA, EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
   return createRecordedFeed({
-    folder: settings.MARKET_DATA ?? '',
+    folder: MARKET_DATA ?? '',
     ...(EXCHANGES && { exchanges: EXCHANGES }),
     // Naming one exchange also says whose the files are, where their folder does not.
     ...(EXCHANGES?.length === 1 && EXCHANGES[0] && { exchange: EXCHANGES[0] }),
@@ -115,21 +102,16 @@ function openRecordedFeed(settings: Settings): MarketFeed {
 }
 
 async function openSimulatedFeed(
-  settings: Settings,
+  { settings, closing, onClose }: Lifetime,
   { store, newId }: Platform,
-  onClose: OnClose,
 ): Promise<MarketFeed> {
-  // Who computes the market sets its pace; everybody else goes by it.
+  // The process that computes the market sets its pace; the others go by it.
   if (settings.ROLES.includes('engine')) await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
   let { anchor } = await readAnchor(store)
-  const ending = new AbortController()
-  const following = followAnchor(store, ending.signal, (next) => {
+  const following = followAnchor(store, closing, (next) => {
     anchor = next
   })
-  onClose(async () => {
-    ending.abort()
-    await following
-  })
+  onClose(() => following)
   const now = (): number => marketTimeAt(anchor, Date.now())
   return createSimulatedFeed({
     seed: settings.MARKET_SEED,
@@ -160,7 +142,7 @@ async function followAnchor(
   }
 }
 
-/** Market time goes on from where it stood, at whatever speed: the log keeps the anchor. */
+/** Market time continues from where it stopped, at the speed of the settings: the log keeps the anchor. */
 async function anchorClock(store: EventStore, speed: number, newId: () => string): Promise<void> {
   for (;;) {
     const { anchor, revision } = await readAnchor(store)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readSettings } from '../../runtime/config/read-settings.ts'
+import { beginLifetime } from '../lifetime.ts'
 import { requireKnownCoins } from './open-feed.ts'
 import { openPlatform } from './open-platform.ts'
 
@@ -15,12 +16,12 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 /** Opens it as a start does, and closes it again; the id of the log. */
 async function start(folder: string, environment: NodeJS.ProcessEnv = {}): Promise<string> {
-  const closers: (() => Promise<void>)[] = []
   const settings = readSettings(['--data-dir', join(directory, folder)], environment)
+  const life = beginLifetime(settings, pino({ level: 'silent' }))
   try {
-    return (await openPlatform(settings, pino({ level: 'silent' }), (close) => closers.unshift(close))).logId
+    return (await openPlatform(life)).logId
   } finally {
-    for (const close of closers) await close()
+    await life.stop()
   }
 }
 

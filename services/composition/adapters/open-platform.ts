@@ -23,48 +23,20 @@ import type { Cache } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import { openRedisCache } from '../../runtime/cache/redis-cache.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
-import { createFactIds, type FactId } from '../../runtime/ids/fact-id.ts'
+import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 import { deriveKey, loadSealingKey } from '../../runtime/secrets/sealing-key.ts'
 import { loadWrappingKeys, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrapping-keys.ts'
 import { exposedIn, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import type { Lifetime } from '../lifetime.ts'
 import { awaitStore, type StoreWait } from './await-store.ts'
 
-/** Everything the service stands on, opened and ours. */
-export interface Platform {
-  readonly store: EventStore
-  /** In which schemas the log is written. */
-  readonly format: LogFormat
-  /**
-   * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
-   * newer release raised it beyond what this one reads.
-   */
-  readonly storeFailure: Promise<never>
-  readonly following: Readonly<LogFollowing>
-  readonly bus: Bus
-  readonly cache: Cache
-  /** Folder of this kind of market. */
-  readonly directory: string
-  /** Tells this log apart from every other. */
-  readonly logId: string
-  readonly idOf: FactId
-  /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
-  readonly deriveSecret: (purpose: string) => Uint8Array
-  /** Keys that replace the sealing key for a purpose, oldest first; the first is what `deriveSecret` gives. */
-  readonly deriveSecrets: (purpose: string) => {
-    readonly known: readonly Uint8Array[]
-    readonly used: number
-  }
-  readonly newId: () => string
-  /** Names this process, and no other one, also not an earlier one. */
-  readonly processId: string
-  /** Where each part is, for people; without credentials. */
-  readonly summary: readonly string[]
-}
+/** The store, bus and cache of a process, opened, with its ids and secrets. */
+export type Platform = Awaited<ReturnType<typeof openPlatform>>
 
-/** What happened to the subscription of a log that others keep, and was found in it, since the start. */
+/** Counts since the start, of the subscription to a log in EventStoreDB. */
 export interface LogFollowing {
   /** Times that the server found this process too slow; it goes on at once. */
   cutOff: number
@@ -74,16 +46,14 @@ export interface LogFollowing {
   foreign: number
 }
 
-/** Adds what is to be closed, in the order it was opened. */
-export type OnClose = (close: () => Promise<void>) => void
-
 /**
  * Opens store, bus and cache as the settings say.
  *
  * @throws ServiceError `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`,
  * `cache_unavailable`, `config_invalid`
  */
-export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
+export async function openPlatform(life: Lifetime) {
+  const { settings, log, onClose } = life
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
   if (settings.EVENTSTORE_URL === undefined) requireNoneLost(logFile(directory))
@@ -94,36 +64,48 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
 
   const following: LogFollowing = { cutOff: 0, broken: 0, foreign: 0 }
   const suspicion = { raise: (): void => undefined }
-  const opened = await openStore(settings, directory, log, following, suspicion)
+  const opened = await openStore(life, directory, following, suspicion)
   warnOfExposed(directory, log)
   onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
   const claim = () => claimStore(startingPath(opened), identity, newId)
-  const logId = await awaitStore(claim, storeWait(settings, log))
-  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
+  const logId = await awaitStore(claim, storeWait(life))
+  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, life)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
-  const format = await openFormat(settings, guard?.store ?? opened, log, { newId, onClose })
-  const store = await openRevocations(format.store, directory, log, onClose)
+  const format = await openFormat(life, guard?.store ?? opened, newId)
+  const store = await openRevocations(life, format.store, directory)
 
-  const bus = await openBus(settings, logId, log)
+  const bus = await openBus(life, logId)
   onClose(() => bus.close())
-  const cache = await openCache(settings, logId, log)
+  const cache = await openCache(life, logId)
   onClose(() => cache.close())
 
+  const idOf = createFactIds(factSecret)
   return {
     store,
+    /** The parts that most roles are made of. */
+    basics: { store, idOf, newId, sleep, now: Date.now, random: (bytes: number) => randomBytes(bytes) },
+    /** The format that the log is written in. */
     format,
+    /**
+     * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
+     * newer release raised it beyond what this one reads.
+     */
     storeFailure: Promise.race([format.failure, ...(guard === undefined ? [] : [guard.failure])]),
-    following,
+    following: following as Readonly<LogFollowing>,
     bus,
     cache,
     directory,
     logId,
     newId,
+    /** An id of this process, new at each start. */
     processId: newId(),
-    idOf: createFactIds(factSecret),
-    deriveSecret: (purpose) => secretFor(settings, directory, purpose),
-    deriveSecrets: (purpose) => secretsFor(settings, directory, purpose),
+    idOf,
+    /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
+    deriveSecret: (purpose: string): Uint8Array => secretFor(settings, directory, purpose),
+    /** Keys that replace the sealing key for a purpose, oldest first; the first is what `deriveSecret` gives. */
+    deriveSecrets: (purpose: string) => secretsFor(settings, directory, purpose),
+    /** The place of each part, for people; without credentials. */
     summary: [
       settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS',
@@ -201,7 +183,7 @@ function createFolder(directory: string): void {
   }
 }
 
-/** A file that could not be tightened belongs to another user: the operator is the one who can. */
+/** Files that this process cannot protect belong to another user, so the operator has to. */
 function warnOfExposed(directory: string, log: Logger): void {
   const exposed = exposedIn(directory)
   if (exposed.length === 0) return
@@ -210,13 +192,11 @@ function warnOfExposed(directory: string, log: Logger): void {
   log.warn({ exposed: exposed.slice(0, MOST_NAMED), count: exposed.length }, `${advice}${directory}`)
 }
 
-/** Files that a warning names. */
 const MOST_NAMED = 8
 
 async function openStore(
-  settings: Settings,
+  { settings, log }: Lifetime,
   directory: string,
-  log: Logger,
   following: LogFollowing,
   suspicion: { raise(): void },
 ): Promise<EventStore> {
@@ -246,7 +226,7 @@ async function openStore(
   })
 }
 
-/** How the first event gets into a log. A signal to stop ends the process while nothing is opened. */
+/** Appends the first events of a log. Until the start is over, a signal to stop ends the process itself. */
 const startingPath = (store: EventStore): AppendPath => ({
   store,
   policy: LOOKS_AGAIN,
@@ -255,15 +235,14 @@ const startingPath = (store: EventStore): AppendPath => ({
   signal: new AbortController().signal,
 })
 
-/** A log of its own is read by nobody else; that which others share is written so that all of them can read it. */
+/** A log that one process owns is raised to the newest format; a shared one stays readable for the other processes. */
 async function openFormat(
-  { EVENTSTORE_URL }: Settings,
+  { settings, log, closing }: Lifetime,
   store: EventStore,
-  log: Logger,
-  { newId, onClose }: { readonly newId: () => string; readonly onClose: OnClose },
+  newId: () => string,
 ): Promise<LogFormat> {
   const format = await openLogFormat(startingPath(store), store, newId)
-  if (EVENTSTORE_URL === undefined) {
+  if (settings.EVENTSTORE_URL === undefined) {
     await format.raise({ correlationId: newId(), actor: 'start' })
     return format
   }
@@ -272,19 +251,17 @@ async function openFormat(
       { format: format.current(), newest: NEWEST_LOG_FORMAT },
       'the log is written so that processes of an older release can read it: once none is left, run signal log-format raise',
     )
-  const ending = new AbortController()
-  onClose(async () => ending.abort())
-  void format.follow(ending.signal)
+  void format.follow(closing)
   return format
 }
 
-/** A log that was restored is given again what was revoked since, before anybody is let in by it. */
+/** Revokes again in a restored log what was revoked since the backup, before any caller is let in. */
 function openRevocations(
+  { log, onClose }: Lifetime,
   store: EventStore,
   directory: string,
-  log: Logger,
-  onClose: OnClose,
 ): Promise<EventStore> {
+  // Parts that are being closed may still revoke.
   const ending = new AbortController()
   onClose(async () => ending.abort())
   return keepRevocations({
@@ -296,14 +273,10 @@ function openRevocations(
   })
 }
 
-function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
-  const ending = new AbortController()
-  onClose(async () => ending.abort())
-  return guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: ending.signal })
-}
+const guardOf = (store: EventStore, logId: string, { closing }: Lifetime): LogGuard =>
+  guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: closing })
 
-/** How a start waits for its store. */
-export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => ({
+export const storeWait = ({ settings: { STORE_WAIT }, log }: Lifetime): StoreWait => ({
   waitMs: STORE_WAIT * 1_000,
   elapsed: () => performance.now(),
   // A signal to stop ends the process while nothing is opened.
@@ -315,13 +288,13 @@ export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => (
     ),
 })
 
-async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
+async function openBus({ settings, log }: Lifetime, logId: string): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
   if (settings.NATS_URL === undefined) return createInProcessBus({ report })
   return openNatsBus({ url: settings.NATS_URL, logId, now: Date.now, random: Math.random, report })
 }
 
-async function openCache(settings: Settings, logId: string, log: Logger): Promise<Cache> {
+async function openCache({ settings, log }: Lifetime, logId: string): Promise<Cache> {
   if (settings.REDIS_URL === undefined) return createMemoryCache({ now: Date.now })
   return openRedisCache({
     url: settings.REDIS_URL,

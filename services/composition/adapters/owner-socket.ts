@@ -9,16 +9,14 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createOwnerServer } from '../../http/operator.ts'
 
-/** The owner's door to a running service. */
 export interface OwnerSocket {
-  /** Absolute path of the socket. */
   readonly path: string
-  /** Takes no more, lets what is in flight end, and removes the socket. */
+  /** Stops listening, lets requests in flight end, and removes the socket. */
   close(): Promise<void>
 }
 
 const SOCKET_NAME = 'owner.sock'
-/** Says where the socket is when it could not be beside it. */
+/** Holds the path of a socket that had to be made elsewhere. */
 const ELSEWHERE_NAME = 'owner.sock.path'
 /** Bytes of a socket's path that every Unix takes: macOS has room for 104 with the zero at the end. */
 const LONGEST_PATH_BYTES = 103
@@ -79,7 +77,7 @@ function socketPathIn(directory: string): string {
   return existsSync(elsewhere) ? readFileSync(elsewhere, 'utf8').trim() : resolve(directory, SOCKET_NAME)
 }
 
-/** What a killed process left; a file that is no socket is somebody's, and listening fails on it. */
+/** Removes the socket of a killed process. Another kind of file stays, and listening fails on it. */
 function removeStale(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found?.isSocket() === true) rmSync(path)
@@ -115,7 +113,7 @@ async function isAnswered(path: string): Promise<boolean> {
   }
 }
 
-/** No file, nobody behind it, or a file that is no socket. */
+/** No file, no process that listens on it, or a file that is no socket. */
 const isAbsence = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { PROJECTIONS, type Projection } from '../../../projections/index.ts'
 import { type Projector, startProjector } from '../../log/projector/projector.ts'
@@ -9,16 +8,16 @@ import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
+import type { Lifetime } from '../lifetime.ts'
 import type { Platform } from './open-platform.ts'
 
 /** Whether a process keeps read models of its own: projectors do, and dispatchers and settlers, which find their work in them. */
 export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
   ROLES.includes('projector') || ROLES.includes('dispatcher') || ROLES.includes('settler')
 
-/** Folds the log into the read models of this process. */
 export function startProjections(
+  { log }: Lifetime,
   platform: Platform,
-  log: Logger,
   projections: readonly Projection[] = [...PROJECTIONS, payments, transparencyTree],
 ): Projector {
   return startProjector({

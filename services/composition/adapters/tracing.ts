@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Logger } from 'pino'
-import type { Settings } from '../../runtime/config/settings.ts'
 import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { createTracing, otlpExporter, type Tracing } from '../../runtime/tracing/tracing.ts'
-import type { OnClose } from './open-platform.ts'
+import type { Lifetime } from '../lifetime.ts'
 
 /** Traces to the collector that the settings name; undefined where they name none. */
 export function openTracing(
-  settings: Settings,
+  { settings, log, onClose }: Lifetime,
   process: { readonly version: string; readonly processId: string },
-  log: Logger,
-  onClose: OnClose,
 ): Tracing | undefined {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = settings
   if (endpoint === undefined) return undefined

@@ -1,9 +1,10 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BoardEntry } from '../../engine/index.ts'
 
-/** How the monitored series of a venue are doing; the states add up to `monitored`. */
+/** The states of the monitored series of a venue; they add up to `monitored`. */
 export interface MonitoredCounts {
   readonly exchange: Exchange
   readonly monitored: number
@@ -44,6 +45,8 @@ export function countMonitored(series: readonly Series[], sources: MonitoredSour
   return [...Map.groupBy(series, ({ exchange }) => exchange)].map(([exchange, own]) => {
     const counts = { fresh: 0, stale: 0, closed: 0, loading: 0 }
     for (const one of own) counts[stateOf(one)] += 1
+    const { fresh, stale, closed, loading } = counts
+    assert(fresh + stale + closed + loading === own.length, 'each monitored series is in one state')
     return { exchange, monitored: own.length, ...counts }
   })
 }

@@ -1,46 +1,20 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { PaymentTotals, RefundHealth, SettlerHealth } from '../../payments/index.ts'
+import type { PaymentTotals, RefundHealth, Settler } from '../../payments/index.ts'
+import { gaugesOf, scrapedIn } from './scraped.ts'
 
-/** Read at each scrape; each undefined where this process has no read model of it, or not that role. */
-export interface PaymentSources {
-  readonly payments: () => PaymentTotals | undefined
-  readonly settler: () => SettlerHealth | undefined
-  readonly refunds: () => RefundHealth | undefined
-}
-
-/** A gauge: its name, its help, the label that tells its values apart, and its values by that label. */
-type GaugeRow<Source> = readonly [
-  name: string,
-  help: string,
-  label: string,
-  read: (source: Source) => Readonly<Record<string, number>>,
-]
-
-/** Gauges of one source, which is read at each scrape. While it is undefined they say what they said last. */
-export function gaugesOf<Source>(
-  registry: Registry,
-  source: () => Source | undefined,
-  rows: readonly GaugeRow<Source>[],
-): void {
-  for (const [name, help, label, read] of rows)
-    new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers: [registry],
-      collect() {
-        const found = source()
-        if (found === undefined) return
-        for (const [key, value] of Object.entries(read(found))) this.set({ [label]: key }, value)
-      },
-    })
+/** Undefined each in a process without the read model or the role. */
+export interface MeasuredPayments {
+  totals(): PaymentTotals | undefined
+  refunds(): RefundHealth | undefined
+  readonly settler: Pick<Settler, 'health'> | undefined
 }
 
 const usdc = (value: bigint): number => Number(value) / 1e6
 
-/** Money that is claimed and not there, what brings it in, and what is given back by itself. */
-export function gaugePayments(registry: Registry, { payments, settler, refunds }: PaymentSources): void {
-  gaugesOf(registry, payments, [
+/** Gauges of unsettled claims, of settlement, and of automatic refunds. */
+export function gaugePayments(registry: Registry, payments: () => MeasuredPayments | undefined): void {
+  const settler = () => payments()?.settler?.health()
+  gaugesOf(registry, () => payments()?.totals(), [
     [
       'payments_usdc',
       'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
@@ -68,17 +42,20 @@ export function gaugePayments(registry: Registry, { payments, settler, refunds }
       ({ gasBalance }) => (gasBalance === undefined ? {} : { here: Number(gasBalance) / 1e18 }),
     ],
   ])
-  new Gauge({
-    name: 'payments_oldest_payable_seconds',
-    help: 'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
-    registers: [registry],
-    collect() {
-      const health = settler()
-      if (health === undefined) return
-      const { payableSince } = health
-      this.set(payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000)
+  scrapedIn(registry)(
+    Gauge,
+    'payments_oldest_payable_seconds',
+    'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
+    [],
+    () => {
+      const { payableSince } = settler() ?? {}
+      return [[payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000]]
     },
-  })
+  )
+  gaugeRefunds(registry, () => payments()?.refunds())
+}
+
+function gaugeRefunds(registry: Registry, refunds: () => RefundHealth | undefined): void {
   gaugesOf(registry, refunds, [
     [
       'refunds_usdc',

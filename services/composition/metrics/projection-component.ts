@@ -10,8 +10,8 @@ const ASKED_LIVE: ReadonlySet<string> = new Set(
 )
 
 /**
- * A read model that was never whole in this process would make it refuse what it serves, or answer with less than there
- * is. One that is late later on is made up for by itself. One that is ahead of the store tells of another log.
+ * A read model that was never whole in this process fails it: callers would be refused, or get too little. One that falls
+ * behind later catches up by itself. One that is ahead of the store was folded from another log.
  *
  * @param asked.hasCallers whether anybody but the operator asks this process
  * @param asked.head newest position of the store, where it could be read, later than `health` was

@@ -1,17 +1,19 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { brokenInvariants } from '../../../contracts/assert.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
+import type { Series } from '../../../contracts/series.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import type { StoreHealth } from '../../log/event-store.ts'
-import type { ProjectionHealth } from '../../log/projector/projector.ts'
+import type { Projector } from '../../log/projector/projector.ts'
 import type { AppendDone } from '../../log/trace-appends.ts'
-import { VENUE_FAULTS, type VenueHealth } from '../../market/index.ts'
-import type { DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
-import type { LogFollowing } from '../adapters/open-platform.ts'
+import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
+import type { Platform } from '../adapters/open-platform.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
-import { gaugePayments, gaugesOf, type PaymentSources } from './payment-metrics.ts'
+import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
+import { gaugesOf, scrapedIn } from './scraped.ts'
 
-/** What the service counts about itself, beside the process and the HTTP edge. */
+/** Metrics of the service, beside those of the process and of HTTP. */
 export interface ServiceMetrics {
   readonly registry: Registry
   verdictsRecorded(verdicts: readonly Verdict[]): void
@@ -24,34 +26,55 @@ export interface ServiceMetrics {
   readonly webhooks: DispatchMetrics
 }
 
+/** The parts of a process that work, filled in as they are opened. */
+export interface RunningParts {
+  engine?: {
+    lastBarClose(): number | undefined
+    newestBar(series: Series): number | undefined
+    monitored(): readonly MonitoredCounts[]
+  }
+  payments?: MeasuredPayments
+  webhooks?: { readonly dispatcher: Pick<Dispatcher, 'health'> | undefined }
+}
+
+interface MeasuredParts {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  readonly running: RunningParts
+}
+
 const counterIn =
   (registry: Registry) =>
   <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
 
-/**
- * @param sources read at each scrape.
- */
-export function createServiceMetrics(
-  sources: PaymentSources & {
-    readonly market: string
-    readonly projections: () => readonly ProjectionHealth[]
-    readonly following: LogFollowing
-    readonly archive: () => Promise<StoreHealth['archive']>
-    /** Age of the newest bar in market time, milliseconds; undefined before the first. */
-    readonly dataAgeMs: () => number | undefined
-    readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
-    /** How the monitored series are doing, by venue; empty without the engine role. */
-    readonly monitored: () => readonly MonitoredCounts[]
-    readonly dispatcher: () => DispatcherHealth | undefined
-  },
-): ServiceMetrics {
+export function createServiceMetrics(parts: MeasuredParts): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
-  const registers = [registry]
+  const scraped = scrapedIn(registry)
+  gaugeLog(registry, parts)
+  gaugeMarket(registry, parts)
+  gaugePayments(registry, () => parts.running.payments)
+  scraped(
+    Counter,
+    'invariants_broken_total',
+    'Assertions that failed in the main thread; each is a fault of the service',
+    ['invariant'],
+    brokenInvariants,
+  )
+  return {
+    registry,
+    webhooks: countWebhooks(registry, () => parts.running.webhooks?.dispatcher?.health()),
+    ...countWork(registry),
+  }
+}
+
+function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webhooks'> {
   const counter = counterIn(registry)
   const recorded = counter(
     'verdicts_recorded_total',
@@ -78,7 +101,7 @@ export function createServiceMetrics(
     help: 'Time until an append is durable, by why it failed',
     labelNames: ['db_operation_name', 'error_type'] as const,
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
-    registers,
+    registers: [registry],
   })
   const refused = counter(
     'market_data_refused_total',
@@ -92,103 +115,12 @@ export function createServiceMetrics(
     'exchange',
     'code',
   )
-  gaugesOf(registry, () => sources.following, [
-    [
-      'log_subscription_breaks',
-      'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
-      'cause',
-      ({ cutOff, broken }) => ({ slow: cutOff, broken }),
-    ],
-  ])
-  new Gauge({
-    name: 'log_foreign_events',
-    help: 'Events in EventStoreDB that something else wrote, which are left out',
-    registers,
-    collect() {
-      this.set(sources.following.foreign)
-    },
-  })
-  new Gauge({
-    name: 'archive_files_missing',
-    help: 'Files of the archive that are not there; what they hold is refused until they are back',
-    registers,
-    async collect() {
-      this.set((await sources.archive())?.missing ?? 0)
-    },
-  })
   const signInMails = counter(
     'sign_in_mails_total',
     'Sign-in mails that were sent, and that were held back by a limit',
     'outcome',
   )
-  new Gauge({
-    name: 'projection_live',
-    help: '1 where a projection has caught up with the log and follows it, else 0',
-    labelNames: ['projection', 'version'] as const,
-    registers,
-    collect() {
-      for (const { name, version, state } of sources.projections()) {
-        this.set({ projection: name, version: String(version) }, state === 'live' ? 1 : 0)
-      }
-    },
-  })
-  new Counter({
-    name: 'projection_retries_total',
-    help: 'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
-    labelNames: ['projection', 'version'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { name, version, retries } of sources.projections())
-        this.inc({ projection: name, version: String(version) }, retries)
-    },
-  })
-  new Counter({
-    name: 'invariants_broken_total',
-    help: 'Assertions that failed in the main thread; each is a fault of the service',
-    labelNames: ['invariant'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const [invariant, times] of brokenInvariants()) this.inc({ invariant }, times)
-    },
-  })
-  gaugesOf(registry, sources.dataAgeMs, [
-    // A label, so that there is no value before the first bar.
-    [
-      'market_data_age_seconds',
-      'Age of the newest bar, in market time',
-      'market',
-      (ageMs) => ({ [sources.market]: ageMs / 1_000 }),
-    ],
-  ])
-  new Counter({
-    name: 'venue_faults_total',
-    help: 'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
-    labelNames: ['exchange', 'fault'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { exchange, faults } of sources.venues())
-        for (const fault of VENUE_FAULTS) this.inc({ exchange, fault }, faults[fault])
-    },
-  })
-  new Gauge({
-    name: 'monitored_series',
-    help: 'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
-    labelNames: ['exchange', 'state'] as const,
-    registers,
-    collect() {
-      this.reset()
-      for (const { exchange, fresh, stale, closed: ended, loading } of sources.monitored())
-        for (const [state, count] of Object.entries({ fresh, stale, closed: ended, loading }))
-          this.set({ exchange, state }, count)
-    },
-  })
-  gaugePayments(registry, sources)
   return {
-    registry,
-    webhooks: countWebhooks(registry, sources.dispatcher),
     signInMail: (outcome) => signInMails.inc({ outcome }),
     outcomesLabelled(outcomes) {
       for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
@@ -202,6 +134,87 @@ export function createServiceMetrics(
     marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),
     seriesClosed: (exchange, code) => closed.inc({ exchange, code }),
   }
+}
+
+/** The store, and the read models that follow it. */
+function gaugeLog(registry: Registry, { platform: { store, following }, projector }: MeasuredParts): void {
+  const scraped = scrapedIn(registry)
+  const models = () => projector?.health() ?? []
+  gaugesOf(registry, () => following, [
+    [
+      'log_subscription_breaks',
+      'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
+      'cause',
+      ({ cutOff, broken }) => ({ slow: cutOff, broken }),
+    ],
+  ])
+  scraped(
+    Gauge,
+    'log_foreign_events',
+    'Events in EventStoreDB that something else wrote, which are left out',
+    [],
+    () => [[following.foreign]],
+  )
+  scraped(
+    Gauge,
+    'archive_files_missing',
+    'Files of the archive that are not there; what they hold is refused until they are back',
+    [],
+    async () => [[(await store.health()).archive?.missing ?? 0]],
+  )
+  scraped(
+    Gauge,
+    'projection_live',
+    '1 where a projection has caught up with the log and follows it, else 0',
+    ['projection', 'version'],
+    () => models().map(({ name, version, state }) => [name, String(version), state === 'live' ? 1 : 0]),
+  )
+  scraped(
+    Counter,
+    'projection_retries_total',
+    'Times that a projection failed to read or write and began again at its checkpoint; 0 where nothing was wrong',
+    ['projection', 'version'],
+    () => models().map(({ name, version, retries }) => [name, String(version), retries]),
+  )
+}
+
+/** The bars, their venues and the series that are monitored. */
+function gaugeMarket(registry: Registry, { settings, feed, running }: MeasuredParts): void {
+  const scraped = scrapedIn(registry)
+  const newest = () => running.engine?.lastBarClose()
+  gaugesOf(registry, newest, [
+    // A label, so that there is no value before the first bar.
+    [
+      'market_data_age_seconds',
+      'Age of the newest bar, in market time',
+      'market',
+      (barClose) => ({ [settings.MARKET]: Math.max(0, feed.clock() - barClose) / 1_000 }),
+    ],
+  ])
+  scraped(
+    Counter,
+    'venue_faults_total',
+    'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
+    ['exchange', 'fault'],
+    () =>
+      feed
+        .venues()
+        .flatMap(({ exchange, faults }) =>
+          VENUE_FAULTS.map((fault) => [exchange, fault, faults[fault]] as const),
+        ),
+  )
+  scraped(
+    Gauge,
+    'monitored_series',
+    'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
+    ['exchange', 'state'],
+    () =>
+      (running.engine?.monitored() ?? []).flatMap(({ exchange, fresh, stale, closed, loading }) =>
+        Object.entries({ fresh, stale, closed, loading }).map(
+          ([state, count]) => [exchange, state, count] as const,
+        ),
+      ),
+  )
 }
 
 function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | undefined): DispatchMetrics {

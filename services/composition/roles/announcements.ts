@@ -12,7 +12,6 @@ const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
   live: 'live market',
 }
 
-/** Where to go first. */
 const BOARD = ['/', 'what is served: the board in a browser, a description to programs'] as const
 const SERVED = [
   ['/mcp', 'the tools, for agents and bots'],
@@ -24,14 +23,12 @@ const SERVED = [
 const HEADER_WIDTH = 78
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
-/** What runs, on what, and where to go. */
 export function bannerLines(context: {
   readonly version: string
   readonly settings: Settings
   readonly platform: readonly string[]
-  /** Versions by name. */
   readonly runsOn: Readonly<Record<string, string>>
-  /** What is monitored; undefined without the engine role. */
+  /** A description of the watch list; undefined without the engine role. */
   readonly monitoring: string | undefined
   /** A chain with play money, to try paid calls on. */
   readonly demo: DemoChain | undefined
@@ -74,12 +71,11 @@ const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => 
 
 const grouped = (count: number): string => count.toLocaleString('en')
 
-/** What came of a market that has an end. */
 export function summaryLines(context: {
   readonly run: EngineRun
   readonly calls: Readonly<Record<Call, number>>
   readonly seconds: number
-  /** Where it can be read, while the process serves on. */
+  /** The address of the results, while the process goes on serving. */
   readonly url: string | undefined
 }): string[] {
   const { run, calls, seconds, url } = context

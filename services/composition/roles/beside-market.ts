@@ -1,25 +1,26 @@
 import { seriesName } from '../../../contracts/series.ts'
 import { keepSpeech, labelUnfollowed } from '../../engine/index.ts'
-import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+import type { EngineDeps, EngineParts } from './engine-parts.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
 
 const GO_ON_AFTER_MS = 30_000
 const ROLES_EVERY_MS = 2_000
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** Says of each model whether it speaks. */
-export async function announceModels({ speech }: EngineRoleOptions, parts: EngineParts): Promise<void> {
+/** Records of each model whether it is the champion. */
+export async function announceModels({ speech }: EngineDeps, parts: EngineParts): Promise<void> {
   const speaks = speech.champion(parts.clock()).version
   for (const { model, file } of speech.models)
     await parts.announcer.announceModel(file, model.version === speaks ? 'serving' : 'challenger')
 }
 
 /** Begins what an engine process does beside following the market; each settles when the signal ends it. */
-export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts): Promise<unknown>[] {
+export function workBesideMarket(options: EngineDeps, parts: EngineParts): Promise<unknown>[] {
   const { log, signal, speech, watchList } = options
   const { sleep, hasPresent, leases, universes } = parts
 
-  /** What works beside the market is nothing that it should end for. */
+  /** A failure of this work must not end the run over the market. */
   async function goOn(what: string, work: () => Promise<void>): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -38,13 +39,13 @@ export function workBesideMarket(options: EngineRoleOptions, parts: EngineParts)
     work.push(goOn('watching how the model does', () => watchSpeech(options, parts)))
   }
   if (speech.models.length > 1) work.push(goOn('announcing who speaks', () => renewRoles(options, parts)))
-  // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
+  // Nothing has to be stopped when a lease ends: work under way is appended, or finds its fact in the log already.
   if (leases !== undefined) work.push(leases.run({ gained: nothing, lost: nothing }, signal))
   return work
 }
 
-/** The operator may have another model speak at any time; who announces it in vain finds it said. */
-async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promise<void> {
+/** The operator may choose another model at any time. Several processes may announce it: only one append counts. */
+async function renewRoles(options: EngineDeps, parts: EngineParts): Promise<void> {
   const { speech, signal } = options
   const championNow = (): string => speech.champion(parts.clock()).version
   let spoke = championNow()
@@ -57,16 +58,16 @@ async function renewRoles(options: EngineRoleOptions, parts: EngineParts): Promi
   }
 }
 
-/** A recorded market has no later: what is replayed again is labelled then. */
+/** In a recorded market nothing comes later: the next replay labels it. */
 async function labelOthers(
-  { newestVerdicts, feed, watchList, platform, signal, log }: EngineRoleOptions,
+  { projector, feed, watchList, platform, signal, log }: EngineDeps,
   { newOutcomes, outcomes, board, clock, sleep }: EngineParts,
 ): Promise<void> {
-  if (newestVerdicts === undefined || feed.kind === 'recorded') return
+  if (projector === undefined || feed.kind === 'recorded') return
   await labelUnfollowed({
     store: platform.store,
     outcomes: newOutcomes(),
-    newestVerdicts,
+    newestVerdicts: () => newestVerdicts(projector),
     isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
     isGone: (series) => feed.isGone(series),
     followed: outcomes,
@@ -83,7 +84,7 @@ async function labelOthers(
 }
 
 const watchSpeech = (
-  { platform: { store, idOf }, speech, signal, log }: EngineRoleOptions,
+  { platform: { store, idOf }, speech, signal, log }: EngineDeps,
   { leases, sleep }: EngineParts,
 ): Promise<void> =>
   keepSpeech({

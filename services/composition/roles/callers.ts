@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { debits } from '../../../projections/index.ts'
 import {
-  type Accounts,
   createAccountIndex,
   createAccounts,
   createDebitIndex,
@@ -16,48 +14,35 @@ import {
   ERASED_SUBJECTS_FILE,
   keepErasedSubjects,
   type Mailer,
-  type QuotaLedger,
   SUBJECT_KEYS_PURPOSE,
-  type UsageSource,
 } from '../../accounts/index.ts'
 import { addressBlock, addressSite } from '../../http/client-address.ts'
 import type { Projector } from '../../log/projector/projector.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
-import { answerUsage, type CallPath, createCallPath, paidPath } from '../../tool-calls/index.ts'
+import type { Settings } from '../../runtime/config/settings.ts'
+import { answerUsage, createCallPath, paidPath } from '../../tool-calls/index.ts'
 import { createEgressGuard, createGuardedFetch } from '../../webhooks/index.ts'
-import type { OnClose } from '../adapters/open-platform.ts'
-import { ownHosts } from '../adapters/own-hosts.ts'
-import type { CallerDeps } from './caller-deps.ts'
+import type { CallerDeps } from '../deps.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
-/** Who calls, what they may, and the path that their calls take. */
-export interface Callers {
-  readonly accounts: Accounts
-  readonly ledger: QuotaLedger
-  readonly calls: CallPath
-  readonly usage: ReturnType<typeof answerUsage>
-}
+type CallersDeps = Omit<CallerDeps, 'accounts' | 'calls'>
 
-export interface CallersDeps extends CallerDeps {
-  /** Shows the operator what nobody else may read. */
-  readonly show: (line: string) => void
-}
+/** Names of this service: nothing is sent to them or fetched from them. */
+export const ownHosts = ({ HOST, PUBLIC_URL }: Settings): string[] => [
+  HOST,
+  ...(PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).hostname]),
+]
 
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
-export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
-  const { settings, platform, projector, toolHandler, publicUrl, log } = deps
-  const { store, idOf, newId } = platform
-  const ending = new AbortController()
+export function openCallers(deps: CallersDeps) {
+  const { settings, platform, projector, toolHandler, publicUrl, log, closing, onClose } = deps
+  const { idOf } = platform
   const accounts = createAccounts({
-    store,
+    ...platform.basics,
     index: projector && createAccountIndex(projector),
-    idOf,
-    newId,
-    random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
     wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
     erasedSubjects: keepErasedSubjects(join(platform.directory, ERASED_SUBJECTS_FILE)),
-    mailer: openMailer(deps),
+    mailer: openMailer(settings),
     cache: platform.cache,
     fetchDocument: createGuardedFetch({
       guard: createEgressGuard({
@@ -68,22 +53,13 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
     }),
     onSignInMail: (outcome) => deps.metrics.signInMail(outcome),
     publicUrl,
-    now: Date.now,
-    sleep,
     report: (event, details) => log.warn(details, event),
   })
-  onClose(async () => {
-    ending.abort()
-    await accounts.close()
-  })
+  onClose(() => accounts.close())
   const ledger = createQuotaLedger({
-    store,
+    ...platform.basics,
     index: debitsOf(projector),
-    idOf,
-    newId,
-    now: Date.now,
-    sleep,
-    signal: ending.signal,
+    signal: closing,
     payPerCall: paidAddress(deps),
   })
   const calls = createCallPath({
@@ -102,30 +78,29 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
     version: deps.version,
     now: Date.now,
   })
-  const usageOf = answerUsage({
+  const usage = answerUsage({
     identify: accounts.identify,
     ledger,
-    source: usageSource(projector),
+    source: projector === undefined ? { range: keepsNoReadModels } : projector.reader(debits),
     now: Date.now,
   })
-  return { accounts, ledger, calls, usage: usageOf }
+  return { accounts, ledger, calls, usage }
 }
 
-/** Where who has no calls left can pay for one; nowhere while nothing is offered. */
+/** The address that sells a call to a payer without calls left; undefined while nothing is offered. */
 function paidAddress({ settings, publicUrl }: CallersDeps): (tool: string) => string | undefined {
   const isOffering = settings.X402_PAY_TO !== undefined || settings.DEMO_CHAIN
   return (tool) => (isOffering && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined)
 }
 
-function openMailer({ settings, show }: CallersDeps): Mailer {
-  const { SMTP_URL: url, MAIL_FROM: from } = settings
-  return url === undefined ? createOperatorMailer(show) : createSmtpMailer({ url, from })
+/** Standard error is the operator's; the log may be shipped to where sign-in codes must not go. */
+const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
+
+function openMailer({ SMTP_URL: url, MAIL_FROM: from }: Settings): Mailer {
+  return url === undefined ? createOperatorMailer(showOperator) : createSmtpMailer({ url, from })
 }
 
 function debitsOf(projector: Projector | undefined): DebitIndex {
   if (projector === undefined) return { find: keepsNoReadModels, position: keepsNoReadModels }
   return createDebitIndex(projector)
 }
-
-const usageSource = (projector: Projector | undefined): UsageSource =>
-  projector === undefined ? { range: keepsNoReadModels } : projector.reader(debits)

@@ -1,9 +1,6 @@
-import type { Logger } from 'pino'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
-import type { Outcome } from '../../../contracts/outcome.ts'
-import { type Market, type Series, seriesName } from '../../../contracts/series.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import { seriesName } from '../../../contracts/series.ts'
 import {
   createAnnouncer,
   createBoard,
@@ -16,33 +13,24 @@ import {
   createUniverseManager,
   FUNDING_HISTORY_DAYS,
 } from '../../engine/index.ts'
-import type { MarketFeed } from '../../market/index.ts'
 import { sleep as sleepForReal } from '../../runtime/async/sleep.ts'
-import type { Settings } from '../../runtime/config/settings.ts'
-import type { Platform } from '../adapters/open-platform.ts'
 import { sharedLeases } from '../adapters/shared-leases.ts'
+import type { Deps } from '../deps.ts'
 import type { OpenedSpeech } from './speech.ts'
 import type { WatchList } from './watch-list.ts'
 
-export interface EngineRoleOptions {
-  readonly settings: Settings
-  readonly platform: Platform
-  readonly feed: MarketFeed
+export interface EngineDeps
+  extends Pick<
+    Deps,
+    'settings' | 'platform' | 'feed' | 'projector' | 'speech' | 'log' | 'publicUrl' | 'signal'
+  > {
+  readonly metrics: Pick<
+    Deps['metrics'],
+    'verdictsRecorded' | 'outcomesLabelled' | 'appendTrouble' | 'marketDataRefused' | 'seriesClosed'
+  >
+  readonly terminal: Pick<Deps['terminal'], 'verdicts'>
   readonly watchList: WatchList
-  /** Of every series in the log; absent where this process does not keep that read model. */
-  readonly newestVerdicts: (() => Iterable<Verdict>) | undefined
-  readonly speech: OpenedSpeech
-  readonly log: Logger
-  readonly publicUrl: () => string
-  readonly signal: AbortSignal
-  readonly onRecorded: (verdicts: readonly Verdict[]) => void
-  readonly onLabelled: (outcomes: readonly Outcome[]) => void
-  readonly onProblem: (code: string) => void
-  /** Told of what a venue sent that cannot be: nothing is computed from it. */
-  readonly onRefused: (market: Market, fault: string) => void
-  /** Told when a monitored series was closed because of a fault of its own. */
-  readonly onClosed: (series: Series, error: ServiceError) => void
-  /** Whose time it waits by; that of this machine unless said. */
+  /** The clock that it waits by; by default this machine's. */
   readonly time?: EngineTime
 }
 
@@ -55,17 +43,17 @@ export interface EngineTime {
 
 export const REAL_TIME: EngineTime = { now: Date.now, sleep: sleepForReal }
 
-/** What an engine process computes, records and ranks with. */
+/** The parts with which an engine process computes, records and ranks. */
 export type EngineParts = ReturnType<typeof openEngineParts>
 
-export function openEngineParts(options: EngineRoleOptions) {
-  const { settings, platform, feed, watchList, speech, log, signal, time = REAL_TIME } = options
+export function openEngineParts(deps: EngineDeps) {
+  const { settings, platform, feed, watchList, speech, log, metrics, signal, time = REAL_TIME } = deps
   const { store, idOf, newId } = platform
   const clock = (): number => feed.clock()
   const sleep: EngineTime['sleep'] = (milliseconds, until) => time.sleep(milliseconds, until)
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
-  const leases = sharedLeases({ settings, platform, group: 'engine', shards: EXCHANGES.length, log })
+  const leases = sharedLeases(deps, 'engine', EXCHANGES.length)
   const path = {
     store,
     idOf,
@@ -73,7 +61,7 @@ export function openEngineParts(options: EngineRoleOptions) {
     signal,
     onProblem(error: ServiceError) {
       log.warn({ err: error }, 'verdicts or outcomes wait for the event store')
-      options.onProblem(error.code)
+      metrics.appendTrouble(error.code)
     },
   }
   const recording = {
@@ -83,7 +71,7 @@ export function openEngineParts(options: EngineRoleOptions) {
     holds:
       leases && ((exchange: Exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
   }
-  const newOutcomes = () => createOutcomeRecorder({ ...path, onLabelled: options.onLabelled })
+  const newOutcomes = () => createOutcomeRecorder({ ...path, onLabelled: metrics.outcomesLabelled })
   return {
     clock,
     sleep,

@@ -11,6 +11,7 @@ import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { openPlatform } from '../adapters/open-platform.ts'
+import { beginLifetime } from '../lifetime.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { FREE_SPEECH } from './speech.fixture.ts'
 import { openWatchList, type WatchList } from './watch-list.ts'
@@ -42,7 +43,9 @@ const batchAt = (at: number, phase: BarBatch['phase']): BarBatch => ({
 async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
   const log = pino({ level: 'silent' })
   const settings = readSettings(['--data-dir', join(directory, 'data')], {})
-  const platform = await openPlatform(settings, log, (close) => closers.unshift(close))
+  const life = beginLifetime(settings, log)
+  closers.unshift(life.stop)
+  const platform = await openPlatform(life)
   const ending = new AbortController()
   const closed: string[] = []
   const engine = createEngineRole({
@@ -56,16 +59,19 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
           sleep,
         )
       : watchList,
-    newestVerdicts: undefined,
+    projector: undefined,
     speech: FREE_SPEECH,
     log,
     publicUrl: () => '',
     signal: ending.signal,
-    onRecorded: () => undefined,
-    onLabelled: () => undefined,
-    onProblem: () => undefined,
-    onRefused: () => undefined,
-    onClosed: (_series, { message }) => void closed.push(message),
+    terminal: { verdicts: () => undefined },
+    metrics: {
+      verdictsRecorded: () => undefined,
+      outcomesLabelled: () => undefined,
+      appendTrouble: () => undefined,
+      marketDataRefused: () => undefined,
+      seriesClosed: (_exchange, code) => void closed.push(code),
+    },
   })
   const running = engine.start()
   let end = 'goes on'

@@ -1,8 +1,8 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Call } from '../../../contracts/verdict.ts'
 import {
   type Board,
   createFollower,
@@ -11,54 +11,35 @@ import {
   type LocalToolHandler,
   scanFundingArb,
 } from '../../engine/index.ts'
-import { countMonitored, type MonitoredCounts } from '../metrics/monitored-series.ts'
+import { countMonitored } from '../metrics/monitored-series.ts'
 import { announceModels, workBesideMarket } from './beside-market.ts'
-import { type EngineParts, type EngineRoleOptions, openEngineParts, REAL_TIME } from './engine-parts.ts'
+import { type EngineDeps, type EngineParts, openEngineParts, REAL_TIME } from './engine-parts.ts'
 import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
-export interface EngineRole {
-  /**
-   * Begins to follow what is monitored. Settles when the market ends. What fails of a market without an end begins
-   * again after a pause; a recorded one rejects with it.
-   */
-  start(): Promise<EngineRun>
-  /** Resolves when everything has ended, however it did; the signal brings it about. */
-  ended(): Promise<void>
-  readonly toolHandler: LocalToolHandler
-  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
-  lastBarClose(): number | undefined
-  /** Close of the newest bar of a series that is followed, Unix milliseconds. */
-  newestBar(series: Series): number | undefined
-  /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
-  shortestBarMs(): number
-  calls(): Readonly<Record<Call, number>>
-  /** How the monitored series are doing, by venue. */
-  monitored(): readonly MonitoredCounts[]
-  /** Exchanges of which nothing is followed yet, because they have not said what they have. */
-  pending(): readonly Exchange[]
-  /** What keeps verdicts or outcomes from being recorded at the moment. */
-  problem(): string | undefined
-  /** What keeps the ranking of an exchange from being renewed at the moment. */
-  rankingProblem(exchange: Exchange): string | undefined
-}
+export type EngineRole = ReturnType<typeof createEngineRole>
 
 const exchangesOf = (series: readonly Series[]): Exchange[] => [
   ...new Set(series.map(({ exchange }) => exchange)),
 ]
 
 /** @example const engine = createEngineRole({ … }); await engine.start() */
-export function createEngineRole(options: EngineRoleOptions): EngineRole {
+export function createEngineRole(options: EngineDeps) {
   const { settings, feed, watchList, signal } = options
   const parts = openEngineParts(options)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
   const runs = createEngineRuns(options, parts, () => announceModels(options, parts))
   const toolHandler = openToolHandler(options, parts, runs)
   const follower = openFollower(options, parts, runs, toolHandler)
-  let started: Promise<unknown> = Promise.resolve()
+  let started: Promise<unknown> | undefined
   return {
-    start() {
+    /**
+     * Begins to follow what is monitored. Settles when the market ends. In a market without an end, failed work begins
+     * again after a pause; a recorded market rejects with the failure.
+     */
+    start(): Promise<EngineRun> {
+      assert(started === undefined, 'the engine of a process starts once')
       const running = watchList.follow(async (series, until) => {
         await announcer.announceMonitored(exchangesOf(series), watchList.series())
         return follower.follow(series, until)
@@ -66,15 +47,19 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       started = Promise.allSettled([running, ...workBesideMarket(options, parts)])
       return running
     },
-    async ended() {
+    /** Resolves when all work has ended, failed or not; the signal ends it. */
+    async ended(): Promise<void> {
       await started
       await toolHandler.ended()
     },
     toolHandler,
     lastBarClose: runs.lastBarClose,
-    newestBar: (series) => board.get(series)?.barClose,
+    /** Close of the newest bar of a series that is followed, Unix milliseconds. */
+    newestBar: (series: Series) => board.get(series)?.barClose,
+    /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: runs.calls,
+    /** The states of the monitored series, by venue. */
     monitored: () =>
       countMonitored(watchList.series(), {
         isClosed: (series) => follower.isClosed(series),
@@ -83,15 +68,18 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         clock,
         staleAfterMs: staleAfterMs(settings),
       }),
+    /** The reason why verdicts or outcomes are not recorded at the moment. */
     problem: () => recorder.problem() ?? outcomes.problem(),
-    rankingProblem: (exchange) => universes.problem(exchange),
+    /** The reason why the ranking of an exchange is not renewed at the moment. */
+    rankingProblem: (exchange: Exchange) => universes.problem(exchange),
+    /** Exchanges of which nothing is followed yet, because they have not said what they have. */
     pending: () => watchList.pending(),
   }
 }
 
-/** Answers tools from what is monitored, and follows other series while callers ask for them. */
+/** Answers tools from the monitored series, and follows other series while callers ask for them. */
 function openToolHandler(
-  { settings, feed, watchList, speech, log, signal, publicUrl, time = REAL_TIME }: EngineRoleOptions,
+  { settings, feed, watchList, speech, log, signal, publicUrl, time = REAL_TIME }: EngineDeps,
   { board, universes, funding, clock, sleep, hasPresent }: EngineParts,
   { follow }: EngineRuns,
 ): LocalToolHandler {
@@ -126,14 +114,14 @@ function openToolHandler(
   })
 }
 
-/** Follows what is monitored: a series with a fault of its own is closed, and the others go on. */
+/** Follows the monitored series: one with a fault of its own is closed, and the others go on. */
 function openFollower(
-  { feed, log, time = REAL_TIME, ...options }: EngineRoleOptions,
+  { feed, log, metrics, time = REAL_TIME }: EngineDeps,
   { board, sleep }: EngineParts,
   { follow }: EngineRuns,
   toolHandler: Pick<LocalToolHandler, 'release'>,
 ) {
-  /** A market that has ended is still asked what it said last. */
+  /** After a market has ended, tools still answer from its last bars. */
   const lasting = (until: AbortSignal): Board => ({
     ...board,
     remove: (series) => {
@@ -142,7 +130,7 @@ function openFollower(
   })
   return createFollower({
     async run(series, until, onClosed) {
-      // What callers had followed until now is followed here: never twice at a time.
+      // A series that callers had followed is released first: it is never followed twice at a time.
       await toolHandler.release(series)
       return follow(series, until, lasting(until), onClosed)
     },
@@ -152,7 +140,7 @@ function openFollower(
         { err: error, series: seriesName(series), againInMs },
         'a series was closed; the others go on',
       )
-      options.onClosed(series, error)
+      metrics.seriesClosed(series.exchange, error.code)
     },
     onFailed: (series, error, againInMs) =>
       log.error(

@@ -3,28 +3,15 @@ import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { marketName, type Series } from '../../../contracts/series.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { type Board, type EngineRun, runEngine } from '../../engine/index.ts'
-import type { EngineParts, EngineRoleOptions } from './engine-parts.ts'
+import type { EngineDeps, EngineParts } from './engine-parts.ts'
 import { planRun } from './market-run.ts'
 
-/** Runs over series of the market, and what they have come to. */
-export interface EngineRuns {
-  readonly follow: (
-    series: readonly Series[],
-    until: AbortSignal,
-    board: Board,
-    onClosed: (series: Series, error: ServiceError) => void,
-  ) => Promise<EngineRun>
-  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
-  readonly lastBarClose: () => number | undefined
-  readonly calls: () => Readonly<Record<Call, number>>
-}
+/** Runs over series of the market, and their results so far. */
+export type EngineRuns = ReturnType<typeof createEngineRuns>
 
 /** @param announceModels done before anything is recorded of a model */
-export function createEngineRuns(
-  { feed, log, ...options }: EngineRoleOptions,
-  parts: EngineParts,
-  announceModels: () => Promise<void>,
-): EngineRuns {
+export function createEngineRuns(deps: EngineDeps, parts: EngineParts, announceModels: () => Promise<void>) {
+  const { feed, log, metrics, terminal } = deps
   const { engine, recorder, challengers, outcomes, funding, clock, announcer } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   const toldRefusals = new Set<string>()
@@ -36,7 +23,7 @@ export function createEngineRuns(
     const historyFrom = await outcomes.historyFrom(series, clock())
     const from = historyFrom === undefined ? {} : { historyFrom }
     let isRun = false
-    const runs = { runFrom: planRun({ feed, log, ...options }, series) }
+    const runs = { runFrom: planRun(deps, series) }
     for await (const batch of feed.batches({ series, signal: until, keeps: true, ...from, ...runs })) {
       if (batch.phase === 'run' && !isRun) {
         isRun = true
@@ -53,7 +40,7 @@ export function createEngineRuns(
       for (const update of updates) funding.take(update)
     },
     onRefused(market, fault, reason) {
-      options.onRefused(market, fault)
+      metrics.marketDataRefused(market.exchange, fault)
       const kind = `${marketName(market)} ${fault}`
       if (toldRefusals.has(kind)) return
       toldRefusals.add(kind)
@@ -61,24 +48,35 @@ export function createEngineRuns(
     },
     onRecorded(verdicts) {
       for (const verdict of verdicts) calls[verdict.call] += 1
-      options.onRecorded(verdicts)
+      metrics.verdictsRecorded(verdicts)
+      // What a clock was run through is counted by the line of progress.
+      const ranTo = feed.ranTo?.() ?? 0
+      terminal.verdicts(verdicts.filter(({ barClose }) => barClose > ranTo))
     },
   }
 
+  async function follow(
+    series: readonly Series[],
+    until: AbortSignal,
+    board: Board,
+    onClosed: (one: Series, error: ServiceError) => void,
+  ): Promise<EngineRun> {
+    const ending = new AbortController()
+    await announceModels()
+    try {
+      const batches = batchesOf(series, AbortSignal.any([until, ending.signal]))
+      const recording = { engine, recorder, challengers, outcomes, board }
+      return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
+    } finally {
+      // A run whose series have all been closed stops reading bars.
+      ending.abort()
+    }
+  }
+
   return {
-    async follow(series, until, board, onClosed) {
-      const ending = new AbortController()
-      await announceModels()
-      try {
-        const batches = batchesOf(series, AbortSignal.any([until, ending.signal]))
-        const recording = { engine, recorder, challengers, outcomes, board }
-        return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
-      } finally {
-        // A run that is left without series leaves its bars, too.
-        ending.abort()
-      }
-    },
-    lastBarClose: () => (isWarm ? lastBarClose : undefined),
-    calls: () => calls,
+    follow,
+    /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
+    lastBarClose: (): number | undefined => (isWarm ? lastBarClose : undefined),
+    calls: (): Readonly<Record<Call, number>> => calls,
   }
 }

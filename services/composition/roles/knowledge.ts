@@ -8,25 +8,16 @@ import {
   createOpenAiModel,
   openKnowledge,
 } from '../../knowledge/index.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
-import { createKnowledgeService, type KnowledgeService } from '../../tool-calls/index.ts'
-import type { OnClose } from '../adapters/open-platform.ts'
-import type { ServerOptions } from '../server.ts'
-import type { KnownCallerDeps } from './caller-deps.ts'
+import { createKnowledgeService } from '../../tool-calls/index.ts'
+import type { CallerDeps } from '../deps.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
 
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
-export interface OpenedKnowledge {
-  readonly server: NonNullable<ServerOptions['knowledge']>
-  readonly service: KnowledgeService
-}
-
-export async function openDocumentation(deps: KnownCallerDeps, onClose: OnClose): Promise<OpenedKnowledge> {
-  const { settings, platform, projector, accounts, publicUrl, log } = deps
+export async function openDocumentation(deps: CallerDeps) {
+  const { settings, platform, projector, accounts, publicUrl, log, closing: signal, onClose } = deps
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
-  const ending = new AbortController()
   const knowledge = await openKnowledge({
     folder: DOCS,
     publicUrl,
@@ -37,14 +28,9 @@ export async function openDocumentation(deps: KnownCallerDeps, onClose: OnClose)
     now: Date.now,
     report: (event, details) => log.warn(details, event),
   })
-  onClose(async () => {
-    ending.abort()
-    knowledge.close()
-  })
-  const { store, idOf, newId } = platform
+  onClose(async () => knowledge.close())
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
-  const { signal } = ending
-  const ledger = new ChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
+  const ledger = new ChatLedger({ ...platform.basics, index, signal })
   const service = createKnowledgeService({
     identify: accounts.identify,
     knowledge,
@@ -60,7 +46,7 @@ function readExamples(): ReadonlyMap<string, string> {
   const folder = join(DOCS, 'examples')
   const names = readdirSync(folder).filter((name) => /\.(?:py|ts)$/.test(name))
   const all = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
-  // What the programs in Python stand on is one file: beside them, they run as they are.
+  // The programs in Python import this one file: with it beside them, they run as they are.
   return all.set('signal_client.py', readFileSync(join(DOCS, '../clients/python/signal_client.py'), 'utf8'))
 }
 

@@ -2,28 +2,22 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { MarketsSource } from '../../http/routes/markets.ts'
-import type { Projector } from '../../log/projector/projector.ts'
-import type { MarketFeed } from '../../market/index.ts'
-import type { EngineRole } from './engine-role.ts'
+import type { CallerDeps } from '../deps.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
-import type { WatchList } from './watch-list.ts'
 
-export interface MarketsSourceDeps {
-  readonly feed: MarketFeed
-  readonly projector: Projector | undefined
-  /** Filled in when the engine starts. */
-  readonly running: { readonly engine?: EngineRole }
-  /** Undefined without the engine role. */
-  readonly watchList: WatchList | undefined
-}
+export type MarketsSourceDeps = Pick<CallerDeps, 'feed' | 'projector' | 'running' | 'watchList'>
 
 /**
- * What is known of markets here: the feed lists them, the board and the watch list of the engine say how fresh they
- * are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
+ * The markets that this process knows: the feed lists them, the board and the watch list of the engine say how fresh
+ * they are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
  * model.
  */
-export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
-  const { feed, projector, running, watchList } = deps
+export function createMarketsSource({
+  feed,
+  projector,
+  running,
+  watchList,
+}: MarketsSourceDeps): MarketsSource {
   const recordedBar = (series: Series) =>
     projector?.reader(latestVerdicts).get(seriesName(series))?.verdict.barClose
 
@@ -46,7 +40,7 @@ export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
   }
 }
 
-/** What is listed, with the series that are followed although no listing names them. */
+/** The listed markets, and the followed series that no listing names. */
 export function withSeries(
   listed: Awaited<ReturnType<MarketsSource['markets']>>,
   followed: Iterable<Series>,

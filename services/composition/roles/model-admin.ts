@@ -9,20 +9,19 @@ import {
 } from '../../../projections/index.ts'
 import { trackRecordRow } from '../../analyst/index.ts'
 import { chooseModel } from '../../engine/index.ts'
-import type { Projector } from '../../log/projector/projector.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import type { Platform } from '../adapters/open-platform.ts'
+import type { Deps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
-import type { LoadedModel, OpenedSpeech } from './speech.ts'
+import type { LoadedModel } from './speech.ts'
 
-/** What the operator asks and decides about the models; the figures need read models. */
-export function modelAdmin(
-  { store, newId }: Pick<Platform, 'store' | 'newId'>,
-  projector: Projector | undefined,
-  speech: OpenedSpeech,
-  marketNow: () => number,
-  signal: AbortSignal,
-): NonNullable<ServerOptions['models']> {
+/** The operator's questions and decisions about the models; the figures need read models. */
+export function modelAdmin({
+  platform: { store, newId },
+  projector,
+  speech,
+  marketNow,
+  signal,
+}: Deps): NonNullable<ServerOptions['models']> {
   function rowsOf({ model, file }: LoadedModel, isChampion: boolean): ModelRow[] {
     const context = {
       model_version: model.version,

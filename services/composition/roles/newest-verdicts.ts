@@ -1,18 +1,31 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 
-/** Rows read at a time. */
 const PAGE_ROWS = 500
+
+interface Rows<Row> {
+  range(of: {
+    prefix?: string
+    after?: string
+    limit: number
+  }): readonly { readonly key: string; readonly row: Row }[]
+}
+
+/** The rows of a read model whose keys begin so, in the order of their keys. */
+export function* allRows<Row>(reader: Rows<Row>, prefix = ''): Generator<Row, void, undefined> {
+  for (let after = ''; ; ) {
+    const page = reader.range({ prefix, limit: PAGE_ROWS, ...(after && { after }) })
+    for (const { row } of page) yield row
+    const last = page.at(-1)?.key
+    if (last === undefined || page.length < PAGE_ROWS) return
+    assert(last !== after, 'a page of rows follows the one before it', last)
+    after = last
+  }
+}
 
 /** The newest verdict of every series in the log, by the name of the series. */
 export function* newestVerdicts(projector: Projector): Generator<Verdict, void, undefined> {
-  const reader = projector.reader(latestVerdicts)
-  for (let after = ''; ; ) {
-    const page = reader.range({ after, limit: PAGE_ROWS })
-    for (const { row } of page) yield row.verdict
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_ROWS) return
-    after = last.key
-  }
+  for (const { verdict } of allRows(projector.reader(latestVerdicts))) yield verdict
 }

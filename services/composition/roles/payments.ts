@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
-import type { Leases } from '../../log/lease/leases.ts'
 import {
   cdpAuthorize,
   createChain,
@@ -18,182 +17,84 @@ import {
   type DemoChain,
   type Facilitator,
   openRecovery,
-  type PaymentTotals,
   payments as paymentsProjection,
-  type RefundHealth,
-  type Settler,
   startDemoChain,
 } from '../../payments/index.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createPaidCalls } from '../../tool-calls/index.ts'
-import type { OnClose } from '../adapters/open-platform.ts'
 import { sharedLeases } from '../adapters/shared-leases.ts'
+import type { CallerDeps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
 import { planSalesOf, startPaidPlan } from './bought-plans.ts'
-import type { KnownCallerDeps } from './caller-deps.ts'
 
-/** Of Circle, for the rail beside the chain; on a live market only. */
+/** Circle's gateway, the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 
-/** Payments of this process, and what settles them where it has that role. */
-export interface OpenedPayments {
-  readonly server: NonNullable<ServerOptions['payments']>
-  /** Whether offers can be made at all. */
-  readonly isOffering: boolean
-  readonly settler: Settler | undefined
-  /** Undefined where nobody shares the settling with this process. */
-  readonly leases: Leases | undefined
-  readonly demo: DemoChain | undefined
-  /** Undefined where this process does not settle. */
-  refunds(): RefundHealth | undefined
-  /** Undefined where this process keeps no read models. */
-  totals(): PaymentTotals | undefined
-  /** Begins to settle; resolves when it has ended. */
-  run(signal: AbortSignal): Promise<void>
-}
-
-/** What the settings say of the chain; a demo chain brings its own. */
-interface Rails {
-  readonly payTo: string | undefined
-  readonly rpcUrl: string | undefined
-  readonly settlerKey: string | undefined
-  readonly refundKey: string | undefined
-  readonly gatewayUrl: string | undefined
-  readonly offersGateway: boolean
-}
-
-/** @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none */
-export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Promise<OpenedPayments> {
-  const { settings, platform, projector, accounts, log, publicUrl } = deps
-  const { store, newId } = platform
+/**
+ * Payments of this process, and what settles them where it has that role.
+ *
+ * @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none
+ */
+export async function openPayments(deps: CallerDeps) {
+  const { settings, platform, projector, accounts, log, publicUrl, closing, onClose } = deps
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
   const demo = settings.DEMO_CHAIN
     ? await startDemoChain({ directory: join(platform.directory, 'demo-chain'), report })
     : undefined
   if (demo !== undefined) onClose(() => demo.stop())
-  const rails = railsOf(settings, demo)
-  const facilitator = facilitatorOf(settings, publicUrl)
-  const gateway =
-    rails.gatewayUrl === undefined ? undefined : createFacilitator({ url: rails.gatewayUrl, publicUrl })
-  const { rpcUrl, settlerKey } = rails
-  const on = demo?.on ?? BASE
-  const chain =
-    rpcUrl === undefined ? undefined : createChain({ on, rpcUrl, elapsed: () => performance.now() })
-  const wallet =
-    rpcUrl === undefined || settlerKey === undefined
-      ? undefined
-      : createWallet({ on, rpcUrl, privateKey: settlerKey })
-  const direct = wallet !== undefined || facilitator !== undefined
-  const taking: Rail[] = [
-    ...(direct ? (['direct'] as const) : []),
-    ...(gateway ? (['gateway'] as const) : []),
-  ]
+  const rails = openRails(settings, demo, publicUrl)
+  const { on } = rails
   const index = projector && createPaymentIndex(projector)
-  const ending = new AbortController()
   const signer = createOfferSigner({ on, seed: platform.deriveSecret('signed offers'), publicUrl })
+  const common = { ...platform.basics, ...rails, report }
   const payments = createPayments({
-    on,
+    ...common,
     signer,
     proofKey: platform.deriveSecret('payment secrets'),
     publicUrl,
-    store,
     index,
-    chain,
-    // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
-    facilitator,
-    gateway,
-    payTo: rails.payTo,
-    offersGateway: rails.offersGateway,
-    taking,
     caps: { payer: settings.X402_PAYER_CAP, total: settings.X402_TOTAL_CAP },
     recovery: await openRecovery({ report }),
-    newId,
-    now: Date.now,
     elapsed: () => performance.now(),
-    sleep,
-    report,
   })
-  onClose(async () => {
-    ending.abort()
-    await payments.close()
-  })
-  const paymentAdmin = createPaymentAdmin({
-    on,
-    store,
-    index,
-    newId,
-    now: Date.now,
-    sleep,
-    signal: ending.signal,
-  })
-  const isSettler = settings.ROLES.includes('settler') && projector !== undefined && taking.length > 0
-  const leases = isSettler
-    ? sharedLeases({ settings, platform, group: 'settler', shards: 1, log })
-    : undefined
-  const refundWallet =
-    wallet === undefined || rails.rpcUrl === undefined || rails.refundKey === undefined
-      ? undefined
-      : createRefundWallet({ on, rpcUrl: rails.rpcUrl, privateKey: rails.refundKey })
-  const refunder = isSettler
-    ? createRefunder({
-        on,
-        store,
-        newId,
-        sleep,
-        report,
-        reader: projector.reader(paymentsProjection),
-        wallet: refundWallet,
-        dailyCap: settings.X402_REFUND_DAILY_CAP,
-        now: Date.now,
-      })
-    : undefined
-  const settler = isSettler
-    ? createSettler({
-        on,
-        store,
-        chain,
-        wallet,
-        facilitator,
-        gateway,
-        newId,
-        sleep,
-        report,
-        reader: projector.reader(paymentsProjection),
-        leases,
-        onPaid: (payment) => startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
-        refunds: refunder,
-        now: Date.now,
-      })
-    : undefined
-  const paid = createPaidCalls({
-    calls: deps.calls,
-    payments,
-    identify: accounts.identify,
-    answer: async (tool, request, payer) =>
-      (await deps.toolHandler.answer(tool, request, payer)) as JsonObject,
-    plans: planSalesOf(accounts),
-    market: settings.MARKET,
-    version: deps.version,
-    publicUrl,
-    withdrawn: () => deps.speech.note(deps.marketNow()),
-  })
+  onClose(() => payments.close())
+  const paymentAdmin = createPaymentAdmin({ ...common, index, signal: closing })
+  const { leases, settler, refunder } = openSettling(deps, common, (payment) =>
+    startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
+  )
+  const server: NonNullable<ServerOptions['payments']> = {
+    paid: createPaidCalls({
+      calls: deps.calls,
+      payments,
+      identify: accounts.identify,
+      answer: async (tool, request, payer) =>
+        (await deps.toolHandler.answer(tool, request, payer)) as JsonObject,
+      plans: planSalesOf(accounts),
+      market: settings.MARKET,
+      version: deps.version,
+      publicUrl,
+      withdrawn: () => deps.speech.note(deps.marketNow()),
+    }),
+    showPayment: (id) => payments.show(id),
+    creditOf: (payer) => BigInt(index?.payer(payer)?.credit ?? '0'),
+    paymentAdmin,
+    receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
+  }
   return {
-    server: {
-      paid,
-      showPayment: (id) => payments.show(id),
-      creditOf: (payer) => BigInt(index?.payer(payer)?.credit ?? '0'),
-      paymentAdmin,
-      receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
-    },
+    server,
+    /** Whether offers can be made at all. */
     isOffering: payments.isOffering,
     settler,
+    /** Undefined where nobody shares the settling with this process. */
     leases,
     demo,
+    /** Undefined where this process does not settle. */
     refunds: () => refunder?.health(),
+    /** Undefined where this process keeps no read models. */
     totals: () => paymentAdmin.totals(),
-    async run(signal) {
+    /** Begins to settle; resolves when it has ended. */
+    async run(signal: AbortSignal): Promise<void> {
       if (settler === undefined || projector === undefined) return
       await projector.caughtUp()
       await settler.run(signal)
@@ -201,18 +102,55 @@ export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Pro
   }
 }
 
-function railsOf(settings: Settings, demo: DemoChain | undefined): Rails {
-  const { X402_PAY_TO, X402_RPC_URL, X402_SETTLER_KEY, X402_GATEWAY_URL: gateway, MARKET } = settings
-  const payTo = demo?.payTo ?? X402_PAY_TO
-  const known = gateway ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
+/** The part that settles and gives back; undefined each in a process that does not. */
+function openSettling(
+  deps: CallerDeps,
+  rails: Rails & Pick<Parameters<typeof createRefunder>[0], 'store' | 'newId' | 'now' | 'sleep' | 'report'>,
+  onPaid: Parameters<typeof createSettler>[0]['onPaid'],
+) {
+  const { settings, projector } = deps
+  if (!settings.ROLES.includes('settler') || projector === undefined || rails.taking.length === 0) return {}
+  const common = { ...rails, reader: projector.reader(paymentsProjection) }
+  const leases = sharedLeases(deps, 'settler', 1)
+  const dailyCap = settings.X402_REFUND_DAILY_CAP
+  const refunder = createRefunder({ ...common, wallet: rails.refundWallet, dailyCap })
+  return { leases, refunder, settler: createSettler({ ...common, leases, onPaid, refunds: refunder }) }
+}
+
+type Rails = ReturnType<typeof openRails>
+
+/** The ways in which money comes in and goes back, as the settings say; a demo chain brings its own. */
+function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: () => string) {
+  const { X402_GATEWAY_URL: gatewaySetting, MARKET } = settings
+  const on = demo?.on ?? BASE
+  const payTo = demo?.payTo ?? settings.X402_PAY_TO
+  const rpcUrl = demo?.rpcUrl ?? settings.X402_RPC_URL
+  const settlerKey = demo?.settlerKey ?? settings.X402_SETTLER_KEY
+  const refundKey = demo?.refundKey ?? settings.X402_REFUND_KEY
+  const gatewayUrl = gatewaySetting ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
+  const node = rpcUrl === undefined ? undefined : { on, rpcUrl }
+  const wallet = node && settlerKey ? createWallet({ ...node, privateKey: settlerKey }) : undefined
+  // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
+  const facilitator = facilitatorOf(settings, publicUrl)
+  const gateway =
+    payTo === undefined || gatewayUrl === undefined || gatewayUrl === 'off'
+      ? undefined
+      : createFacilitator({ url: gatewayUrl, publicUrl })
+  const taking: Rail[] = []
+  if (wallet !== undefined || facilitator !== undefined) taking.push('direct')
+  if (gateway !== undefined) taking.push('gateway')
   return {
+    on,
     payTo,
-    rpcUrl: demo?.rpcUrl ?? X402_RPC_URL,
-    settlerKey: demo?.settlerKey ?? X402_SETTLER_KEY,
-    refundKey: demo?.refundKey ?? settings.X402_REFUND_KEY,
-    gatewayUrl: payTo === undefined || known === 'off' ? undefined : known,
-    // Its play money is none of the gateway's.
-    offersGateway: demo === undefined && gateway !== 'off',
+    chain: node && createChain({ ...node, elapsed: () => performance.now() }),
+    wallet,
+    refundWallet:
+      node && wallet && refundKey ? createRefundWallet({ ...node, privateKey: refundKey }) : undefined,
+    facilitator,
+    gateway,
+    // The gateway does not know the play money of a demo chain.
+    offersGateway: demo === undefined && gatewaySetting !== 'off',
+    taking,
   }
 }
 

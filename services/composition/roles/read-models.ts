@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
   type Board,
@@ -11,12 +12,11 @@ import {
   trackRecordReport,
   verifyVerdict,
 } from '../../analyst/index.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Projector } from '../../log/projector/projector.ts'
+import type { ProjectionReader, Projector } from '../../log/projector/projector.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
+import type { Deps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
-import type { OpenedSpeech } from './speech.ts'
 
 /** Refuses what a process without the projector role is asked for. */
 export function keepsNoReadModels(): never {
@@ -26,42 +26,33 @@ export function keepsNoReadModels(): never {
   })
 }
 
-/** What the HTTP edge answers from the read models of this process. */
-export function readModelAnswers(
-  store: EventStore,
-  projector: Projector | undefined,
-  marketNow: () => number,
-  speech: Pick<OpenedSpeech, 'rows'>,
-): Pick<
+/** A read model that says up to where in the log it reaches. */
+const placed = <Row extends JsonObject>(reader: ProjectionReader<Row>) => ({
+  get: (key: string) => reader.get(key),
+  range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
+  position: () => reader.health().position,
+})
+
+/** Answers of the HTTP routes from the read models of this process. */
+export function readModelAnswers({
+  platform: { store },
+  projector,
+  marketNow,
+  speech,
+}: Deps): Pick<
   ServerOptions,
   'trackRecord' | 'recordCoins' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'
 > {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
-    trackRecord(query) {
-      const reader = there().reader(trackRecord)
-      const source = {
-        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
-        position: () => reader.health().position,
-      }
-      return trackRecordReport(source, query)
-    },
+    trackRecord: (query) => trackRecordReport(placed(there().reader(trackRecord)), query),
     recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
     recordCoins: (query) => recordCoins(there().reader(trackRecord), query),
     speech: () => [...speech.rows()].map(speechRow),
-    regimeShifts(query) {
-      const reader = there().reader(regimeShifts)
-      const source = {
-        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
-        position: () => reader.health().position,
-      }
-      return regimeShiftHistory(source, { ...query, now: marketNow() })
-    },
-    async verify(verdictId, signal) {
-      const reader = there().reader(verdictIndex)
-      const index = { get: (id: string) => reader.get(id), position: () => reader.health().position }
-      return await verifyVerdict({ store, index, sleep, signal }, verdictId)
-    },
+    regimeShifts: (query) =>
+      regimeShiftHistory(placed(there().reader(regimeShifts)), { ...query, now: marketNow() }),
+    verify: async (verdictId, signal) =>
+      verifyVerdict({ store, index: placed(there().reader(verdictIndex)), sleep, signal }, verdictId),
   }
 }
 

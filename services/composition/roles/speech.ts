@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { ModelFile } from '../../../contracts/proof-events.ts'
 import { SPOKEN_TIMEFRAMES } from '../../../contracts/spoken-timeframes.ts'
@@ -14,16 +13,17 @@ import {
 } from '../../engine/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
-import type { Settings } from '../../runtime/config/settings.ts'
-import type { OnClose, Platform } from '../adapters/open-platform.ts'
+import type { Platform } from '../adapters/open-platform.ts'
 import { startProjections } from '../adapters/start-projections.ts'
+import type { Lifetime } from '../lifetime.ts'
+import { allRows } from './newest-verdicts.ts'
 
 export interface LoadedModel {
   readonly model: VerdictModel
   readonly file: ModelFile
 }
 
-/** Who speaks where: the models, and what the log says of them. */
+/** The models, and which of them speaks at which timeframe, as the log says. */
 export interface OpenedSpeech {
   /** The one of this release, then those that the settings name. */
   readonly models: readonly [LoadedModel, ...LoadedModel[]]
@@ -33,7 +33,7 @@ export interface OpenedSpeech {
    */
   champion(at: number): VerdictModel
   readonly orders: StandingOrders
-  /** How the models do at their timeframes; empty where this process has no use for it. */
+  /** The scores of the models at their timeframes; empty where this process does not need them. */
   rows(): Iterable<SpeechRow>
   /** Why calls at a timeframe are withdrawn at an instant of market time; undefined where they are not. */
   withdrawn(timeframe: Timeframe, at: number): string | undefined
@@ -41,19 +41,14 @@ export interface OpenedSpeech {
   note(at: number): string
 }
 
-/** Rows read at a time: eleven a model. */
-const PAGE_ROWS = 500
-
-/** @param projector of the read models of this process; who computes without any keeps the one that it needs */
+/** @param projector of the read models of this process; an engine without read models keeps the one that it needs */
 export async function openSpeech(
-  settings: Settings,
+  life: Lifetime,
   platform: Platform,
   projector: Projector | undefined,
-  log: Logger,
-  onClose: OnClose,
 ): Promise<OpenedSpeech> {
+  const { settings, log, closing, onClose } = life
   const models = loadModels(settings.MODEL_FILES ?? [])
-  const ending = new AbortController()
   const orders = createStandingOrders({
     store: platform.store,
     models: models.map(({ model }) => model.version),
@@ -61,11 +56,10 @@ export async function openSpeech(
     onFailure: (reason) => log.warn({ reason }, 'what is withdrawn and restored cannot be followed just now'),
   })
   await orders.load()
-  const following = orders.follow(ending.signal)
+  const following = orders.follow(closing)
   const isAlone = projector === undefined && settings.ROLES.includes('engine')
-  const own = isAlone ? startProjections(platform, log, [speech]) : projector
+  const own = isAlone ? startProjections(life, platform, [speech]) : projector
   onClose(async () => {
-    ending.abort()
     await following
     if (isAlone) await own?.close()
   })
@@ -90,7 +84,7 @@ export async function openSpeech(
     models,
     champion,
     orders,
-    rows: () => (own === undefined ? [] : rowsOf(own)),
+    rows: () => (own === undefined ? [] : allRows(own.reader(speech), SPEECH_PREFIX)) as Iterable<SpeechRow>,
     withdrawn(timeframe, at) {
       const change = withdrawalAt(timeframe, at)
       return change && withdrawalReason(change)
@@ -105,16 +99,6 @@ export async function openSpeech(
         ? ''
         : `For now the answer is HOLD at ${silent.join(', ')}, too, where the model that speaks has not shown skill of late.`
     },
-  }
-}
-
-function* rowsOf(projector: Projector): Generator<SpeechRow, void, undefined> {
-  const reader = projector.reader(speech)
-  for (let after = ''; ; ) {
-    const page = reader.range({ prefix: SPEECH_PREFIX, limit: PAGE_ROWS, ...(after && { after }) })
-    for (const { row } of page) yield row as SpeechRow
-    if (page.length < PAGE_ROWS) return
-    after = page.at(-1)?.key ?? ''
   }
 }
 

@@ -16,7 +16,7 @@ export interface UnaskedLimitsOptions {
 
 /**
  * Counts what goes to endpoints that nobody asked: tests and new subscriptions, by account and by host over all
- * accounts, whatever becomes of the subscriptions. While nothing can be counted none is taken: neither is pressing, and
+ * accounts, also after the subscriptions are gone. While nothing can be counted none is taken: neither is pressing, and
  * the one it would hit has not asked for it.
  */
 export function createUnaskedLimits({

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, type Series, seriesName } from '../../../contracts/series.ts'
-import { DAY_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { DAY_MS, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { type EngineRun, NOTHING_RUN, together } from '../../engine/index.ts'
 import { LIVE_EXCHANGES, type MarketFeed } from '../../market/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -11,10 +11,10 @@ import type { Settings } from '../../runtime/config/settings.ts'
 /** Follows some series until the market ends, or the signal. */
 export type FollowSeries = (series: readonly Series[], until: AbortSignal) => Promise<EngineRun>
 
-/** Told which coins of a venue, when that is found out and when it changes. */
+type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<void>
+
 type CoinNews = (exchange: Exchange, coins: readonly Coin[]) => void
 
-/** What the operator should know of the choice. */
 export interface WatchListNews {
   /** Coins of the settings that a venue does not rank. */
   readonly lacking?: CoinNews
@@ -22,16 +22,15 @@ export interface WatchListNews {
   readonly left?: CoinNews
 }
 
-/** What is monitored. */
 export interface WatchList {
   /** The exchanges that were chosen, in the order of the settings. */
   readonly exchanges: readonly Exchange[]
   /** The series as far as they are known; those of a venue are known once it has answered. */
   series(): readonly Series[]
   has(series: Series): boolean
-  /** Whether it may be among them as soon as its venue has said what it has. */
+  /** Whether it may join them once its venue has answered. */
   mayHave(series: Series): boolean
-  /** Exchanges that have not said yet what they have, so that nothing of them is followed. */
+  /** Exchanges that have not listed their coins yet, so that none of them is followed. */
   pending(): readonly Exchange[]
   /** In one line, for people. */
   describe(): string
@@ -44,18 +43,18 @@ export interface WatchList {
 }
 
 /**
- * What the settings leave of the market.
+ * Opens the list of the series that the settings choose.
  *
  * @throws ServiceError `market_data_missing` when nothing is left, saying what there is.
  */
 export async function openWatchList(
   feed: MarketFeed,
   settings: Settings,
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+  sleep: Sleep,
   news: WatchListNews = {},
 ): Promise<WatchList> {
   return settings.MARKET === 'live'
-    ? venueWatchList(feed, settings, sleep, news)
+    ? new VenueWatchList(feed, settings, sleep, news)
     : listedWatchList(await chooseSeries(feed, settings))
 }
 
@@ -73,10 +72,10 @@ function listedWatchList(series: readonly Series[]): WatchList {
   }
 }
 
-/** A venue that does not say what it has is asked again after this time. */
+/** Pause before a venue that did not list its coins is asked again. */
 const ASK_AGAIN_MS = 30_000
 
-/** How often it is looked whether other coins are the largest, or coins of the settings were listed. */
+/** How often the largest coins are chosen again, and coins of the settings are looked for that were not listed. */
 const CHOOSE_AGAIN_MS = DAY_MS
 
 /**
@@ -85,98 +84,118 @@ const CHOOSE_AGAIN_MS = DAY_MS
  * and go; once as many have left as are to be followed, the venue begins anew with the largest, and what the others
  * still have open gets its outcomes without being followed.
  */
-function venueWatchList(
-  feed: MarketFeed,
-  settings: Settings,
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
-  news: WatchListNews,
-): WatchList {
-  const exchanges = settings.EXCHANGES ?? LIVE_EXCHANGES
-  const { COINS, TOP_COINS, TIMEFRAMES: timeframes = TIMEFRAMES } = settings
-  const assets = COINS && new Set(COINS.map((coin) => assetOf(coin).asset))
-  const names = new Set<string>()
-  const series: Series[] = []
-  const pending = new Set(exchanges)
-  const told = new Map<string, string>()
+class VenueWatchList implements WatchList {
+  readonly exchanges: readonly Exchange[]
+  readonly #feed: MarketFeed
+  readonly #settings: Settings
+  readonly #timeframes: readonly Timeframe[]
+  readonly #sleep: Sleep
+  readonly #news: WatchListNews
+  readonly #assets: ReadonlySet<string> | undefined
+  /** By name. */
+  readonly #followed = new Map<string, Series>()
+  readonly #pending: Set<Exchange>
+  readonly #told = new Map<string, string>()
 
-  async function chooseOf(exchange: Exchange): Promise<Series[]> {
-    const { coins } = await feed.universe(exchange)
-    const all = coins.map(({ coin }) => coin)
-    const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.flatMap((coin) => named(coin, all))
-    if (COINS !== undefined)
-      announce(
-        'lacking',
-        exchange,
-        COINS.filter((coin) => named(coin, all).length === 0),
-      )
-    return [...new Set(chosen)].flatMap((coin) =>
-      timeframes.map((timeframe): Series => ({ exchange, coin, timeframe })),
-    )
+  constructor(feed: MarketFeed, settings: Settings, sleep: Sleep, news: WatchListNews) {
+    this.exchanges = settings.EXCHANGES ?? LIVE_EXCHANGES
+    this.#feed = feed
+    this.#settings = settings
+    this.#timeframes = settings.TIMEFRAMES ?? TIMEFRAMES
+    this.#sleep = sleep
+    this.#news = news
+    this.#assets = settings.COINS && new Set(settings.COINS.map((coin) => assetOf(coin).asset))
+    this.#pending = new Set(this.exchanges)
   }
 
-  function announce(what: keyof WatchListNews, exchange: Exchange, coins: readonly Coin[]): void {
-    const key = `${what} ${exchange}`
-    const text = coins.join()
-    if ((told.get(key) ?? '') !== text) news[what]?.(exchange, coins)
-    told.set(key, text)
+  series(): readonly Series[] {
+    return [...this.#followed.values()]
   }
 
-  /** The coins of an exchange that are followed and were not chosen this time. */
-  function leftOf(exchange: Exchange, chosen: readonly Series[]): readonly Coin[] {
-    const still = new Set(chosen.map(({ coin }) => coin))
-    const own = series.filter((one) => one.exchange === exchange).map(({ coin }) => coin)
-    return [...new Set(own)].filter((coin) => !still.has(coin))
+  has(series: Series): boolean {
+    return this.#followed.has(seriesName(series))
   }
 
-  function forget(exchange: Exchange): void {
-    const others = series.filter((one) => one.exchange !== exchange)
-    series.splice(0, series.length, ...others)
-    names.clear()
-    for (const one of others) names.add(seriesName(one))
+  mayHave({ exchange, coin, timeframe }: Series): boolean {
+    const isChosen = this.#assets?.has(assetOf(coin).asset) ?? true
+    return this.#pending.has(exchange) && isChosen && this.#timeframes.includes(timeframe)
   }
 
-  async function followOne(
-    exchange: Exchange,
-    follow: FollowSeries,
-    signal: AbortSignal,
-  ): Promise<EngineRun> {
+  pending(): readonly Exchange[] {
+    return [...this.#pending]
+  }
+
+  describe(): string {
+    const { COINS, TOP_COINS } = this.#settings
+    const coins = COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')
+    return `${coins} of ${this.exchanges.join(', ')} at ${this.#timeframes.length} timeframes`
+  }
+
+  async follow(follow: FollowSeries, signal: AbortSignal): Promise<EngineRun> {
+    const runs = this.exchanges.map((exchange) => this.#followVenue(exchange, follow, signal))
+    return (await Promise.all(runs)).reduce(together, NOTHING_RUN)
+  }
+
+  async #followVenue(exchange: Exchange, follow: FollowSeries, signal: AbortSignal): Promise<EngineRun> {
+    const { COINS, TOP_COINS } = this.#settings
     let runs: Promise<EngineRun>[] = []
     let ending = new AbortController()
     let before = NOTHING_RUN
     const sum = async (): Promise<EngineRun> => (await Promise.all(runs)).reduce(together, before)
     for (;;) {
       // The ranking tells the operator what fails here, and `/readyz` shows it.
-      const chosen = await chooseOf(exchange).catch(() => [])
-      const left = chosen.length === 0 ? [] : leftOf(exchange, chosen)
-      if (chosen.length > 0) announce('left', exchange, left)
+      const chosen = await this.#choose(exchange).catch(() => [])
+      const left = chosen.length === 0 ? [] : this.#leftOf(exchange, chosen)
+      if (chosen.length > 0) this.#announce('left', exchange, left)
       // Of `COINS` none leaves for good: it may be suspended.
       if (COINS === undefined && left.length >= TOP_COINS) {
         ending.abort()
         before = await sum()
         runs = []
         ending = new AbortController()
-        forget(exchange)
+        for (const [name, one] of this.#followed) if (one.exchange === exchange) this.#followed.delete(name)
       }
-      const joining = chosen.filter((one) => !names.has(seriesName(one)))
+      const joining = chosen.filter((one) => !this.has(one))
       if (joining.length > 0 && !signal.aborted) {
-        for (const one of joining) names.add(seriesName(one))
-        series.push(...joining)
-        pending.delete(exchange)
+        for (const one of joining) this.#followed.set(seriesName(one), one)
+        this.#pending.delete(exchange)
         runs.push(follow(joining, AbortSignal.any([signal, ending.signal])))
       }
-      const isOver = await over(runs, runs.length === 0 ? ASK_AGAIN_MS : CHOOSE_AGAIN_MS, signal)
+      const isOver = await this.#over(runs, signal)
       if (isOver || signal.aborted) return sum()
     }
   }
 
-  /** Whether all runs have ended within some time. */
-  async function over(
-    runs: readonly Promise<EngineRun>[],
-    milliseconds: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #choose(exchange: Exchange): Promise<Series[]> {
+    const { COINS, TOP_COINS } = this.#settings
+    const all = (await this.#feed.universe(exchange)).coins.map(({ coin }) => coin)
+    const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.flatMap((coin) => named(coin, all))
+    const lacking = COINS?.filter((coin) => named(coin, all).length === 0)
+    if (lacking !== undefined) this.#announce('lacking', exchange, lacking)
+    return [...new Set(chosen)].flatMap((coin) =>
+      this.#timeframes.map((timeframe): Series => ({ exchange, coin, timeframe })),
+    )
+  }
+
+  #announce(what: keyof WatchListNews, exchange: Exchange, coins: readonly Coin[]): void {
+    const key = `${what} ${exchange}`
+    const text = coins.join()
+    if ((this.#told.get(key) ?? '') !== text) this.#news[what]?.(exchange, coins)
+    this.#told.set(key, text)
+  }
+
+  /** The coins of an exchange that are followed and were not chosen this time. */
+  #leftOf(exchange: Exchange, chosen: readonly Series[]): readonly Coin[] {
+    const still = new Set(chosen.map(({ coin }) => coin))
+    const own = this.series().filter((one) => one.exchange === exchange && !still.has(one.coin))
+    return [...new Set(own.map(({ coin }) => coin))]
+  }
+
+  /** Whether all runs have ended by the time to choose again. */
+  async #over(runs: readonly Promise<EngineRun>[], signal: AbortSignal): Promise<boolean> {
     const waiting = new AbortController()
-    const later = sleep(milliseconds, AbortSignal.any([signal, waiting.signal])).then(() => false)
+    const milliseconds = runs.length === 0 ? ASK_AGAIN_MS : CHOOSE_AGAIN_MS
+    const later = this.#sleep(milliseconds, AbortSignal.any([signal, waiting.signal])).then(() => false)
     const ended = Promise.all(runs).then(() => true)
     try {
       return await (runs.length === 0 ? later : Promise.race([later, ended]))
@@ -184,24 +203,9 @@ function venueWatchList(
       waiting.abort()
     }
   }
-
-  return {
-    exchanges,
-    series: () => series,
-    has: (one) => names.has(seriesName(one)),
-    mayHave: ({ exchange, coin, timeframe }) =>
-      pending.has(exchange) && (assets?.has(assetOf(coin).asset) ?? true) && timeframes.includes(timeframe),
-    pending: () => [...pending],
-    describe: () =>
-      `${COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')} of ${exchanges.join(', ')} at ${timeframes.length} timeframes`,
-    async follow(follow, signal) {
-      const runs = await Promise.all(exchanges.map((exchange) => followOne(exchange, follow, signal)))
-      return runs.reduce(together, NOTHING_RUN)
-    },
-  }
 }
 
-/** What a venue calls a coin: by its name, or else by a multiple of it. */
+/** The names of a coin at a venue: its own, or else those of its multiples. */
 function named(coin: Coin, all: readonly Coin[]): readonly Coin[] {
   if (all.includes(coin)) return [coin]
   const { asset } = assetOf(coin)

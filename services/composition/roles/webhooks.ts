@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { reasonOf } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
 import { CONFIDENCE_CAP } from '../../engine/index.ts'
-import type { Leases } from '../../log/lease/leases.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import { createPacer, pacedReads } from '../../log/pacer.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import {
@@ -19,66 +17,122 @@ import {
   createSubscriptionDirectory,
   createSubscriptionIndex,
   createSubscriptions,
-  type Dispatcher,
   openDeliveryLog,
   relaySignals,
 } from '../../webhooks/index.ts'
-import type { OnClose } from '../adapters/open-platform.ts'
-import { ownHosts } from '../adapters/own-hosts.ts'
 import { openLeases } from '../adapters/shared-leases.ts'
+import type { CallerDeps } from '../deps.ts'
 import type { ServerOptions } from '../server.ts'
-import type { KnownCallerDeps } from './caller-deps.ts'
+import { ownHosts } from './callers.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import { createUnaskedLimits } from './unasked-limits.ts'
 
-/** Deps of the work on subscriptions that processes share; the same in all of them. */
+/** Shards of the work on subscriptions that processes share; the same in all of them. */
 const SHARDS = 16
 
-export interface WebhookDeps extends KnownCallerDeps {
-  /** What is monitored, for warnings about filters that let nothing through; undefined where that is not known. */
-  readonly exchanges: () => readonly Exchange[] | undefined
-}
+export type OpenedWebhooks = ReturnType<typeof openWebhooks>
 
 /** Subscriptions of this process, and what sends to them where it has that role. */
-export interface OpenedWebhooks {
-  readonly server: NonNullable<ServerOptions['webhooks']>
-  /** Undefined without the dispatcher role. */
-  readonly dispatcher: Dispatcher | undefined
-  readonly leases: Leases | undefined
-  /** What keeps digests from being recorded at the moment, in words. */
-  digestProblems(): readonly string[]
-  /** Begins to send; resolves when what was under way has ended. */
-  run(signal: AbortSignal): Promise<void>
+export function openWebhooks(deps: CallerDeps) {
+  const { settings, platform, projector, log, publicUrl, marketNow, closing: signal, onClose } = deps
+  const { store, cache, idOf } = platform
+  const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
+  const common = { ...platform.basics, signal, report, baseUrl: publicUrl }
+  const { hosts, guard, sender, sign } = openSending(deps, common)
+  const owners = createSubscriberAccounts({
+    ...common,
+    index: projector && createAccountIndex(projector),
+    deriveSecret: platform.deriveSecret,
+    wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
+  })
+  const index = projector && createSubscriptionIndex(projector)
+  const looking = slowReads(store, signal)
+  const coverage = coverageOf(deps)
+  const subscriptions = createSubscriptions({
+    ...common,
+    owners,
+    index,
+    sender,
+    sign,
+    coverage,
+    looking,
+    takeUnasked: createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
+    async checkUrl(url) {
+      await hosts.refresh()
+      return guard.checkReachable(url)
+    },
+    sync: (id) => worker.dispatcher.sync(id),
+  })
+  const worker = openWorker(deps, {
+    ...common,
+    index,
+    owners,
+    sender,
+    sign,
+    notify: (subscription, kind) => subscriptions.notify(subscription, kind),
+  })
+  const { dispatcher, digests, leases } = worker
+  const isDispatcher = settings.ROLES.includes('dispatcher') && index !== undefined
+  onClose(async () => {
+    await subscriptions.ended()
+    await sender.close()
+  })
+  const server: NonNullable<ServerOptions['webhooks']> = {
+    subscriptions,
+    queries: createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl }),
+    hosts,
+    coverage,
+    identify: deps.accounts.identify,
+    now: Date.now,
+    checkUrl: (url) => guard.check(url),
+  }
+  return {
+    server,
+    /** Undefined without the dispatcher role. */
+    dispatcher: isDispatcher ? dispatcher : undefined,
+    leases: isDispatcher ? leases : undefined,
+    /** The reasons why digests are not recorded at the moment. */
+    digestProblems: () => digests.problems(),
+    /** Begins to send; resolves when what was under way has ended. */
+    async run(until: AbortSignal): Promise<void> {
+      await hosts.refresh()
+      const work: Promise<void>[] = [hosts.follow(until)]
+      // Over NATS the process that records tells those that send; within a process the sender has to tell itself.
+      if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher))
+        work.push(relay(deps, until))
+      if (isDispatcher) work.push(dispatcher.run(until), digests.run(until))
+      await Promise.all(work)
+    },
+  }
 }
 
-export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhooks {
-  const { settings, platform, projector, log, publicUrl } = deps
-  const { store, bus, cache, idOf, newId } = platform
-  const ending = new AbortController()
-  const { signal } = ending
-  const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
-  const hosts = createBlockedHosts({ store, newId, sleep, signal, report, now: Date.now })
+/** Signs and sends, to public addresses only, and to none that the operator has stopped. */
+function openSending({ settings, version }: CallerDeps, common: Parameters<typeof createBlockedHosts>[0]) {
+  const hosts = createBlockedHosts(common)
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
     isBlocked: (host) => hosts.isBlocked(host),
     ownHosts: ownHosts(settings),
   })
-  const sender = createGuardedSender({ guard, now: Date.now })
-  const sign = createSign({ userAgent: `signal-service/${deps.version}` })
-  const owners = createSubscriberAccounts({
+  return {
+    hosts,
+    guard,
+    sender: createGuardedSender({ guard, now: Date.now }),
+    sign: createSign({ userAgent: `signal-service/${version}` }),
+  }
+}
+
+const relay = ({ platform: { store, bus }, log }: CallerDeps, signal: AbortSignal): Promise<void> =>
+  relaySignals({
     store,
-    newId,
-    sleep,
+    bus,
     signal,
-    index: projector && createAccountIndex(projector),
-    random: (bytes) => randomBytes(bytes),
-    deriveSecret: platform.deriveSecret,
-    wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
-    now: Date.now,
+    report: (error) => log.warn({ reason: reasonOf(error) }, 'the bus does not announce signals'),
   })
-  const index = projector && createSubscriptionIndex(projector)
-  const deliveries = openDeliveryLog({ store, newId, now: Date.now, sleep, signal })
-  const looking = pacedReads(
+
+/** Reads of the log for questions about deliveries: with rests, so that they hold up nothing else. */
+const slowReads = (store: EventStore, signal: AbortSignal) =>
+  pacedReads(
     store,
     createPacer({
       sliceMs: LIMITS.webhookLookSliceMs,
@@ -87,113 +141,56 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
       sleep: (ms) => sleep(ms, signal),
     }),
   )
-  const { marketNow } = deps
-  const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
-  const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })
-  const coverage = () => ({
+
+/** The signals that can come at all, for warnings about filters that let none of them through. */
+const coverageOf =
+  ({ speech, marketNow, watchList }: CallerDeps) =>
+  () => ({
     highestConfidence: CONFIDENCE_CAP,
     silentTimeframes: TIMEFRAMES.filter(
-      (timeframe) => !deps.speech.champion(marketNow()).timeframes[timeframe].skill,
+      (timeframe) => !speech.champion(marketNow()).timeframes[timeframe].skill,
     ),
-    withdrawn: (timeframe: Timeframe) => deps.speech.withdrawn(timeframe, marketNow()),
-    exchanges: deps.exchanges(),
-  })
-  const worker = createWorker()
-  const subscriptions = createSubscriptions({
-    store,
-    owners,
-    index,
-    idOf,
-    newId,
-    sender,
-    sign,
-    sleep,
-    signal,
-    report,
-    coverage,
-    random: (bytes) => randomBytes(bytes),
-    looking,
-    takeUnasked,
-    async checkUrl(url) {
-      await hosts.refresh()
-      return guard.checkReachable(url)
-    },
-    sync: (id) => worker.dispatcher.sync(id),
-    baseUrl: publicUrl,
-    now: Date.now,
-  })
-  const isDispatcher = settings.ROLES.includes('dispatcher') && index !== undefined
-  onClose(async () => {
-    ending.abort()
-    await subscriptions.ended()
-    await sender.close()
+    withdrawn: (timeframe: Timeframe) => speech.withdrawn(timeframe, marketNow()),
+    exchanges: watchList?.exchanges,
   })
 
-  /** The part that sends. Without the role it only asks those who have it. */
-  function createWorker() {
-    const leases = openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log })
-    const directory = index && createSubscriptionDirectory({ index, owners, now: Date.now, sleep, signal })
-    const dispatcher = createDispatcher({
-      store,
-      bus,
-      deliveries,
-      sender,
-      sign,
-      idOf,
-      newId,
-      sleep,
-      shards: SHARDS,
-      leases,
-      holder: platform.processId,
-      directory: directory ?? NO_DIRECTORY,
-      baseUrl: publicUrl,
-      notify: (subscription, kind) => subscriptions.notify(subscription, kind),
-      now: Date.now,
-      marketNow: deps.marketNow,
-      random: Math.random,
-      report: (error) => log.warn({ err: error }, 'webhooks'),
-      metrics: deps.metrics.webhooks,
-      tracing: deps.tracing,
-    })
-    const digests = createDigestRecorder({
-      wanted: () => index?.wantedDigests() ?? [],
-      scan: (request) => deps.toolHandler.answer('scan_trade_calls', request, 'digests'),
-      store,
-      idOf,
-      sleep,
-      clock: deps.marketNow,
-      onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),
-    })
-    return { dispatcher, digests, leases }
-  }
+type DispatcherOptions = Parameters<typeof createDispatcher>[0]
+type DirectoryOptions = Parameters<typeof createSubscriptionDirectory>[0]
 
-  const { dispatcher, digests, leases } = worker
-  return {
-    server: {
-      subscriptions,
-      queries,
-      hosts,
-      coverage,
-      identify: deps.accounts.identify,
-      now: Date.now,
-      checkUrl: (url) => guard.check(url),
-    },
-    dispatcher: isDispatcher ? dispatcher : undefined,
-    leases: isDispatcher ? leases : undefined,
-    digestProblems: () => digests.problems(),
-    async run(until) {
-      await hosts.refresh()
-      const work: Promise<void>[] = [hosts.follow(until)]
-      // Over NATS those who record tell those who send; within a process whoever sends has to tell itself.
-      if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher)) {
-        const onProblem = (error: unknown): void =>
-          log.warn({ reason: reasonOf(error) }, 'signals are not told of over the bus')
-        work.push(relaySignals({ store, bus, signal: until, report: onProblem }))
-      }
-      if (isDispatcher) work.push(dispatcher.run(until), digests.run(until))
-      await Promise.all(work)
-    },
-  }
+/** The part that sends. Without the role it only asks the processes that have it. */
+function openWorker(
+  deps: CallerDeps,
+  common: Pick<
+    DispatcherOptions,
+    'store' | 'idOf' | 'newId' | 'sleep' | 'now' | 'baseUrl' | 'sender' | 'sign' | 'notify'
+  > &
+    Omit<DirectoryOptions, 'index'> & { readonly index: DirectoryOptions['index'] | undefined },
+) {
+  const { platform, log, metrics, tracing, marketNow, toolHandler } = deps
+  const { index } = common
+  const leases = openLeases(deps, 'dispatcher', SHARDS)
+  const dispatcher = createDispatcher({
+    ...common,
+    bus: platform.bus,
+    deliveries: openDeliveryLog(common),
+    shards: SHARDS,
+    leases,
+    holder: platform.processId,
+    directory: index ? createSubscriptionDirectory({ ...common, index }) : NO_DIRECTORY,
+    marketNow,
+    random: Math.random,
+    report: (error) => log.warn({ err: error }, 'webhooks'),
+    metrics: metrics.webhooks,
+    tracing,
+  })
+  const digests = createDigestRecorder({
+    ...common,
+    wanted: () => index?.wantedDigests() ?? [],
+    scan: (request) => toolHandler.answer('scan_trade_calls', request, 'digests'),
+    clock: marketNow,
+    onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),
+  })
+  return { dispatcher, digests, leases }
 }
 
 const NO_DIRECTORY = { all: keepsNoReadModels, target: () => undefined }

@@ -5,7 +5,7 @@ import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
 const NAMES = Object.keys(SETTINGS) as SettingName[]
 
 /** Every setting by its flag. */
-const DEFINITIONS: FlagDefinitions = Object.fromEntries(
+export const SETTING_DEFINITIONS: FlagDefinitions = Object.fromEntries(
   NAMES.map((name) => [SETTINGS[name].flag, { ...SETTINGS[name], setting: name }]),
 )
 
@@ -17,25 +17,34 @@ const DEFINITIONS: FlagDefinitions = Object.fromEntries(
  */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
   requireDashes(environment)
-  const { flags, operands } = readFlags(DEFINITIONS, args, environment, 'All flags: npm start -- --help')
+  const { flags, operands } = readFlags(
+    SETTING_DEFINITIONS,
+    args,
+    environment,
+    'All flags: npm start -- --help',
+  )
   if (operands.length > 0) {
     throw invalidError(
       `The service takes flags only, not ${JSON.stringify(operands.join(' '))}. For example: npm start -- --speed 60`,
     )
   }
-  return checkTogether(
+  return settingsOf(flags)
+}
+
+/** The settings of flags that were read. @throws ServiceError `config_invalid` where they do not go together */
+export const settingsOf = (flags: Readonly<Record<string, unknown>>): Settings =>
+  checkTogether(
     Object.fromEntries(NAMES.map((name) => [name, flags[SETTINGS[name].flag]])) as unknown as Settings,
   )
-}
 
 /** Flags before the two dashes are npm's: it keeps them in variables, and hands the service at most their values. */
 function requireDashes(environment: NodeJS.ProcessEnv): void {
-  const kept = Object.keys(DEFINITIONS).find(
+  const kept = Object.keys(SETTING_DEFINITIONS).find(
     (flag) => environment[`npm_config_${flag.replaceAll('-', '_')}`] !== undefined,
   )
   if (kept === undefined) return
   throw invalidError(
-    `npm took --${kept} for itself: flags of the service follow two dashes. For example: npm start -- --${kept} ${DEFINITIONS[kept]?.isSwitch === true ? '' : DEFINITIONS[kept]?.example}`.trimEnd(),
+    `npm took --${kept} for itself: flags of the service follow two dashes. For example: npm start -- --${kept} ${SETTING_DEFINITIONS[kept]?.isSwitch === true ? '' : SETTING_DEFINITIONS[kept]?.example}`.trimEnd(),
   )
 }
 

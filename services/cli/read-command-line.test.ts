@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { COMMANDS } from '../commands.ts'
-import { findCommand } from '../find-command.ts'
-import { helpOf } from '../help.ts'
-import { defineCommand } from './command.ts'
-import { settingFlag, switchFlag } from './common-flags.ts'
-import { readCommandLine } from './read-command-line.ts'
-import { shellWords } from './shell-words.fixture.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import { COMMANDS } from './commands.ts'
+import { helpOf } from './help.ts'
+import { defineCommand } from './kit/command.ts'
+import { settingFlag, switchFlag } from './kit/common-flags.ts'
+import { shellWords } from './kit/shell-words.fixture.ts'
+import { findCommand, readCommandLine } from './run-command.ts'
 
 const command = defineCommand({
   name: 'try',

@@ -1,0 +1,142 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { Json } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
+import { type AttemptLimiter, createAttemptLimiter, quotaBlock } from '../../accounts/index.ts'
+import { followVerdicts, seriesHistory } from '../../analyst/index.ts'
+import { createRateLimits } from '../../http/rate-limits.ts'
+import type { McpServerOptions } from '../../mcp/mcp-server.ts'
+import { requestGuard } from '../../mcp/request-guard.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+import { rankAt } from '../../webhooks/index.ts'
+import { readinessOfProcess } from '../components.ts'
+import type { Parts } from '../parts.ts'
+import { createServer, type ServerOptions } from '../server.ts'
+import { createBars } from './bars.ts'
+import { createMarketsSource } from './markets-source.ts'
+import { modelAdmin } from './model-admin.ts'
+import { openBoard, readModelAnswers } from './read-models.ts'
+import { staleAfterMs } from './watch-list.ts'
+
+/** The HTTP server over the parts of a process; it does not listen yet. */
+export async function openApi(parts: Parts) {
+  const { settings, log, platform, feed, projector, metrics, marketNow, toolHandler, transparencyLog } = parts
+  const answers = readModelAnswers(parts)
+  return createServer({
+    ...answers,
+    log,
+    version: parts.version,
+    market: settings.MARKET,
+    metrics: metrics.registry,
+    tracing: parts.tracing,
+    newId: platform.newId,
+    operatorToken: settings.OPERATOR_TOKEN,
+    publicUrl: parts.publicUrl,
+    trustProxy: settings.TRUST_PROXY,
+    since: Date.now(),
+    registryProof: settings.MCP_REGISTRY_PROOF,
+    rateLimits: createRateLimits({
+      perAddress: settings.RATE_PER_ADDRESS,
+      perKey: settings.RATE_PER_KEY,
+      // A cache that is this process's own would count a second time what is counted already.
+      shared: settings.REDIS_URL === undefined ? undefined : platform.cache,
+      now: () => performance.now(),
+      report: (fault) => log.warn({ err: fault }, 'rate limits'),
+    }),
+    markets: createMarketsSource(parts),
+    marketNow,
+    readiness: () => readinessOfProcess(parts),
+    logFormat: platform.format,
+    models: modelAdmin(parts),
+    bars: createBars(feed),
+    sealed: transparencyLog?.sealed,
+    transparencyLog: transparencyLog?.server,
+    board: openBoard(projector, { market: settings.MARKET, marketNow, staleAfterMs: staleAfterMs(settings) }),
+    seriesHistory: (query, signal) =>
+      seriesHistory(platform.store, query, { market: settings.MARKET, now: marketNow(), signal }),
+    usage: parts.usage,
+    accounts: accountOptions(parts),
+    payments: parts.payments.server,
+    webhooks: parts.webhooks.server,
+    knowledge: parts.knowledge.server,
+    mcp: await mcpOptions(parts, answers),
+    replay: parts.replay,
+    follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
+    rankAt: (coin, position) => rankAt(platform.store, coin, position),
+    answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
+  })
+}
+
+function accountOptions({ accounts, ledger, platform, log }: Parts): NonNullable<ServerOptions['accounts']> {
+  const limiter = (name: string, limit: number): AttemptLimiter =>
+    createAttemptLimiter({
+      cache: platform.cache,
+      idOf: platform.idOf,
+      name,
+      whose: 'from your address',
+      limit,
+      windowMs: HOUR_MS,
+      onProblem: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),
+    })
+  return {
+    accounts,
+    quotaOf: async (payer) => quotaBlock(payer, await ledger.balance(payer), Date.now()),
+    grantCalls: (payer, calls, reason, requestId) =>
+      ledger.grant(payer, calls, reason, { at: Date.now(), requestId }),
+    signInRequests: limiter('sign-in', LIMITS.signInsPerAddress),
+    signInTries: limiter('sign-in-code', LIMITS.signInTriesPerAddress),
+    clientDocuments: limiter('client-document', LIMITS.clientDocumentsPerAddress),
+  }
+}
+
+async function mcpOptions(
+  { settings, platform, accounts, calls, knowledge, payments, watchList, publicUrl, version }: Parts,
+  answers: ReturnType<typeof readModelAnswers>,
+): Promise<NonNullable<ServerOptions['mcp']>> {
+  return {
+    calls,
+    knowledge: knowledge.service,
+    history: answers,
+    paid: payments.isOffering ? payments.server.paid.tools : undefined,
+    sources: {
+      version,
+      market: settings.MARKET,
+      exchanges: () => watchList?.exchanges ?? [],
+      publicUrl,
+      trackRecord() {
+        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+        return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
+      },
+    },
+    async checkKey(authorization) {
+      const { outcome } = await accounts.identify(authorization)
+      return outcome === 'UNKNOWN' ? 'unknown' : outcome === 'INDETERMINATE' ? 'unverifiable' : 'ok'
+    },
+    guard: requestGuard({
+      host: settings.HOST,
+      publicUrl: settings.PUBLIC_URL,
+      origins: settings.ORIGINS ?? [],
+    }),
+    ...(settings.MCP_CONFORMANCE && {
+      extension: await conformanceTools(platform.deriveSecret('MCP conformance')),
+    }),
+  }
+}
+
+/** Only a checkout has this file: the image holds nothing that only tests need. */
+const CONFORMANCE = join(import.meta.dirname, '../../mcp/testing/conformance/conformance-pack.ts')
+
+/** @throws ServiceError `config_invalid` where this is no checkout */
+async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpServerOptions['extension']>> {
+  try {
+    const { conformancePack } = await import(pathToFileURL(CONFORMANCE).href)
+    return conformancePack(stateKey)
+  } catch (error) {
+    throw new ServiceError('config_invalid', {
+      message: `MCP_CONFORMANCE is for a checkout of the source; what it adds is not here: ${reasonOf(error)}`,
+    })
+  }
+}
