@@ -65,7 +65,7 @@ describe('a row', () => {
     expect(row.baselines.random.net_mean_bps).toBeCloseTo((-2 * 100) / 10 - 12, 9)
     expect(row.brier).toBeCloseTo((6 * 0.16 + 2 * 0.36) / 8, 12)
     expect(row.reliability).toEqual([
-      { from: 0.6, to: 1, races: 8, said: expect.closeTo(0.6, 12), happened: 0.75 },
+      { from: 0.6, to: 1, races: 8, non_overlapping: 8, said: expect.closeTo(0.6, 12), happened: 0.75 },
     ])
     expect(row.calibration_error).toBeCloseTo(0.15, 12)
   })
