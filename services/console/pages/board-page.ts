@@ -12,7 +12,6 @@ import {
   copyable,
   note,
   pager,
-  percent,
   price,
   proofLink,
   REGIME_WORDS,
@@ -22,6 +21,7 @@ import {
   resultTag,
   seriesLink,
   seriesPath,
+  soFar,
   table,
   tiles,
   time,
@@ -104,7 +104,7 @@ function summary({ answer, headline }: BoardLook): Html {
   const fresh = rows.filter(({ is_fresh }) => is_fresh).length
   const newest = rows.reduce((last, { bar_close }) => (bar_close > last ? bar_close : last), '')
   const isWhole = rows.length === matching
-  const rate = headline === undefined || headline.reached === 0 ? undefined : headline.wins / headline.reached
+  const { wins = 0, reached = 0 } = headline ?? {}
   return html`<div id="summary">${tiles([
     [
       answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now',
@@ -118,10 +118,10 @@ function summary({ answer, headline }: BoardLook): Html {
     ],
     [
       'Calls that were right',
-      rate === undefined ? '—' : percent(rate),
-      rate === undefined
+      soFar(wins, reached),
+      reached === 0
         ? html`none decided yet; <a href="/track-record">track record</a>`
-        : html`of ${whole(headline?.reached ?? 0)} decided; <a href="/track-record">measured how?</a>`,
+        : html`of ${whole(reached)} whose race a barrier decided; <a href="/track-record">measured how?</a>`,
     ],
     [
       'Market time',

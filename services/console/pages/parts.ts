@@ -3,6 +3,7 @@ import type { Json } from '../../../contracts/json.ts'
 import type { Regime } from '../../../contracts/regime.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
+import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type Content, type Html, html } from './html.ts'
@@ -77,6 +78,9 @@ export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): 
   `${signed(range.p10)} to ${signed(range.p90)}`
 
 export const whole = (value: number): string => value.toLocaleString('en')
+/** A share that more races will change: "7 of 13 so far", and in percent from 100 races on. */
+export const soFar = (part: number, of: number): string =>
+  of === 0 ? '—' : `${shareText(part / of, of)}${of < FEWEST_FOR_PERCENT ? ' so far' : ''}`
 export const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`
 
 export const seriesPath = ({ exchange, coin, timeframe }: Series): string =>
