@@ -33,9 +33,6 @@ type Replay = Extract<EndpointItem, { kind: 'replay' }>
 /** @returns what happens to the endpoint because of it; undefined where nothing does */
 export type CarryOut = (endpoint: Endpoint, effect: SlowEffect) => Promise<Input | undefined>
 
-/** How an endpoint stands that does not fail. */
-const FINE = { degradedAt: undefined, goneAt: undefined }
-
 export function createCarryOut(options: CarryOutOptions): CarryOut {
   const works = worksOf(options)
   return async (endpoint, effect) => {
@@ -68,11 +65,10 @@ const worksOf = (options: CarryOutOptions): Works => ({
 async function load(options: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
   const { endpoints, deliveries } = options
   const subscription = await endpoints.newest(endpoint.state.subscription)
-  const standing = subscription.state === 'degraded' ? await endpoints.standing(subscription) : FINE
   const known = await deliveries.load(subscription)
   endpoint.knows(known)
   await restChannel(options, subscription, known)
-  return { kind: 'loaded', subscription, standing }
+  return { kind: 'loaded', subscription }
 }
 
 /** A chat that asked for quiet has it from every subscription that tells it something, also after a restart. */

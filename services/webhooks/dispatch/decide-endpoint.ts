@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isSending, type Subscription } from '../../../projections/index.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
-import { dueInMs, HEALTHY, retryAt } from './decide-attempt.ts'
+import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
   AGAIN_MS,
   act,
@@ -117,7 +117,7 @@ function afterSeeking(
 
 function afterLoading(
   before: EndpointState,
-  { subscription, standing }: Extract<Input, { kind: 'loaded' }>,
+  { subscription }: Extract<Input, { kind: 'loaded' }>,
   now: Situation,
 ): Decision {
   if (before.phase !== 'loading') return act(before)
@@ -141,8 +141,9 @@ function afterLoading(
         ? {
             ...health,
             state: 'degraded',
-            degradedAt: standing.degradedAt ?? newest.stateSince,
-            goneAt: standing.goneAt,
+            degradedAt: newest.stateSince,
+            // Nothing is sent within an hour of the answer, so this may be the older of the two instants.
+            goneAt: newest.reason === GONE_REASON ? newest.stateSince : undefined,
           }
         : health,
   }

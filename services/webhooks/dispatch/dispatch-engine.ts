@@ -17,7 +17,7 @@ import { Endpoint, type Surroundings } from './endpoint.ts'
 import { createEndpointLog } from './endpoint-log.ts'
 import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
 import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
-import { createJournalTaker, writeDownQuiet } from './journals.ts'
+import { writeDownQuiet } from './journals.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
 import { QueuedSignals, SignalMemory } from './queued-signals.ts'
@@ -68,7 +68,8 @@ export class DispatchEngine {
     this.#elapsed = options.elapsed ?? (() => performance.now())
     this.#registry = createEndpointRegistry(options.shards)
     this.#endpoints = createEndpointLog({ ...options, signal })
-    this.#journalOf = createJournalTaker(deliveries, holder)
+    this.#journalOf = (endpoint: Endpoint) =>
+      endpoint.own(() => deliveries.take(endpoint.state.subscription, endpoint.token, holder))
     this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
     const channels = createChatChannels(this.#elapsed)
     this.#attempts = new Attempts({

@@ -5,7 +5,6 @@ import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
 import { type AttemptDecision, type Change, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
-import type { EndpointStanding } from './endpoint-log.ts'
 
 /** A delivery of the past that its owner asked for again. */
 export interface ReplayItem extends DeliveryPlace {
@@ -84,7 +83,7 @@ export type Timer =
 /** An input of the state machine of an endpoint. */
 export type Input =
   /** Its logs were read. */
-  | { readonly kind: 'loaded'; readonly subscription: Subscription; readonly standing: EndpointStanding }
+  | { readonly kind: 'loaded'; readonly subscription: Subscription }
   | { readonly kind: 'subscription'; readonly subscription: Subscription }
   /** Its delivery log has what its owner resumed it with. */
   | { readonly kind: 'drained' }

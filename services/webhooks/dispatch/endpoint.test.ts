@@ -27,8 +27,7 @@ function endpointWith({ open }: { open: number }): Endpoint {
     (_, n) => [n + 1, { sequence: n + 1 } as OpenDelivery] as const,
   )
   endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map(waiting) })
-  const standing = { degradedAt: undefined, goneAt: undefined }
-  endpoint.handle({ kind: 'loaded', subscription: endpoint.state.subscription, standing }, ALONG)
+  endpoint.handle({ kind: 'loaded', subscription: endpoint.state.subscription }, ALONG)
   endpoint.offer({ sequence: NEWS } as Matched, 0)
   return endpoint
 }

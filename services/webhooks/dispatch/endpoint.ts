@@ -34,6 +34,7 @@ export class Endpoint {
   #state: EndpointState
   /** Its delivery log, once we own it; undefined before the first attempt. */
   #journal: DeliveryJournal | undefined
+  #taking: Promise<DeliveryJournal> | undefined
   /** State of its delivery log when it was read, while we do not own the log and it has open deliveries. */
   #loaded: Deliveries | undefined
   #host: { readonly url: string; readonly origin: string } | undefined
@@ -101,10 +102,19 @@ export class Endpoint {
     return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0
   }
 
-  /** Its delivery log was taken over. */
-  took(journal: DeliveryJournal): void {
-    this.#journal = journal
+  /**
+   * Its delivery log, taken over with the first attempt: most endpoints have nothing to be sent for a long while.
+   *
+   * @param take called once, until it succeeds
+   */
+  async own(take: () => Promise<DeliveryJournal>): Promise<DeliveryJournal> {
+    if (this.#journal !== undefined) return this.#journal
+    this.#taking ??= take().finally(() => {
+      this.#taking = undefined
+    })
+    this.#journal = await this.#taking
     this.#loaded = undefined
+    return this.#journal
   }
 
   /** Keeps the delivery log that was read; the input `loaded` follows. */
