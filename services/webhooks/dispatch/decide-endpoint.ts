@@ -55,10 +55,8 @@ const HANDLERS: Handlers = {
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
-  notice_next(state, { notice, since, at }, now) {
-    const atMs = now.nowMs + Math.max(0, at - now.wallMs)
-    return act(state, { kind: 'wake', atMs, timer: { kind: 'notice', notice, since } })
-  },
+  notice_next: (state, { at }, now) =>
+    act(state, wake(now, Math.max(0, at - now.wallMs), { kind: 'next_notice' })),
   read: afterReading,
   joined: (state, { cursor: readFrom }) =>
     act({ ...state, source: 'tail', behindSinceMs: undefined, isReading: false, readFrom }),
@@ -68,8 +66,6 @@ const HANDLERS: Handlers = {
   sought: afterSeeking,
   failed: (state, { what }, now) => afterFailure(state, what, now),
   failed_to_say: (state, { change }, now) => act(state, wake(now, AGAIN_MS, { kind: 'say', change })),
-  failed_to_tell: (state, { notice, since }, now) =>
-    act(state, wake(now, NOTICE_AGAIN_MS, { kind: 'notice', notice, since })),
   written: (state, _, { nowMs: writtenAtMs }) => act({ ...state, writtenAtMs }),
   lost: close,
 }
@@ -93,7 +89,6 @@ const TIMERS: TimerHandlers = {
   seek: (state, _, now) => seek(state, now),
   say: (state, { change }) => act(state, { kind: 'say', change }),
   next_notice: (state) => act(state, { kind: 'next_notice' }),
-  notice: (state, { notice, since }) => act(state, { kind: 'notify', notice, since }),
 }
 
 /** The next state of an endpoint after an input. Pure: all work is an effect. */
@@ -355,7 +350,8 @@ function afterFailure(
   what: Extract<Input, { kind: 'failed' }>['what'],
   now: Situation,
 ): Decision {
-  if (what !== 'read') return act(before, wake(now, AGAIN_MS, { kind: what }))
+  if (what !== 'read')
+    return act(before, wake(now, what === 'next_notice' ? NOTICE_AGAIN_MS : AGAIN_MS, { kind: what }))
   const state = { ...before, isReading: false, readAtMs: now.nowMs + AGAIN_MS }
   if (state.health.state === 'active') return readLater(state)
   return scheduleProbe({ ...state, isProbeDue: false }, now, AGAIN_MS)

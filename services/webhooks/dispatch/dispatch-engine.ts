@@ -143,7 +143,6 @@ export class DispatchEngine {
       case 'seek':
       case 'say':
       case 'next_notice':
-      case 'notify':
         return this.#inBackground(this.#follow(endpoint, effect))
       case 'drop_queue':
       case 'drop_replays':
@@ -252,8 +251,11 @@ export class DispatchEngine {
   async lost({ shard }: Lease): Promise<void> {
     const held = this.#registry.shard(shard)
     if (held === undefined) return
-    const endpoints = [...held.endpoints]
-    const cursors = endpoints.map((endpoint) => ({ endpoint, cursor: this.#reader.cursor(endpoint.id) }))
+    const endpoints = new Set(held.endpoints)
+    const cursors = Array.from(endpoints, (endpoint) => ({
+      endpoint,
+      cursor: this.#reader.cursor(endpoint.id),
+    }))
     this.#registry.close(shard)
     for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     const letGo = new AbortController()

@@ -14,9 +14,11 @@ import {
   isNewsTurn,
   mayBegin,
   nextToProbe,
+  type Pace,
   type Situation,
 } from './endpoint-state.ts'
 import type { QueuedSignals } from './queued-signals.ts'
+import type { Schedulable } from './scheduler.ts'
 
 /** The part of the situation that an endpoint does not hold itself. */
 export type Surroundings = Omit<Situation, 'deliveries' | 'queued' | 'underWay'>
@@ -28,7 +30,7 @@ const MOST_UNDER_WAY = 64
  * One endpoint: its state, its queue, and its attempts under way. Only `handle` changes the state: it decides over
  * each input and returns the effects.
  */
-export class Endpoint {
+export class Endpoint implements Schedulable {
   readonly shard: number
   readonly token: number
   #state: EndpointState
@@ -91,6 +93,18 @@ export class Endpoint {
   /** Origin of its address, once known: endpoints of one host share its slots. */
   get host(): string | undefined {
     return this.#host?.origin
+  }
+
+  get owner(): string {
+    return this.#state.subscription.accountId
+  }
+
+  get pace(): Pace {
+    return this.#state.pace
+  }
+
+  get isBehind(): boolean {
+    return this.#state.source === 'behind'
   }
 
   get mayBegin(): boolean {

@@ -279,6 +279,11 @@ export class Scheduler<Item extends Schedulable> {
     this.#letIn(turn.groups, turn.counted)
   }
 
+  /** Whether an attempt of it has not ended its POST yet. */
+  isSending(endpoint: Item): boolean {
+    return (this.#seats.get(endpoint)?.sending ?? 0) > 0
+  }
+
   /** Whether it is quick and waits only for its turn: not for slots of its own host or owner. */
   isHeldUp(endpoint: Item): boolean {
     const seat = this.#seats.get(endpoint)
