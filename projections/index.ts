@@ -11,7 +11,6 @@ import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
 import { sealedDays } from './sealed-days/sealed-days.ts'
 import { speech } from './speech/speech.ts'
-import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
 
@@ -110,19 +109,6 @@ export {
   speech,
   speechKey,
 } from './speech/speech.ts'
-export {
-  evolveSubscription,
-  type FilterPeriod,
-  isSending,
-  type RequestedReplay,
-  type Subscription,
-} from './subscriptions/subscription-state.ts'
-export {
-  SUBSCRIPTION_PREFIX,
-  type SubscriptionsRow,
-  subscriptions,
-  WANTED_DIGEST_PREFIX,
-} from './subscriptions/subscriptions.ts'
 export { type CallTally, countCall, NO_CALLS } from './track-record/call-tally.ts'
 export {
   SERIES_PREFIX,
@@ -145,7 +131,6 @@ export const PROJECTIONS: readonly Projection[] = [
   regimeShifts,
   sealedDays,
   speech,
-  subscriptions,
   trackRecord,
   verdictIndex,
 ] as readonly Projection[]

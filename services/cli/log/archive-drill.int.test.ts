@@ -14,9 +14,10 @@ import { openEmbeddedSource } from '../../log-operations/copy/embedded-ends.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
+import { subscriptionsReadModel } from '../../webhooks/index.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
-const projections = [...PROJECTIONS, transparencyTree]
+const projections = [...PROJECTIONS, subscriptionsReadModel, transparencyTree]
 let folder: string
 let service: RunningService | undefined
 

@@ -8,6 +8,7 @@ import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
+import { subscriptionsReadModel } from '../../webhooks/index.ts'
 import type { Platform } from './open-platform.ts'
 
 /** Whether a process keeps read models of its own: projectors do, and dispatchers and settlers, which find their work in them. */
@@ -18,7 +19,7 @@ export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
 export function startProjections(
   platform: Platform,
   log: Logger,
-  projections: readonly Projection[] = [...PROJECTIONS, transparencyTree],
+  projections: readonly Projection[] = [...PROJECTIONS, subscriptionsReadModel, transparencyTree],
 ): Projector {
   return startProjector({
     store: platform.store,

@@ -1,8 +1,8 @@
 import type { DeliveryResult } from '../../../contracts/delivery-events.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { SendOutcome } from '../sending/sender.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

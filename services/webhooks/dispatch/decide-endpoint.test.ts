@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { START } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import { type Deliveries, initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { type AttemptDecision, HEALTHY } from './decide-attempt.ts'
 import { decideEndpoint, isStray } from './decide-endpoint.ts'
 import {

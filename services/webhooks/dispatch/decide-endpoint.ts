@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import { isSending, type Subscription } from '../../../projections/index.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
+import { isSending, type Subscription } from '../state/subscription-state.ts'
 import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
   AGAIN_MS,

@@ -7,10 +7,10 @@ import {
   SubscriptionDisabled,
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
-import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import type { Change } from './decide-attempt.ts'
 
 export type EndpointLog = ReturnType<typeof createEndpointLog>

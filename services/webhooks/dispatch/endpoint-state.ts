@@ -1,8 +1,8 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import { isSending, type RequestedReplay, type Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
+import { isSending, type RequestedReplay, type Subscription } from '../state/subscription-state.ts'
 import { type AttemptDecision, type Change, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
 
 /** A delivery of the past that its owner asked for again. */

@@ -1,9 +1,9 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { type Deliveries, wasAttempted } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { decideEndpoint, sequenceOf } from './decide-endpoint.ts'
 import {
   type Effect,

@@ -2,13 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { Matcher } from '../signals/matcher.ts'
 import type { Matched } from '../signals/signal.ts'
 import { MATCHER_EVENTS } from '../signals/signal-facts.ts'
+import { SUBSCRIPTION_EVENTS, type Subscription } from '../state/subscription-state.ts'
 import { weightOf } from './queued-signals.ts'
-import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
 
 /** Takes what the reader finds. */
 export interface SignalSink {

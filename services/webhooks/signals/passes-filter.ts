@@ -1,7 +1,7 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Cadence, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import { DAY_MS, HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { FilterPeriod } from '../../../projections/index.ts'
+import type { FilterPeriod } from '../state/subscription-state.ts'
 import type { RegimeShiftSignal, Signal, TradeCallSignal } from './signal.ts'
 
 export const CADENCE_MS: Readonly<Record<Cadence, number>> = {

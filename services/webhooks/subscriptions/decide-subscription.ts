@@ -4,7 +4,7 @@ import { canonicalJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { ReplayScope, SubscriptionFilter } from '../../../contracts/subscription.ts'
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 /** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */
 export type SubscriptionFact = FactOf<

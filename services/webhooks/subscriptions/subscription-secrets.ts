@@ -1,7 +1,7 @@
 import type { AttemptDetail } from '../../../contracts/delivery-events.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import type { OwnerAccounts, Subject } from '../../../contracts/owner-accounts.ts'
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 const SECRET_BYTES = 32
 

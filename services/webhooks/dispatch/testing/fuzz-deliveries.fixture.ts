@@ -1,10 +1,10 @@
 import { isServiceError } from '../../../../contracts/errors.ts'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { subscriptionStream } from '../../../../contracts/streams.ts'
-import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
 import { sentThrough } from '../../deliveries/delivery-state.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
+import { evolveSubscription, type Subscription } from '../../state/subscription-state.ts'
 import { answered, DispatchWorld, type RunningDispatcher, unreachable } from './dispatch-world.fixture.ts'
 
 const STEPS = 40
