@@ -18,7 +18,7 @@ import { createEndpointLog } from './endpoint-log.ts'
 import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
 import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
 import { writeDownQuiet } from './journals.ts'
-import { createLogReader, type SignalSink } from './log-reader.ts'
+import { LogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
 import { QueuedSignals, SignalMemory } from './queued-signals.ts'
 
@@ -70,7 +70,7 @@ export class DispatchEngine {
     this.#endpoints = createEndpointLog({ ...options, signal })
     this.#journalOf = (endpoint: Endpoint) =>
       endpoint.own(() => deliveries.take(endpoint.state.subscription, endpoint.token, holder))
-    this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
+    this.#reader = new LogReader({ store, after, sink: this.#sink(), signal })
     const channels = createChatChannels(this.#elapsed)
     this.#attempts = new Attempts({
       ...options,

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
 import type { EgressGuard } from './egress-guard.ts'
-import { createExchange, type Exchange, type ExchangeOutcome } from './exchange.ts'
+import { Exchange, type ExchangeOutcome } from './exchange.ts'
 import { createGuardedConnector } from './guarded-connector.ts'
 import { createOriginPools } from './origin-pools.ts'
 import type { Sender, SendOutcome, WebhookRequest } from './sender.ts'
@@ -95,7 +95,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     return new Promise((resolve) => {
       let tries = 0
       let connectsBefore = 0
-      const exchange = createExchange({
+      const exchange = new Exchange({
         startedAt,
         now,
         mayBegin: request.mayBegin,
@@ -115,7 +115,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       function dispatch(): true {
         tries += 1
         connectsBefore = connections.connects
-        connections.pool.dispatch({ method: 'POST', path, headers, body: request.body }, exchange.handler)
+        connections.pool.dispatch({ method: 'POST', path, headers, body: request.body }, exchange)
         return true
       }
       sweep.add(exchange)
