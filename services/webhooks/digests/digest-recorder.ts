@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -117,6 +118,8 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
           if (due.length === 0) return { events: [], result: newest }
           const request = { exchange, timeframe, top_n: LIMITS.scanCoins, limit: LIMITS.scanCoins }
           const scanned = await scan(request)
+          for (const { cadence, boundary } of due)
+            assert(boundary > (newest.get(cadence) ?? 0), 'a digest is recorded once', boundary)
           const events = due.map((digest) => digestEvent(scanned, digest, idOf))
           return { events, result: new Map([...newest, ...due.map(byCadence)]) }
         },

@@ -116,6 +116,7 @@ export class Attempts {
       }
     }
     this.#underWay -= 1
+    assert(this.#underWay >= 0, 'what ends was under way', this.#underWay)
     onSent()
     apply(endpoint, { kind: 'free' })
     this.pump()

@@ -59,3 +59,13 @@ test('it is work again once one of what was open is finished', () => {
   endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map() })
   expect(endpoint.work).toBe('live')
 })
+
+test('a stretch that is read again after a fault brings no number twice', () => {
+  const endpoint = endpointWith({ open: 0 })
+  const read = [NEWS, NEWS + 1].map((sequence) => endpoint.offer({ sequence } as Matched, 0))
+  expect([read, endpoint.queued]).toEqual([[true, true], 2])
+  expect([endpoint.take(), endpoint.take()]).toMatchObject(
+    [NEWS, NEWS + 1].map((sequence) => ({ matched: { sequence } })),
+  )
+  expect(endpoint.work).toBeUndefined()
+})

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
@@ -180,6 +181,8 @@ export class Endpoint implements Schedulable {
   offer(matched: Matched, weight: number): boolean {
     const { sequence } = matched
     const deliveries = this.deliveries
+    // A reading that failed on its way is repeated from its beginning.
+    if (sequence <= (this.#signals.last ?? 0)) return true
     if (this.#underWay.has(sequence) || (deliveries !== undefined && wasAttempted(deliveries, sequence)))
       return true
     if (!this.hasRoom) return false
@@ -210,7 +213,11 @@ export class Endpoint implements Schedulable {
     const item = this.#state.health.state === 'degraded' ? this.#takeProbe() : this.#takeNext()
     if (item === undefined) return undefined
     this.#attempts += 1
-    if (item.kind !== 'replay') this.#underWay.add(sequenceOf(item))
+    assert(this.#attempts <= MOST_UNDER_WAY, 'the attempts of an endpoint are bounded', this.#attempts)
+    if (item.kind === 'replay') return item
+    const sequence = sequenceOf(item)
+    assert(!this.#underWay.has(sequence), 'a delivery is under way once', sequence)
+    this.#underWay.add(sequence)
     return item
   }
 
@@ -246,6 +253,7 @@ export class Endpoint implements Schedulable {
   /** Sending and recording are over, or were given up. */
   ended(item: EndpointItem): void {
     this.#attempts -= 1
+    assert(this.#attempts >= 0, 'an attempt ends once', this.#attempts)
     if (item.kind !== 'replay') this.#underWay.delete(sequenceOf(item))
   }
 }

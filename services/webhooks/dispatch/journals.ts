@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
@@ -26,6 +27,7 @@ export async function writeDownQuiet(
     if (isDue && quiet.length < AT_A_TIME) quiet.push(endpoint)
   }
   await mapConcurrently(quiet, WRITES_AT_ONCE, async (endpoint) => {
+    assert(endpoint.isIdle, 'a quiet endpoint has nothing under way')
     onWritten(endpoint)
     if (cursorOf(endpoint) === undefined) return
     const journal = await journalOf(endpoint)
