@@ -14,6 +14,7 @@ import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
+import { CADENCE_MS } from '../signals/passes-filter.ts'
 import {
   type DueDigest,
   dueDigests,
@@ -118,8 +119,6 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
           if (due.length === 0) return { events: [], result: newest }
           const request = { exchange, timeframe, top_n: LIMITS.scanCoins, limit: LIMITS.scanCoins }
           const scanned = await scan(request)
-          for (const { cadence, boundary } of due)
-            assert(boundary > (newest.get(cadence) ?? 0), 'a digest is recorded once', boundary)
           const events = due.map((digest) => digestEvent(scanned, digest, idOf))
           return { events, result: new Map([...newest, ...due.map(byCadence)]) }
         },
@@ -197,6 +196,7 @@ function digestEvent(
   idOf: Pick<FactId, 'at'>,
 ): NewEvent {
   const { exchange, timeframe, scanned, holds } = scan
+  assert(boundary % CADENCE_MS[cadence] === 0, 'a digest begins with its period', boundary)
   const scanId = idOf.at(boundary, 'scan', scanName(scan), cadence, String(boundary))
   return newEvent(ScanCompleted, {
     id: scanId,
