@@ -16,7 +16,7 @@ export type NumberedDelivery = DeliveryPlace & Pick<OpenDelivery, 'template' | '
 interface Sought {
   readonly first: number
   readonly last: number
-  /** Whether an attempt takes its delivery out, whatever was tried before it. */
+  /** Whether an attempt takes its delivery out; earlier attempts then do not count. */
   readonly isOut: (attempt: DeliveryAttempt) => boolean
   /** Whether an attempt brings its delivery in. */
   readonly isIn: (attempt: DeliveryAttempt) => boolean

@@ -106,7 +106,7 @@ async function aLog(created: readonly SubscriptionFilter[], before: readonly Ste
   return world
 }
 
-/** What a matched signal comes down to. */
+/** The compared parts of a matched signal. */
 const short = ({ subscriptionId, sequence, signal, topN }: Matched) =>
   `${subscriptionId} ${sequence} ${signal.type} ${signal.position} ${topN}`
 
