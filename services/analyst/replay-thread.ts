@@ -2,7 +2,7 @@ import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { openLogReader } from '../log/embedded/log-reader.ts'
+import { LogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { CHUNKS_AHEAD, type ReplayAsk, type ReplayMessage } from './replay-messages.ts'
 import { replaysOnThisThread } from './replay-source.ts'
@@ -18,7 +18,7 @@ if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
 const LOWER_PRIORITY = 10
 if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 
-const reader = openLogReader((workerData as { readonly file: string }).file)
+const reader = new LogReader((workerData as { readonly file: string }).file)
 const replay = replaysOnThisThread(
   {
     read: (stream, options = {}) => reader.read(stream, options),

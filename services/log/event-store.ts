@@ -1,4 +1,4 @@
-import type { EventPlace, NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
+import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
 import type { Position } from '../../contracts/position.ts'
 
 /**
@@ -48,11 +48,6 @@ export interface ReadAllOptions {
   readonly together?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
-}
-
-export interface ReadPlacesOptions extends Pick<ReadAllOptions, 'after' | 'filter' | 'signal' | 'together'> {
-  /** Inclusive. */
-  readonly upTo?: Position
 }
 
 export interface LookedAt {
@@ -122,8 +117,6 @@ export interface EventStore {
   /** A missing stream reads as empty. */
   read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent>
   readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>
-  /** Reads the same events as {@link EventStore.readAll}, in pages and without their data. */
-  readPlaces(options?: ReadPlacesOptions): AsyncIterable<readonly EventPlace[]>
   /** Never ends by itself: it outlives restarts of the store behind it. */
   subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>
   /**

@@ -7,7 +7,6 @@ import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
-import { placesOf } from '../places-of.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
@@ -143,10 +142,6 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     async *readAll(readOptions) {
       requireOpen()
       yield* readAll(readOptions)
-    },
-    async *readPlaces(readOptions) {
-      requireOpen()
-      yield* placesOf(readAll(readOptions))
     },
     subscribe(subscribeOptions) {
       requireOpen()

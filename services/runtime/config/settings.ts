@@ -256,7 +256,7 @@ export const SETTINGS = defineSettings({
   REDIS_URL: {
     flag: 'redis-url',
     schema: url(['redis:', 'rediss:']),
-    help: 'Redis server for what may be lost (rate limits, hot answers). Default: none, memory.',
+    help: 'Redis server for the counters of rate limits, which may be lost. Default: none, memory.',
     isSecret: true,
     example: 'redis://localhost:6379',
   },
