@@ -101,9 +101,6 @@ export type AppendOutcome =
  * and the only way to learn it. This is the one place where an append is repeated.
  *
  * @throws what is not a {@link ServiceError}: faults of the program
- * @example
- * const outcome = await appendUntilKnown(path, { stream, events: [event], expected: 3 })
- * if (outcome.kind === 'conflict') … // read again, and decide anew
  */
 export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): Promise<AppendOutcome> {
   const { store, policy, now, sleep, signal, onFailure } = path

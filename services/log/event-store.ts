@@ -103,10 +103,6 @@ export interface StoreHealth {
  * Errors are {@link ServiceError}s: `revision_conflict` with `details: { expected, actual }` (`actual` null
  * for a missing stream), `idempotency_conflict`, `append_too_large`, `stream_erased`, `append_unknown` (repeat with the same
  * ids and revision), `store_unavailable`, `store_full`, `event_invalid`.
- *
- * @example
- * await store.append('verdict-SIM.BTC.1m', [event], { expected: 'no-stream' })
- * for await (const event of store.readAll({ filter: { types: ['VerdictRecorded'] } })) console.log(event)
  */
 export interface EventStore {
   append(

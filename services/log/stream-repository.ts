@@ -57,11 +57,6 @@ export interface StreamRepository<State> {
   ): Promise<Executed<State, Result>>
 }
 
-/**
- * @example
- * const accounts = createStreamRepository({ store, policy: CALLER_WAITS, streamOf: accountStream, initial, evolve, … })
- * await accounts.execute(id, (state) => ({ events: decide(command, state), result: undefined }), unknown)
- */
 export function createStreamRepository<State>(
   options: StreamRepositoryOptions<State>,
 ): StreamRepository<State> {

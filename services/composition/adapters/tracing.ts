@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Settings } from '../../runtime/config/settings.ts'
-import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { createTracing, otlpExporter, type Tracing } from '../../runtime/tracing/tracing.ts'
 import type { OnClose } from './open-platform.ts'
 
@@ -21,7 +20,7 @@ export function openTracing(
     serviceName: 'signal-service',
     ...process,
     random: Math.random,
-    randomBytes: createRandomPool(randomBytes),
+    randomBytes: randomBytes,
   })
   // What a collector does not take in time is lost, and no reason to end badly.
   onClose(() => tracing.close().catch(report))

@@ -6,7 +6,7 @@ import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
 import { CONFIDENCE_CAP } from '../../engine/index.ts'
 import type { Leases } from '../../log/lease/leases.ts'
-import { createPacer, pacedReads } from '../../log/pacer.ts'
+import { pacedReads } from '../../log/pacer.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import {
   createBlockedHosts,
@@ -78,15 +78,12 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
   })
   const index = projector && createSubscriptionIndex(projector)
   const deliveries = openDeliveryLog({ store, newId, now: Date.now, sleep, signal })
-  const looking = pacedReads(
-    store,
-    createPacer({
-      sliceMs: LIMITS.webhookLookSliceMs,
-      restRatio: LIMITS.webhookLookRestRatio,
-      now: () => performance.now(),
-      sleep: (ms) => sleep(ms, signal),
-    }),
-  )
+  const looking = pacedReads(store, {
+    sliceMs: LIMITS.webhookLookSliceMs,
+    restRatio: LIMITS.webhookLookRestRatio,
+    now: () => performance.now(),
+    sleep: (ms) => sleep(ms, signal),
+  })
   const { marketNow } = deps
   const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
   const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })

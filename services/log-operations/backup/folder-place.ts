@@ -8,11 +8,7 @@ import type { BackupPlace } from './place.ts'
 
 const UNFINISHED = '.unfinished'
 
-/**
- * A backup in a folder, for the user of the process only.
- *
- * @example const place = openFolderPlace('/mnt/backup/signal')
- */
+/** A backup in a folder, for the user of the process only. */
 export function openFolderPlace(folder: string): BackupPlace {
   const pathOf = (name: string): string => join(folder, name)
 

@@ -87,7 +87,6 @@ const IDS_KEPT = 1_024
  *
  * @returns once the log holds all that is in the list, with the store through which to append from then on
  * @throws ServiceError `config_invalid` for a list that was damaged; of the store
- * @example const store = await keepRevocations({ store: opened, file: join(directory, REVOCATIONS_FILE), … })
  */
 export async function keepRevocations(options: KeepRevocationsOptions): Promise<EventStore> {
   const { store, sleep, signal, now } = options

@@ -29,7 +29,6 @@ const TAIL_BYTES = 65_536
  * acknowledged to nobody, so it is left out, and the next line takes its place.
  *
  * @param isLine whether a line is whole
- * @example keptList('data/live/erased-subjects', (line) => LINE.test(line)).add([name])
  */
 export function keptList(file: string, isLine: (line: string) => boolean): KeptList {
   return {

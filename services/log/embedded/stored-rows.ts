@@ -33,7 +33,6 @@ export interface StoredRows {
  *
  * @param file `events.db`
  * @throws ServiceError `store_unavailable` for a file that cannot be read
- * @example openStoredRows('data/simulated/events.db').page(0, Infinity, 100)
  */
 export function openStoredRows(file: string): StoredRows {
   const { db, statements } = open(file)

@@ -60,7 +60,6 @@ export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
  * remembers the ids, and the same id at another place of the log is not noticed.
  *
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
- * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
   const { client, openAppends, hasMoved, ...connection } = createEventStoreDbClient(options.connectionString)

@@ -124,7 +124,6 @@ export function appendedAt({ created, metadata }: NonNullable<ResolvedEvent['eve
   return typeof at === 'string' ? at : created.toISOString()
 }
 
-/** @example toPosition({ commit: 12n, prepare: 12n }) === '12/12' */
 export const toPosition = ({ commit, prepare }: LogPosition): Position => `${commit}/${prepare}`
 
 const LOG_POSITION = /^(\d{1,20})\/(\d{1,20})$/

@@ -43,10 +43,6 @@ const NEVER = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINIT
  * `ttlMs` after it began its newest renewal, and another takes its shards when it has seen no newer one for `ttlMs`
  * and a grace, at once. A process that was frozen meanwhile is fenced by the token, which is the revision of the event by
  * which the shard was gained.
- *
- * @example
- * const leases = createLeases({ store, group: 'dispatcher', shards: 16, holder: newId(), newId, sleep, … })
- * await leases.run({ gained: async (lease) => start(lease), lost: async (lease) => stop(lease) }, signal)
  */
 export function createLeases(options: LeasesOptions): Leases {
   const { group, shards, holder, elapsed, now, sleep, report } = options

@@ -53,8 +53,6 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
  * Whether a process has, or would get, anything by saying that it is there. Where every shard is with somebody who is
  * there and has no more than a fair share, also with this process counted in, nothing follows from it, and to look is
  * enough: of eight processes that wait for one shard, seven write nothing.
- *
- * @example isWorthSaying([{ holder: 'a', shards: [{ shard: 0, token: 3 }], … }], { holder: 'b', shards: 1, … }) === false
  */
 export function isWorthSaying(
   before: readonly LeaseHolder[],

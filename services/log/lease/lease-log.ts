@@ -38,7 +38,6 @@ export interface LeaseLogOptions extends Pick<Clock, 'sleep'> {
   readonly elapsed: () => number
 }
 
-/** @example nextRevision('no-stream') === 0 */
 export const nextRevision = (revision: LeaseTable['revision']): Revision =>
   revision === 'no-stream' ? 0 : revision + 1
 

@@ -5,7 +5,7 @@ import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
-import type { Projection, Rows } from '../../../projections/projection.ts'
+import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'

@@ -104,10 +104,6 @@ function createSubjects() {
 /**
  * When as many wait as may, the subject with most of them loses its last one to a subject with fewer: a few subjects
  * that send all they may do not keep others out.
- *
- * @example
- * const leave = await line.enter(address, gone)
- * try { return await makePage() } finally { leave() }
  */
 export function createLine(options: LineOptions): Line {
   const { places, each, restMs, heldMs, full, time } = options

@@ -38,7 +38,6 @@ interface Holder {
   readonly lose: () => void
 }
 
-/** @example const { give } = createPlaces({ total: 1_024, each: { payer: 128, address: 256 } }).take({ payer, address }) */
 export function createPlaces<By extends string>(options: PlacesOptions<By>): Places<By> {
   const { total, each, keptShare, lost } = options
   const ways = Object.keys(each) as By[]
@@ -120,7 +119,6 @@ export type StreamPlace = Extract<Taken<string>, { give: () => void }>
  * The last places are for callers that hold none, so that a few that hold all they may do not keep everybody else out.
  *
  * @param what in the plural, for refusals: `live streams`
- * @example const { give } = createStreamPlaces('replays', { total: 50, each: { address: 4 } }).take({ address })
  */
 export function createStreamPlaces<By extends string>(
   what: string,

@@ -22,8 +22,6 @@ interface Counted {
 /**
  * Counts in memory, without a timer: subjects live in two generations, of which the older one is dropped whole after
  * a window's length, when nothing in it can still count.
- *
- * @example createWindow({ now: Date.now, windowMs: 1_000, maxSubjects: 100_000 }).add('203.0.113.9').count
  */
 export function createWindow({ now, windowMs, maxSubjects }: WindowOptions): Window {
   let young = new Map<string, Counted>()

@@ -9,8 +9,6 @@ export interface SharedLook<Seen> {
 /**
  * One look at a time: calls made while one is under way, or in the pause after it, share the next. So what is looked
  * at is not asked more often than the pause allows, however many ask.
- *
- * @example const atHead = createSharedLook(() => store.head(), () => sleep(20, signal))
  */
 export function createSharedLook<Seen>(
   see: () => Promise<Seen>,

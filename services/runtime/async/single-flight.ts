@@ -18,7 +18,6 @@ export interface SingleFlight<Value> {
   readonly size: number
 }
 
-/** @example const { value, isShared } = await flights.run(`${payerId} ${keyHash}`, requestHash, () => count(call)) */
 export function createSingleFlight<Value>(): SingleFlight<Value> {
   const underWay = new Map<string, { readonly fingerprint: string; readonly outcome: Promise<Value> }>()
 

@@ -2,8 +2,8 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Bus, BusHealth } from './bus.ts'
 import { type NatsLink, type NatsLinkOptions, openNatsLink } from './nats-connection.ts'
 import { createNatsRequests } from './nats-requests.ts'
+import { withinTime } from './request-answering.ts'
 import { checkSubject } from './subjects.ts'
-import { withinTime } from './within-time.ts'
 
 const HEALTH_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 2_000
@@ -19,8 +19,6 @@ export interface NatsBusOptions extends NatsLinkOptions {
  * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server.
  *
  * @throws ServiceError `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
- * @example
- * const bus = await openNatsBus({ url: 'nats://127.0.0.1:4222', logId, now: Date.now, random: Math.random, report })
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   const prefix = prefixOf(options.logId)

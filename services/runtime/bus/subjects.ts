@@ -8,7 +8,6 @@ const QUOTED_CHARACTERS = 80
  * Refuses anything but tokens joined by dots; wildcards are no tokens.
  *
  * @throws ServiceError `internal_error`
- * @example checkSubject('engine.tool.7f3a')
  */
 export function checkSubject(subject: string): void {
   const tokens = subject.split('.')

@@ -13,7 +13,6 @@ const DEFINITIONS: FlagDefinitions = Object.fromEntries(
  * Reads every setting from flags and the environment; a flag wins. Empty variables count as absent.
  *
  * @throws ServiceError `config_invalid` that names the setting, what it was given, and an example.
- * @example readSettings(['--market', 'recorded', '--data', './candles'], process.env).MARKET === 'recorded'
  */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
   requireDashes(environment)

@@ -26,7 +26,6 @@ const LONGEST_WAIT_MS = 120_000
  * not, so that the caller refuses it in its own words.
  *
  * @throws what asking throws
- * @example await paced(() => ask('/log/tile/0/000'), { now: Date.now, sleep, signal })
  */
 export async function paced<Answer extends AnswerHead>(
   ask: () => Promise<Answer>,

@@ -9,7 +9,6 @@ const DELAY_SECONDS = /^\d+$/
  * @param value of the header `Retry-After`; several of them say nothing
  * @param now Unix milliseconds
  * @returns milliseconds, at most so many; undefined where it cannot be read
- * @example retryAfterMs('120', now, 60_000) === 60_000
  */
 export function retryAfterMs(
   value: string | readonly string[] | null | undefined,

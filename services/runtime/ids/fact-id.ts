@@ -16,8 +16,6 @@ export interface FactId {
 /**
  * Ids of facts that may be computed twice (a verdict, a shift): repeatable for a holder of the store's
  * secret, unguessable for everybody else.
- *
- * @example createFactIds(secret).at(barClose, 'verdict', 'SIM.BTC.1h', String(barClose))
  */
 export function createFactIds(secret: Uint8Array): FactId {
   const key = hmacKey(secret)

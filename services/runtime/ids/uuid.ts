@@ -2,7 +2,6 @@
  * A version 7 UUID (RFC 9562 §5.7): Unix milliseconds, then random bits, so that ids made later sort later.
  *
  * @param random at least 10 bytes.
- * @example uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10)))
  */
 export const uuidV7 = (timeMs: number, random: Uint8Array): string =>
   formatUuid(`${timeDigits(timeMs)}${hex(random.subarray(0, 10))}`, '7')

@@ -19,7 +19,6 @@ export interface SealContext {
  *
  * @param random bytes for the nonce; never the same twice under one key
  * @returns `v1.` and base64url of nonce, ciphertext and tag
- * @example seal(Buffer.from('a@example.com'), { key, context: 'e-mail of 5f0c…' }, randomBytes)
  */
 export function seal(
   bytes: Uint8Array,

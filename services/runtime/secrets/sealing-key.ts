@@ -82,10 +82,6 @@ const unreadableError = (file: string, cause: unknown): ServiceError =>
     cause,
   })
 
-/**
- * A key for one purpose, from the master key (HKDF-SHA256, RFC 5869): knowing one tells nothing of another.
- *
- * @example const secret = deriveKey(sealingKey, 'fact-ids')
- */
+/** A key for one purpose, from the master key (HKDF-SHA256, RFC 5869): knowing one tells nothing of another. */
 export const deriveKey = (sealingKey: Uint8Array, purpose: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', sealingKey, new Uint8Array(0), `signal-service ${purpose}`, KEY_BYTES))

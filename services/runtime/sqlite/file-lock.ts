@@ -13,7 +13,6 @@ export interface FileLock {
  *
  * @param what is locked: `the event store`
  * @throws ServiceError `store_locked`
- * @example const lock = takeFileLock('./data/events.lock', 'the event store')
  */
 export function takeFileLock(file: string, what: string): FileLock {
   makePrivate(file)

@@ -75,12 +75,6 @@ const KINDS = {
 const SPANS_KEPT = 4_096
 const EXPORT_TIMEOUT_MS = 3_000
 
-/**
- * @example
- * const tracing = createTracing({ exporter: otlpExporter({ url }), ratio: 0.01, … })
- * const span = tracing.enter({ name: 'GET /livez', kind: 'server' })
- * span?.end({ attributes: { 'http.response.status_code': 200 } })
- */
 export function createTracing(options: TracingOptions): Tracing {
   const { exporter, ratio, random } = options
   const idOf = (bytes: number) => (): string => Buffer.from(options.randomBytes(bytes)).toString('hex')
