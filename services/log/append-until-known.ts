@@ -97,10 +97,8 @@ export type AppendOutcome =
   | { readonly kind: 'unknown'; readonly error: ServiceError }
 
 /**
- * Appends, and repeats the very same append while its outcome is not known: with its ids and its place that is safe,
- * and the only way to learn it. This is the one place where an append is repeated.
- *
- * @throws what is not a {@link ServiceError}: faults of the program
+ * Appends, and repeats the very same append while its outcome is unknown: with its ids and its place that is safe. The
+ * one place where an append is repeated.
  */
 export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): Promise<AppendOutcome> {
   const { store, policy, now, sleep, signal, onFailure } = path
@@ -188,9 +186,8 @@ export const outcomeUnknownError = ({ what, again }: UnknownOutcome, cause: Serv
   })
 
 /**
- * The append, or undefined where it has to be decided anew.
- *
- * @throws ServiceError `outcome_unknown`, and what the log refused it with
+ * The append, or undefined where it has to be decided anew. @throws ServiceError `outcome_unknown`, and what the log
+ * refused it with
  */
 export function appendedOr(outcome: AppendOutcome, unknown: UnknownOutcome): Appended | undefined {
   if (outcome.kind === 'appended') return outcome

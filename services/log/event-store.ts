@@ -116,9 +116,8 @@ export interface EventStore {
   /** Never ends by itself: it outlives restarts of the store behind it. */
   subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>
   /**
-   * Ends a stream named `subject-…` for good, any other is refused (`event_invalid`): it reads as empty, and
-   * takes no events (`stream_erased`). All other events stay, at their positions. Erasing a stream that is
-   * missing or erased does nothing, so a try whose outcome is unknown is repeated.
+   * Ends a stream named `subject-…` for good: it reads as empty and takes no events (`stream_erased`). Other events keep
+   * their positions. May be repeated.
    */
   erase(stream: string): Promise<void>
   /** Position of the newest event, `START` in an empty log. */

@@ -122,9 +122,8 @@ function countEvent(before: HourlyCounts, event: Countable, at: number, limitOf:
 }
 
 /**
- * Refuses events that a stream takes no more of within this hour.
- *
- * @throws ServiceError `rate_limited` with `details.retry_after_s`
+ * Refuses events that a stream takes no more of within this hour. @throws ServiceError `rate_limited` with
+ * `details.retry_after_s`
  */
 function requireWithinHour(
   before: HourlyCounts,

@@ -25,10 +25,8 @@ export interface KeptList {
 const TAIL_BYTES = 65_536
 
 /**
- * Lines that begin with `#` are remarks. The last line may have been cut off by a crash. It was
- * acknowledged to nobody, so it is left out, and the next line takes its place.
- *
- * @param isLine whether a line is whole
+ * Lines that begin with `#` are remarks. A last line that a crash cut off was acknowledged to nobody: it is left out,
+ * and overwritten.
  */
 export function keptList(file: string, isLine: (line: string) => boolean): KeptList {
   return {

@@ -68,11 +68,9 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Makes the log of a backup anew in an empty folder. The file stands in its place only when every event of it was read back
- * and has the hash that the backup names.
- *
- * @throws ServiceError `config_invalid` for a folder that is not empty, or a place outside of the backup; `backup_damaged` for
- *   a segment that is missing or damaged; `store_full`, `backup_unreachable`, `store_locked`
+ * Builds the log of a backup in an empty folder. It gets its name only after every event was read back with the hash of
+ * the backup. @throws ServiceError `config_invalid`, `backup_damaged`, `store_full`, `backup_unreachable`,
+ * `store_locked`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { place, directory } = options

@@ -50,12 +50,9 @@ const BESIDES_BYTES = 150
 const NAMED_EVERY_MS = 30_000
 
 /**
- * Copies what a place does not have yet of a log, which may be written to meanwhile: up to the event that was the newest when it
- * began. Each part is read back and compared before the manifest names it, so that a run that ends at any moment leaves a
- * backup that is whole, up to where it came; the next one goes on there.
- *
- * @throws ServiceError `store_locked` beside another backup, `store_mismatch` for a place with another log or a log that
- *   was set back behind what is there, or a signature by another key, `store_full`, `backup_unreachable`, `backup_damaged`
+ * Copies to a place what it lacks of a log, up to the newest event at the start. Each part is read back before the
+ * manifest names it: a run that ends at any moment leaves a whole backup, and the next continues it. @throws
+ * ServiceError `store_locked`, `store_mismatch`, `store_full`, `backup_unreachable`, `backup_damaged`
  */
 export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
   const lock = await options.place.lock()

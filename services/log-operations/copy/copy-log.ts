@@ -53,11 +53,9 @@ const GROUP_BYTES = 300_000
 const SHOW_EVERY = 500
 
 /**
- * Copies a log into a store of another kind, event by event. What the target has already is compared, and the rest
- * is appended, so that a run which ended at any moment is gone on with by the next. Positions differ between stores: where
- * an event names one, the copy names that of the same event. In the end all of it is read back and compared.
- *
- * @throws ServiceError `store_mismatch` where the target holds something else; what the stores refuse it with
+ * Copies a log into a store of another kind. What is there is compared, the rest appended, so the next run continues one
+ * that ended; in the end everything is read back. Positions in events are translated. @throws ServiceError
+ * `store_mismatch`
  */
 export async function copyLog(options: CopyOptions): Promise<CopyResult> {
   const { target, source, signal } = options

@@ -50,20 +50,15 @@ const BLOCKS_A_COMMIT = 16
 const LEAST_REST_MS = 5
 
 /**
- * Rows that may lie on a page with one of these, or on the pages beside it. Where a row is taken out, SQLite may put the rows
- * of such pages in order anew, and leaves copies of them: of a key that is erased later, one would be left. So beside
- * a key rows are made short where they lie, and their room comes back with {@link shrinkLog} only.
+ * Rows on a page near a key are overwritten in place: taking a row out lets SQLite rebuild pages, which would leave
+ * copies of a key that is erased later. Their room comes back with {@link shrinkLog}.
  */
 const ROWS_BESIDE = 256
 
 /**
- * Moves what verdicts and outcomes of long ago say out of the file of a log, into files that never change. Position,
- * stream, revision, type, id and time stay. It may run beside the service. A file is written, durable, read back and
- * compared before the first row of it is made short; that is done in pages, each a transaction that also says where
- * its events lie now. So an end at any moment leaves every event readable, and the next run goes on there.
- *
- * @throws ServiceError `store_locked` beside another one, `store_full`, `store_unavailable` for an archive that is away or
- *   does not hold what was written
+ * Moves data of old verdicts and outcomes out of the log into files that never change, also beside the service. A file
+ * is durable and read back before its first row is shortened, so an end at any moment leaves every event readable.
+ * @throws ServiceError `store_locked`, `store_full`, `store_unavailable`
  */
 export async function archiveLog(options: ArchiveOptions): Promise<ArchiveResult> {
   const { file } = options
@@ -279,9 +274,8 @@ function transaction(db: DatabaseSync, work: () => void): void {
 }
 
 /**
- * Gives the disk what is free in the file of a log, which nobody has open meanwhile.
- *
- * @throws ServiceError `store_locked` beside the service, `store_full`
+ * Gives the disk what is free in the file of a log, which nobody has open meanwhile. @throws ServiceError `store_locked`
+ * beside the service, `store_full`
  */
 export function shrinkLog(file: string): void {
   const lock = takeFileLock(join(dirname(file), 'events.lock'), 'the event store')

@@ -19,11 +19,7 @@ interface Row {
 }
 
 export interface ArchivedContents {
-  /**
-   * The row with its data and meta, wherever they lie.
-   *
-   * @throws ServiceError `store_unavailable` where they are in a file that is away or damaged
-   */
+  /** The row with its data and meta. @throws ServiceError `store_unavailable` where their file is away or damaged */
   filled<Found extends Row>(row: Found): Found
 }
 
@@ -93,11 +89,7 @@ export function openArchivedContents(db: DatabaseSync, folder: string): Archived
 const sizeOf = (lines: ReadonlyMap<number, Buffer>): number =>
   [...lines.values()].reduce((sum, { length }) => sum + length, 0)
 
-/**
- * Reads a block, and finds that it is what was written.
- *
- * @throws ServiceError `store_unavailable`
- */
+/** Reads a block, and finds that it is what was written. @throws ServiceError `store_unavailable` */
 export function readBlock(folder: string, { name, start, bytes, sha256 }: NamedBlock) {
   const path = join(folder, name)
   const body = Buffer.alloc(bytes)

@@ -23,10 +23,7 @@ export interface LogBuild {
 }
 
 /**
- * Makes a log file quickly: nothing is durable before it is finished, and an end in between leaves a file that nobody takes
- * for a log.
- *
- * @param target `events.db`, which must not be there
+ * Makes a log file quickly: nothing is durable before it is finished, and an unfinished file is taken for no log.
  * @throws ServiceError `store_full`, `store_unavailable`
  */
 export function buildLog(target: string): LogBuild {

@@ -31,10 +31,9 @@ export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
 export const logFile = (directory: string): string => join(directory, 'events.db')
 
 /**
- * The log in one SQLite file, for one process: durable to the disk before any append is answered, with
- * group commit in a writer thread. Nothing else needs to be installed.
- *
- * @throws ServiceError `store_locked`, `store_unavailable`; `log_end_lost`, `store_mismatch` where the log is not whole, or gone
+ * The log in one SQLite file, for one process: durable to the disk before any append is answered, with group commit in a
+ * writer thread. Nothing else needs to be installed. @throws ServiceError `store_locked`, `store_unavailable`;
+ * `log_end_lost`, `store_mismatch` where the log is not whole, or gone
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EventStore> {
   const { directory, now, acceptLostEnd, writer: start = startWriter } = options

@@ -28,11 +28,8 @@ export interface StoredRows {
 }
 
 /**
- * Reads the file of a log beside the process that writes to it: each page is a look of its own, so that the writer is not
- * held up. What is read is in the log for good, since it only grows.
- *
- * @param file `events.db`
- * @throws ServiceError `store_unavailable` for a file that cannot be read
+ * Reads the file of a log beside its writer, a page at a time, so that the writer is not held up. @throws ServiceError
+ * `store_unavailable`
  */
 export function openStoredRows(file: string): StoredRows {
   const { db, statements } = open(file)

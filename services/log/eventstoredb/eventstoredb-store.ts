@@ -51,14 +51,11 @@ export interface EventStoreDbStore extends EventStore {
 export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
 
 /**
- * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up).
- *
- * Each store has a client and a connection of its own; several in one process do not disturb each other.
- * The connection is made by the first call and again by the next call after it broke, so opening a store
- * whose server is away succeeds, and `health()` says so. What the server cannot promise, this store does not
- * either: with an expectation of `any` or `stream-exists` a repeat is recognised only while the server
- * remembers the ids, and the same id at another place of the log is not noticed.
- *
+ * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up). Each store has a client and a
+ * connection of its own; several in one process do not disturb each other. The connection is made by the first call and
+ * again by the next call after it broke, so opening a store whose server is away succeeds, and `health()` says so. What
+ * the server cannot promise, this store does not either: with an expectation of `any` or `stream-exists` a repeat is
+ * recognised only while the server remembers the ids, and the same id at another place of the log is not noticed.
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {

@@ -69,11 +69,8 @@ export async function* readStoredStream(
 }
 
 /**
- * The log behind a position as far as it goes now, without the server's own events and without what can be erased: those
- * are read by name only, and no position is ever one of theirs, since a place that was scavenged is none to go on from.
- *
- * @param look told of the place of every event, also of those that are left out
- * @throws ServiceError `invalid_request` where the position is no place of this log
+ * The log after a position, without the server's own events and erasable ones, which are read by name only. `look` is
+ * told every place. @throws ServiceError `invalid_request` where the position is no place of this log
  */
 export async function* readEntries(
   context: ReadContext,

@@ -32,9 +32,8 @@ interface Scan {
 }
 
 /**
- * Read models are built from the whole log, and the reading costs more than the folding: nine of them at once took as long
- * as nine logs. They move as one: a page is fetched when the slowest is no more than a few behind, so that each page is
- * fetched once and few are held.
+ * Read models are built from the whole log, and reading costs more than folding. So readers that begin together share
+ * each page, at the pace of the slowest.
  */
 export function createSharedReading(context: FollowContext): SharedReading {
   const scans = new Set<Scan>()

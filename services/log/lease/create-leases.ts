@@ -39,10 +39,9 @@ const LOOK_MS = 1_000
 const NEVER = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
 
 /**
- * Leases over the log of a store that several processes write to. Nobody compares clocks: a holder stops by itself
- * `ttlMs` after it began its newest renewal, and another takes its shards when it has seen no newer one for `ttlMs`
- * and a grace, at once. A process that was frozen meanwhile is fenced by the token, which is the revision of the event by
- * which the shard was gained.
+ * Leases over a log that several processes write to. Nobody compares clocks: a holder stops `ttlMs` after it began its
+ * newest renewal, and others take its shards after they saw none for `ttlMs` and a grace. The token, the revision of the
+ * event that gained the shard, fences a process that was frozen.
  */
 export function createLeases(options: LeasesOptions): Leases {
   const { group, shards, holder, elapsed, now, sleep, report } = options

@@ -24,10 +24,8 @@ export interface SoleLeasesOptions {
 }
 
 /**
- * Leases over a store that only one process can have open: it has all shards at once and until it ends, and says so
- * once, so that tokens rise from one process to the next.
- *
- * @throws ServiceError of the store, from `run`
+ * Leases over a store that one process has open: it takes all shards, and records that once, so that tokens rise from
+ * process to process.
  */
 export function createSoleLeases(options: SoleLeasesOptions): Leases {
   const { group, shards, holder, report, idleMs = LIMITS.leaseIdleMs } = options

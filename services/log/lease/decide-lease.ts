@@ -50,9 +50,8 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
 }
 
 /**
- * Whether a process has, or would get, anything by saying that it is there. Where every shard is with somebody who is
- * there and has no more than a fair share, also with this process counted in, nothing follows from it, and to look is
- * enough: of eight processes that wait for one shard, seven write nothing.
+ * Whether a claim would change anything: not where every shard is held by somebody present with no more than a fair
+ * share. So of eight processes that wait for one shard, seven write nothing.
  */
 export function isWorthSaying(
   before: readonly LeaseHolder[],

@@ -17,11 +17,7 @@ export interface LeaseTable {
 /** The stream of a group's leases; its newest event says everything. */
 export interface LeaseLog {
   newest(): Promise<LeaseTable>
-  /**
-   * Appends behind what was read. False where somebody else was quicker: read again, and decide anew.
-   *
-   * @throws ServiceError of the store; `outcome_unknown` where it could not be learned for a while whether it happened
-   */
+  /** Appends after what was read; false where another append was first. @throws ServiceError of the store; `outcome_unknown` */
   append(
     type: 'LeaseTaken' | 'LeaseReleased',
     table: readonly LeaseHolder[],

@@ -17,9 +17,9 @@ export interface ProjectionHealth {
   readonly name: string
   readonly version: number
   /**
-   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now,
-   * `stopped` met an event it cannot fold, `withheld` differs from the version before although it must not;
-   * that version then answers as it stood.
+   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now, `stopped` met an event
+   * it cannot fold, `withheld` differs from the version before although it must not; that version then answers as it
+   * stood.
    */
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   readonly position: Position
@@ -113,11 +113,7 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
-/**
- * Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone.
- *
- * @returns the event that is missed, where that is so
- */
+/** Drops the rows where the log was restored from an older copy since they were folded. @returns the event that is missing */
 async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<EventMark | undefined> {
   const newest = tables.newest()
   // Without one, nothing was folded, or by a release that did not write it down.

@@ -44,11 +44,8 @@ export interface RowTable {
   /** Keys and rows as text, in order of keys. */
   entries(): IterableIterator<{ key: string; row: string }>
   /**
-   * Rows and checkpoint change in one transaction: after a crash they fit one another.
-   *
-   * @param from where the checkpoint stood when the rows were read that the changes follow from
-   * @param newest the last event that they follow from, where there is one
-   * @throws ServiceError `store_locked` where it does not stand there any more; nothing is changed then
+   * Changes rows and checkpoint in one transaction. `newest` is the last event they follow from. @throws ServiceError
+   * `store_locked` where the checkpoint is not at `from` any more
    */
   commit(
     changes: ReadonlyMap<string, JsonObject | undefined>,
@@ -86,10 +83,8 @@ const PAGES_PER_CHECKPOINT = 4_000
 const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
 
 /**
- * The read models of one log in one SQLite file. A file that belongs to another log is emptied.
- *
- * @param logId what tells the log apart from every other: the id of its first event.
- * @throws ServiceError `store_locked` where another process folds into the file; `store_unavailable`
+ * The read models of one log in one SQLite file, which is emptied where it belongs to another log. @throws ServiceError
+ * `store_locked`, `store_unavailable`
  */
 export function openRowTables(file: string, logId: string): RowTables {
   const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')

@@ -106,9 +106,8 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
 /** Room for long answers in this process. */
 export interface StreamPlaces<By extends string> {
   /**
-   * Takes a place until the answer is given.
-   *
-   * @throws ServiceError `rate_limited` when who asks has all it may have, `too_many_streams` when all are taken
+   * Takes a place until the answer is given. @throws ServiceError `rate_limited` when who asks has all it may have,
+   * `too_many_streams` when all are taken
    */
   take(by: Readonly<Record<By, string | undefined>>, lose?: () => void): StreamPlace
 }
@@ -117,7 +116,6 @@ export type StreamPlace = Extract<Taken<string>, { give: () => void }>
 
 /**
  * The last places are for callers that hold none, so that a few that hold all they may do not keep everybody else out.
- *
  * @param what in the plural, for refusals: `live streams`
  */
 export function createStreamPlaces<By extends string>(

@@ -7,11 +7,8 @@ export interface Flight<Value> {
 /** Does the work of requests with one key once, however many of them come while it goes on. */
 export interface SingleFlight<Value> {
   /**
-   * The first of a key works; the others of the same fingerprint have its outcome, failures included. One of another
-   * fingerprint waits for its end and then works itself: only what was recorded by then can tell that it must not, and
-   * a request that failed has recorded nothing.
-   *
-   * @param fingerprint what the request asks for
+   * The first of a key works, and others of the same fingerprint share its outcome. One of another fingerprint waits for
+   * its end and then works itself: a request that failed has recorded nothing.
    */
   run(key: string, fingerprint: string, work: () => Promise<Value>): Promise<Flight<Value>>
   /** Keys under way. */

@@ -16,9 +16,8 @@ export interface NatsBusOptions extends NatsLinkOptions {
 
 /**
  * The bus over core NATS, for nats-server 2.9 and later. The server stores nothing, so it needs no JetStream. Subjects
- * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server.
- *
- * @throws ServiceError `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
+ * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server. @throws ServiceError
+ * `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   const prefix = prefixOf(options.logId)

@@ -50,11 +50,7 @@ export function answerRequests(subject: string, handler: RequestHandler, report:
   }
 }
 
-/**
- * The answer in a reply.
- *
- * @throws ServiceError what the handler threw; `internal_error` for a reply that cannot be read.
- */
+/** The answer in a reply. @throws ServiceError what the handler threw; `internal_error` for a reply that cannot be read. */
 export function readReply(subject: string, replyText: string): Json {
   const reply = replySchema.safeParse(decodeReply(subject, replyText))
   if (!reply.success) throw unreadableError(subject, reply.error)

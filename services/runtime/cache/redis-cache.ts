@@ -41,10 +41,9 @@ export interface RedisCacheOptions {
 }
 
 /**
- * The cache over Redis 6 and later, shared by processes. It reconnects in the background; until then every
- * operation rejects at once.
- *
- * @throws ServiceError `cache_unavailable` when the first connection fails, `config_invalid` for a URL that is none
+ * The cache over Redis 6 and later, shared by processes. It reconnects in the background; until then every operation
+ * rejects at once. @throws ServiceError `cache_unavailable` when the first connection fails, `config_invalid` for a URL
+ * that is none
  */
 export async function openRedisCache(options: RedisCacheOptions): Promise<Cache> {
   const { redis, host } = await connectRedis(options)

@@ -22,7 +22,6 @@ export class AnswerTooLong extends Error {
 
 /**
  * Sends one request and reads its answer while it stays within its bounds. A redirect fails unless `init` allows it.
- *
  * @throws AnswerTooLong; what `fetch` throws, which is a `TimeoutError` past the time
  */
 export async function boundedFetch(

@@ -5,10 +5,8 @@ import { timedUuidV8, uuidV8 } from './uuid.ts'
 export interface FactId {
   (...about: readonly string[]): string
   /**
-   * The id of a fact that belongs to an instant, which it begins with: facts of one time then stand together in
-   * every index, where ids without an order would touch a page each. 74 bits are left that nobody can guess.
-   *
-   * @param timeMs Unix milliseconds
+   * The id of a fact of an instant, which it begins with: facts of one time then stand together in every index. 74 bits
+   * are left that nobody can guess.
    */
   at(timeMs: number, ...about: readonly string[]): string
 }

@@ -17,10 +17,8 @@ const KEY_BYTES = 32
 const NAME_BYTES = 8
 
 /**
- * The master key: the one given, or the one kept in the data folder, made there on the first start and
- * readable by its owner only.
- *
- * @throws ServiceError `config_invalid` when the kept key cannot be read or is no key.
+ * The master key: the one given, or the one in the data folder, made there on the first start. @throws ServiceError
+ * `config_invalid` for a kept key that cannot be used
  */
 export function loadSealingKey(options: {
   readonly given: string | undefined

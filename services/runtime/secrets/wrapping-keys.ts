@@ -19,9 +19,7 @@ const MOST_KEYS = 32
 const LINE = /^(next )?([A-Za-z0-9+/]{43}=)$/
 
 /**
- * Keys that replace the sealing key for what is sealed from now on: those given, or those of a file, one a line. `next` in
- * front of the last ones says that they are not used yet.
- *
+ * Keys that replace the sealing key from now on, given or from a file, one a line; `next` marks those not used yet.
  * @throws ServiceError `config_invalid`; it never says what they are
  */
 export function loadWrappingKeys(options: {

@@ -141,13 +141,7 @@ function contextOf(traceparent: string | undefined): Context {
   })
 }
 
-/**
- * Sends spans to a collector by OTLP over HTTP.
- *
- * @param options.endpoint base address of the collector; `/v1/traces` is added
- * @param options.headers sent along, such as an authorization
- * @param options.report told once for each stretch in which the collector takes nothing
- */
+/** Sends spans to `/v1/traces` of a collector by OTLP over HTTP. `report` is told once for each outage. */
 export function otlpExporter(options: {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
