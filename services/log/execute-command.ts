@@ -64,26 +64,12 @@ export async function executeCommand<State, Result>(
     }
     return undefined
   }
-  const executed = await repeatLostRaces(path, attempt)
-  if (executed === undefined) throw contendedError()
-  return executed
-}
-
-/**
- * Repeats an attempt that resolves to undefined, since another append was first, with a growing pause. @returns
- * undefined where that many attempts lost
- */
-export async function repeatLostRaces<Value>(
-  path: Pick<AppendPath, 'sleep' | 'signal'>,
-  attempt: () => Promise<Value | undefined>,
-  most: number = CONFLICTS.most,
-): Promise<Value | undefined> {
-  for (let conflicts = 0; conflicts < most; conflicts++) {
+  for (let conflicts = 0; conflicts < CONFLICTS.most; conflicts++) {
     if (conflicts > 0) await pauseForOthers(path, conflicts)
-    const value = await attempt()
-    if (value !== undefined) return value
+    const executed = await attempt()
+    if (executed !== undefined) return executed
   }
-  return undefined
+  throw contendedError()
 }
 
 /** Before a decision is made again: the others that append to the stream have time to finish. */

@@ -9,24 +9,13 @@ import type { StoredRow } from './stored-row.ts'
 import { syncPath } from './sync-path.ts'
 
 /** A log file that is made anew from rows, beside the place where it is to stand. */
-export interface LogBuild {
-  /** The unfinished file. */
-  readonly file: string
-  /** Rows in the order of their positions. */
-  insert(rows: readonly StoredRow[]): void
-  /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
-  index(): void
-  /** Puts it in its place, durable. */
-  finish(): void
-  /** Leaves nothing behind; after {@link LogBuild.finish} it does nothing. */
-  discard(): void
-}
+export type LogBuild = ReturnType<typeof buildLog>
 
 /**
  * Makes a log file quickly: nothing is durable before it is finished, and an unfinished file is taken for no log.
  * @throws ServiceError `store_full`, `store_unavailable`
  */
-export function buildLog(target: string): LogBuild {
+export function buildLog(target: string) {
   const file = `${target}.unfinished`
   removeAll(file)
   makePrivate(file)
@@ -39,22 +28,27 @@ export function buildLog(target: string): LogBuild {
     )
   })
   return {
+    /** The unfinished file. */
     file,
-    insert: (rows) =>
+    /** Rows in the order of their positions. */
+    insert: (rows: readonly StoredRow[]): void =>
       attempt(file, () => {
         for (const row of rows) insert.run(...row)
       }),
+    /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
     index: () =>
       attempt(file, () => {
         db.exec('COMMIT')
         prepareIndexes(db)
       }),
+    /** Puts it in its place, durable. */
     finish() {
       attempt(file, () => db.close())
       syncPath(file)
       renameSync(file, target)
       syncPath(dirname(target))
     },
+    /** Leaves nothing behind; after {@link LogBuild.finish} it does nothing. */
     discard() {
       if (!db.isOpen) return
       db.close()

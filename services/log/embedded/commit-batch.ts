@@ -11,22 +11,13 @@ export type AppendOutcome =
   | { readonly revision: number; readonly position: number; readonly replayed: boolean }
   | AppendRefusal
 
-export interface BatchCommitter {
-  /**
-   * Appends every request of a batch in one transaction; what is refused is refused alone. Returns after
-   * the commit is on the disk. A failing transaction gives every request of the batch the same refusal.
-   */
-  commit(batch: readonly EncodedAppend[], at: string): AppendOutcome[]
-}
+export type BatchCommitter = ReturnType<typeof createBatchCommitter>
 
 /** Streams whose head is remembered between batches; a miss costs one index look-up. */
 const REMEMBERED_HEADS = 65_536
 
 /** @param durable is given the newest event after each commit that appended some */
-export function createBatchCommitter(
-  db: DatabaseSync,
-  durable: (newest: NewestEvent) => void,
-): BatchCommitter {
+export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestEvent) => void) {
   const statements = prepareStatements(db)
   const heads = new Map<string, number>()
   let position = statements.lastPosition()
@@ -64,7 +55,11 @@ export function createBatchCommitter(
   }
 
   return {
-    commit(batch, at) {
+    /**
+     * Appends every request of a batch in one transaction; what is refused is refused alone. Returns after
+     * the commit is on the disk. A failing transaction gives every request of the batch the same refusal.
+     */
+    commit(batch: readonly EncodedAppend[], at: string): AppendOutcome[] {
       let isCommitting = false
       newestId = undefined
       try {

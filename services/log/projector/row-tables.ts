@@ -55,23 +55,7 @@ export interface RowTable {
   ): void
 }
 
-export interface RowTables {
-  states(name: string): VersionState[]
-  create(name: string, version: number, role: VersionState['role']): void
-  table(name: string, version: number): RowTable
-  /** Makes a version the active one and drops all others, in one transaction. */
-  activate(name: string, version: number): void
-  /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
-  newest(): EventMark | undefined
-  /**
-   * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
-   * there is the log known to be the same.
-   */
-  standOnNewest(): void
-  /** Drops everything. */
-  empty(): void
-  close(): void
-}
+export type RowTables = ReturnType<typeof openRowTables>
 
 /**
  * Pages are copied into the file so many at a time: a table with keys in no order changes the same ones again and
@@ -86,7 +70,7 @@ const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA
  * The read models of one log in one SQLite file, which is emptied where it belongs to another log. @throws ServiceError
  * `store_locked`, `store_unavailable`
  */
-export function openRowTables(file: string, logId: string): RowTables {
+export function openRowTables(file: string, logId: string) {
   const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
   let db: DatabaseSync
   try {
@@ -120,25 +104,31 @@ export function openRowTables(file: string, logId: string): RowTables {
 
   return {
     states,
-    create(name, version, role) {
+    create(name: string, version: number, role: VersionState['role']): void {
       transaction(db, () => {
         dropTable(name, version)
         createTable(db, name, version, role)
       })
     },
-    table(name, version) {
+    table(name: string, version: number): RowTable {
       const key = tableName(name, version)
       const known = tables.get(key) ?? openTable(db, name, version, sawEvent)
       tables.set(key, known)
       return known
     },
-    activate(name, version) {
+    /** Makes a version the active one and drops all others, in one transaction. */
+    activate(name: string, version: number): void {
       transaction(db, () => {
         for (const state of states(name)) if (state.version !== version) dropTable(name, state.version)
         db.prepare("UPDATE version SET role = 'active' WHERE name = ? AND version = ?").run(name, version)
       })
     },
+    /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
     newest,
+    /**
+     * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
+     * there is the log known to be the same.
+     */
     standOnNewest() {
       const position = newest()?.position ?? START
       const all = db.prepare('SELECT name, version, position FROM version').all() as unknown as {
@@ -151,6 +141,7 @@ export function openRowTables(file: string, logId: string): RowTables {
         if (comparePositions(state.position, position) > 0) setBack.run(position, state.name, state.version)
       }
     },
+    /** Drops everything. */
     empty() {
       transaction(db, () => dropAll(db))
       tables.clear()

@@ -1,19 +1,11 @@
 /** A look that many may wait for at once. */
-export interface SharedLook<Seen> {
-  /** The result of a look that begins after this call. */
-  look(): Promise<Seen>
-  /** Calls that wait. */
-  readonly waiting: number
-}
+export type SharedLook<Seen> = ReturnType<typeof createSharedLook<Seen>>
 
 /**
  * One look at a time: calls made while one is under way, or in the pause after it, share the next. So what is looked
  * at is not asked more often than the pause allows, however many ask.
  */
-export function createSharedLook<Seen>(
-  see: () => Promise<Seen>,
-  pause: () => Promise<void>,
-): SharedLook<Seen> {
+export function createSharedLook<Seen>(see: () => Promise<Seen>, pause: () => Promise<void>) {
   let busy: Promise<unknown> | undefined
   let next: Promise<Seen> | undefined
   let waiting = 0
@@ -29,9 +21,11 @@ export function createSharedLook<Seen>(
   }
 
   return {
+    /** Calls that wait. */
     get waiting() {
       return waiting
     },
+    /** The result of a look that begins after this call. */
     async look() {
       waiting += 1
       try {

@@ -5,21 +5,17 @@ export interface Flight<Value> {
 }
 
 /** Does the work of requests with one key once, however many of them come while it goes on. */
-export interface SingleFlight<Value> {
-  /**
-   * The first of a key works, and others of the same fingerprint share its outcome. One of another fingerprint waits for
-   * its end and then works itself: a request that failed has recorded nothing.
-   */
-  run(key: string, fingerprint: string, work: () => Promise<Value>): Promise<Flight<Value>>
-  /** Keys under way. */
-  readonly size: number
-}
+export type SingleFlight<Value> = ReturnType<typeof createSingleFlight<Value>>
 
-export function createSingleFlight<Value>(): SingleFlight<Value> {
+export function createSingleFlight<Value>() {
   const underWay = new Map<string, { readonly fingerprint: string; readonly outcome: Promise<Value> }>()
 
   return {
-    async run(key, fingerprint, work) {
+    /**
+     * The first of a key works, and others of the same fingerprint share its outcome. One of another fingerprint waits for
+     * its end and then works itself: a request that failed has recorded nothing.
+     */
+    async run(key: string, fingerprint: string, work: () => Promise<Value>): Promise<Flight<Value>> {
       for (let first = underWay.get(key); first !== undefined; first = underWay.get(key)) {
         if (first.fingerprint === fingerprint) return { value: await first.outcome, isShared: true }
         await first.outcome.then(ignore, ignore)
@@ -33,6 +29,7 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
         underWay.delete(key)
       }
     },
+    /** Keys under way. */
     get size() {
       return underWay.size
     },

@@ -40,17 +40,7 @@ export interface TraceSpan {
  * Traces of what goes through this process. Context travels in what the service passes on anyway: headers, and `meta` of
  * events, so that a trace goes on over the log and in another process.
  */
-export interface Tracing {
-  /**
-   * A span where the service is entered. Whether it is recorded is drawn here, and not by the caller: who sends a
-   * sampled context may name the trace, and cannot make the service record it. Undefined where it is not recorded.
-   */
-  enter(start: SpanStart, given?: string): TraceSpan | undefined
-  /** A span that is recorded where that of the context is, and only there. */
-  follow(start: SpanStart, context: string | undefined): TraceSpan | undefined
-  /** Sends what is waiting, for a bounded time, and ends. */
-  close(): Promise<void>
-}
+export type Tracing = ReturnType<typeof createTracing>
 
 export interface TracingOptions {
   readonly exporter: SpanExporter
@@ -75,7 +65,7 @@ const KINDS = {
 const SPANS_KEPT = 4_096
 const EXPORT_TIMEOUT_MS = 3_000
 
-export function createTracing(options: TracingOptions): Tracing {
+export function createTracing(options: TracingOptions) {
   const { exporter, ratio, random } = options
   const idOf = (bytes: number) => (): string => Buffer.from(options.randomBytes(bytes)).toString('hex')
   const provider = new TracerProvider({
@@ -118,13 +108,20 @@ export function createTracing(options: TracingOptions): Tracing {
   }
 
   return {
-    enter: (start, given) => (random() < ratio ? begin(start, contextOf(given)) : undefined),
-    follow(start, context) {
+    /**
+     * A span where the service is entered. Whether it is recorded is drawn here, and not by the caller: who sends a
+     * sampled context may name the trace, and cannot make the service record it. Undefined where it is not recorded.
+     */
+    enter: (start: SpanStart, given?: string): TraceSpan | undefined =>
+      random() < ratio ? begin(start, contextOf(given)) : undefined,
+    /** A span that is recorded where that of the context is, and only there. */
+    follow(start: SpanStart, context: string | undefined): TraceSpan | undefined {
       // Nearly all are not recorded, which the last character says.
       if (context === undefined || !context.endsWith('1') || readTraceparent(context)?.isSampled !== true)
         return undefined
       return begin(start, contextOf(context))
     },
+    /** Sends what is waiting, for a bounded time, and ends. */
     close: () => provider.shutdown(),
   }
 }
