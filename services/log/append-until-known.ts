@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -109,6 +110,8 @@ export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): 
     let failure: ServiceError
     try {
       const { revision, position, replayed } = await store.append(stream, events, { expected })
+      const first = expected === 'no-stream' ? 0 : expected + 1
+      assert(revision === first + events.length - 1, 'an append stands where it was expected', revision)
       return { kind: 'appended', revision, position, isOurs: !replayed || isUnknown }
     } catch (error) {
       if (!isServiceError(error)) throw error

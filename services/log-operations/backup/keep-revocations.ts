@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
@@ -92,6 +93,11 @@ export async function keepRevocations(options: KeepRevocationsOptions): Promise<
   const wake = createWakeSignal()
   const onReached = ({ position, id }: Followed): void => {
     if (id !== undefined) listed.set(id, true)
+    assert(
+      comparePositions(position, reached) >= 0,
+      'the list of revocations follows the log forwards',
+      position,
+    )
     reached = position
     wake.notify()
   }

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
@@ -64,6 +65,7 @@ export async function copyLog(options: CopyOptions): Promise<CopyResult> {
   await target.flush()
   signal.throwIfAborted()
   const verified = await walk(options, 'verified')
+  assert(verified.events >= copied.events, 'a copy verifies all that it copied', verified.events)
   const isFinished = verified.copied === 0 && (await source.isAtRest())
   await target.flush()
   if (isFinished) await target.finish()
@@ -87,6 +89,11 @@ async function walk({ source, target, signal, onProgress }: CopyOptions, doing: 
 
   async function send(): Promise<void> {
     if (group.length === 0) return
+    assert(group.length <= GROUP_EVENTS, 'a copy appends groups within their limit', group.length)
+    assert(
+      group.every(({ stream }) => stream === group[0]?.stream),
+      'a copy appends to one stream at a time',
+    )
     await target.append(group)
     copied += group.length
     group = []

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { type ArchiveBlock, archivedMark, BLOCK_BYTES, blocksOf, packBlock } from './archive-block.ts'
@@ -151,21 +152,19 @@ function writeFile(
   const unfinished = join(folder, `${process.pid}${UNFINISHED}`)
   const whole = createHash('sha256')
   const blocks: ArchiveBlock[] = []
+  const after = archivedUpTo(db)
   let start = 0
   attempt(unfinished, () => {
     const handle = openSync(unfinished, 'w', 0o600)
     try {
-      for (const rows of blocksOf(rowsBehind(db, archivedUpTo(db), upTo, fileBytes), blockBytes)) {
+      for (const rows of blocksOf(rowsAfter(db, after, upTo, fileBytes), blockBytes)) {
         const { body, sha256 } = packBlock(rows)
         for (let put = 0; put < body.length; ) put += writeSync(handle, body, put)
+        const [first, last] = [rows[0]?.[0] ?? 0, rows.at(-1)?.[0] ?? 0]
+        assert(first > (blocks.at(-1)?.last ?? after), 'blocks of an archive join without overlap', first)
+        assert(last >= first && last <= upTo, 'a block of an archive ends within what is moved', last)
         whole.update(body)
-        blocks.push({
-          first: rows[0]?.[0] ?? 0,
-          last: rows.at(-1)?.[0] ?? 0,
-          start,
-          bytes: body.length,
-          sha256,
-        })
+        blocks.push({ first, last, start, bytes: body.length, sha256 })
         start += body.length
       }
       fsyncSync(handle)
@@ -178,6 +177,8 @@ function writeFile(
     rmSync(unfinished, { force: true })
     return undefined
   }
+  const end = blocks.reduce((sum, { bytes }) => sum + bytes, 0)
+  assert(end === start, 'blocks fill their file without a hole', end)
   const range = [first, last].map((at) => String(at).padStart(12, '0')).join('-')
   const name = `${range}-${whole.digest('hex').slice(0, 16)}.zst`
   attempt(name, () => {
@@ -191,7 +192,7 @@ const archivedUpTo = (db: DatabaseSync): number =>
   hasArchive(db) ? Number(db.prepare('SELECT max(last) AS last FROM archive_block').get()?.last ?? 0) : 0
 
 /** The rows to move, in the order of the log, until they fill a file. */
-function* rowsBehind(db: DatabaseSync, after: number, upTo: number, fileBytes: number): Generator<StoredRow> {
+function* rowsAfter(db: DatabaseSync, after: number, upTo: number, fileBytes: number): Generator<StoredRow> {
   const page = db.prepare(
     `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ? AND ${IS_ARCHIVABLE} ORDER BY position LIMIT ${PAGE_ROWS}`,
   )
@@ -242,12 +243,18 @@ function makeShort(
     const overwrite = db.prepare("UPDATE event SET data = ?, meta = '' WHERE position = ?")
     for (const { block, rows } of compared) {
       const { first, last, start, bytes, sha256 } = block
+      assert(rows[0]?.[0] === first && rows.at(-1)?.[0] === last, 'a block covers its events', first)
       register.run(first, last, start, bytes, sha256, name)
       if (hasKeyBeside(db, block)) {
         for (const [position, , , , , , , data] of rows) overwrite.run(archivedMark(data), position)
         continue
       }
-      takeOut.run(first, last)
+      const { changes } = takeOut.run(first, last)
+      assert(
+        Number(changes) === rows.length,
+        'as many events are put back as were taken out',
+        Number(changes),
+      )
       for (const [position, stream, revision, type, schema, id, at, data] of rows)
         putBack.run(position, stream, revision, type, schema, id, at, archivedMark(data))
     }

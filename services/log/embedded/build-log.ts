@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
@@ -20,6 +21,7 @@ export function buildLog(target: string) {
   removeAll(file)
   makePrivate(file)
   const db = new DatabaseSync(file)
+  let newest = 0
   const insert = attempt(file, () => {
     prepareBuild(db)
     db.exec('BEGIN')
@@ -33,7 +35,11 @@ export function buildLog(target: string) {
     /** Rows in the order of their positions. */
     insert: (rows: readonly StoredRow[]): void =>
       attempt(file, () => {
-        for (const row of rows) insert.run(...row)
+        for (const row of rows) {
+          assert(row[0] > newest, 'a log is built in the order of its positions', row[0])
+          newest = row[0]
+          insert.run(...row)
+        }
       }),
     /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
     index: () =>

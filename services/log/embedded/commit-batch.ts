@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import { archivedMark, isArchivedData } from './archive-block.ts'
@@ -44,12 +45,22 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
       return { revision: decision.revision, position: Number(decision.position), replayed: true }
     }
     let revision = decision.firstRevision - 1
+    assert(
+      revision >= -1 && revision === view.headOf(append.stream),
+      'an append follows the head of its stream',
+      revision,
+    )
     for (const event of append.events) {
       revision += 1
       position += 1
       newestId = event.id
       statements.insert(position, append.stream, revision, event, at)
     }
+    assert(
+      revision - decision.firstRevision === append.events.length - 1,
+      'an append is written whole',
+      revision,
+    )
     heads.set(append.stream, revision)
     return { revision, position, replayed: false }
   }
@@ -66,6 +77,7 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
         statements.begin.run()
         // A clock that steps back must not put an event before its predecessor in time.
         newestAt = at > newestAt ? at : newestAt
+        assert(statements.lastPosition() === position, 'one process appends to the log', position)
         const outcomes = batch.map((append) => appendOne(append, newestAt))
         isCommitting = true
         statements.commit.run()

@@ -1,6 +1,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { forgetNewest } from './newest-position.ts'
@@ -69,6 +70,8 @@ export function openCopyFile(target: string) {
     },
     finish() {
       flush()
+      const { events } = db.prepare('SELECT count(*) AS events FROM event').get() as { events: number }
+      assert(events === position, 'a copy has no hole in its positions', events)
       // What others may still have open of it would keep the write-ahead log; nobody has.
       db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
       db.close()

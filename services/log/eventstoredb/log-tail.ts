@@ -1,4 +1,5 @@
 import { type AllStreamSubscription, streamNameFilter } from '@eventstore/db-client'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
@@ -60,6 +61,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
       dropped += gone.length
       since = gone.at(-1)?.position ?? since
     }
+    assert(held.length <= LIMITS.tailEvents, 'the tail of the log is bounded', held.length)
     arrived.notify()
   }
 
@@ -195,6 +197,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     function* pass(entry: LogEntry): Generator<SubscriptionItem, void, void> {
       if (comparePositions(entry.position, position) <= 0) return
       position = entry.position
+      assert(comparePositions(position, told) > 0, 'a follower of the log only advances', position)
       const event = matchesFilter(entry, filter) ? entry.event() : undefined
       if (event === undefined) return
       told = position

@@ -1,4 +1,5 @@
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -160,6 +161,7 @@ export async function* readWholeLog(
     lookedUpTo = entry.position
     const event = matchesFilter(entry, filter) ? entry.event() : undefined
     if (event === undefined) continue
+    assert(left > 0, 'a read gives no more events than its limit', left)
     yield event
     left -= 1
     if (left === 0) return

@@ -121,8 +121,9 @@ class SharedLeases implements Leases {
 
   /** Looks at the table between renewals: the sooner a renewal is seen, the sooner its holder is known to be silent. */
   #lookAtOthers(): void {
+    if (this.#looking !== undefined) return
     // The next renewal reports a log that does not answer.
-    this.#looking ??= this.#log
+    this.#looking = this.#log
       .newest()
       .then(
         (table) => this.#observe(table),

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import type { Lease } from './leases.ts'
 
@@ -34,7 +35,8 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
   const kept = own.filter(({ shard }) => shard < claim.shards && !claim.stopped.has(shard))
   const fairShare = Math.ceil(claim.shards / (others.length + 1))
 
-  const taken = new Set([...others.flatMap(({ shards }) => shards), ...kept].map(({ shard }) => shard))
+  const ofOthers = new Set(others.flatMap(({ shards }) => shards).map(({ shard }) => shard))
+  const taken = new Set([...ofOthers, ...kept.map(({ shard }) => shard)])
   const free = Array.from({ length: claim.shards }, (_, shard) => shard).filter((shard) => !taken.has(shard))
   const gained = free
     .slice(0, Math.max(0, fairShare - kept.length))
@@ -46,6 +48,16 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
     ttlMs: claim.ttlMs,
     shards: [...kept, ...gained].toSorted((a, b) => a.shard - b.shard),
   }
+  assert(
+    part.shards.every(({ shard }) => shard < claim.shards && !ofOthers.has(shard)),
+    'a shard has one holder',
+    claim.holder,
+  )
+  assert(
+    gained.length === 0 || part.shards.length <= fairShare,
+    'nobody takes more than a fair share',
+    gained.length,
+  )
   return { table: [...others, part], gained, surplus: kept.slice(fairShare).map(({ shard }) => shard) }
 }
 

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -121,6 +122,7 @@ export function openRowTables(file: string, logId: string) {
       transaction(db, () => {
         for (const state of states(name)) if (state.version !== version) dropTable(name, state.version)
         db.prepare("UPDATE version SET role = 'active' WHERE name = ? AND version = ?").run(name, version)
+        assert(states(name).length === 1, 'a version in service is the only one')
       })
     },
     /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
@@ -271,6 +273,12 @@ function openTable(
         row: string
       }>,
     commit(changes, from, to, newest) {
+      assert(comparePositions(to, from) >= 0, 'a checkpoint only rises', to)
+      assert(
+        newest === undefined || comparePositions(newest.position, to) <= 0,
+        'a checkpoint covers what was folded',
+        to,
+      )
       transaction(db, () => {
         if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
         if (newest !== undefined) sawEvent(newest)

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
@@ -77,6 +78,7 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
       const add = (change: 1 | -1): void => {
         for (const [, name] of names) {
           const count = (counts.get(name) ?? 0) + change
+          assert(count >= 0, 'a place is given back once', count)
           if (count === 0) counts.delete(name)
           else counts.set(name, count)
         }
@@ -92,6 +94,7 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
         },
       }
       holders.add(holder)
+      assert(holders.size <= total, 'no more places are held than there are', holders.size)
       add(1)
       return {
         give,
