@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../runtime/secrets/sealing-key.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 
 /** A list of lines beside the log, and in no backup of it: a log that was set back does not know what is in it. */
 export interface KeptList {
@@ -51,7 +51,7 @@ export function keptList(file: string, isLine: (line: string) => boolean): KeptL
       } finally {
         closeSync(handle)
       }
-      if (isNew) syncFolder(dirname(file))
+      if (isNew) syncPath(dirname(file))
     },
   }
 }

@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
+import { transaction } from '../../runtime/sqlite/transaction.ts'
 import { type ArchiveBlock, archivedMark, BLOCK_BYTES, blocksOf, packBlock } from './archive-block.ts'
 import { archiveFiles, hasArchive } from './archive-tables.ts'
 import { archiveFolder, readBlock } from './archived-contents.ts'
@@ -12,7 +14,6 @@ import { requireEnd, requireWholeLog } from './require-whole-log.ts'
 import { prepareArchive, prepareArchiver } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import { type StoredRow, textOf } from './stored-row.ts'
-import { syncPath } from './sync-path.ts'
 
 export interface ArchiveOptions {
   /** `events.db` */
@@ -268,17 +269,6 @@ const hasKeyBeside = (db: DatabaseSync, { first, last }: ArchiveBlock): boolean 
       "SELECT 1 FROM event WHERE position BETWEEN ? AND ? AND +stream >= 'subject-' AND +stream < 'subject.' LIMIT 1",
     )
     .get(first - ROWS_BESIDE, last + ROWS_BESIDE) !== undefined
-
-function transaction(db: DatabaseSync, work: () => void): void {
-  try {
-    db.exec('BEGIN IMMEDIATE')
-    work()
-    db.exec('COMMIT')
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
-  }
-}
 
 /**
  * Gives the disk what is free in the file of a log, which nobody has open meanwhile. @throws ServiceError `store_locked`

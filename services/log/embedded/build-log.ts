@@ -5,9 +5,9 @@ import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { prepareBuild, prepareIndexes } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
-import { syncPath } from './sync-path.ts'
 
 /** A log file that is made anew from rows, beside the place where it is to stand. */
 export type LogBuild = ReturnType<typeof buildLog>

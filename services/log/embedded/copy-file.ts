@@ -4,14 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { forgetNewest } from './newest-position.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { StoredRow } from './stored-row.ts'
-import { syncPath } from './sync-path.ts'
-
-/** A log file that is written bit by bit, and stands in its place when it is whole. */
-export type CopyFile = ReturnType<typeof openCopyFile>
 
 const ROWS_A_COMMIT = 2_000
 

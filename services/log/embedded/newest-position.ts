@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { syncPath } from './sync-path.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 
 /** The newest event that was durable, as it stands beside the log. */
 export interface NewestEvent {

@@ -5,9 +5,6 @@ const LATE_MS = 1_000
 /** How long an append that was never confirmed is reported, where no other was confirmed since. */
 const REMEMBERED_MS = 30_000
 
-/** Sees how appends fare: while followers stand still a leader is read as ever, and confirms nothing. */
-export type AppendWatch = ReturnType<typeof createAppendWatch>
-
 /** @param elapsed a clock that is never set, milliseconds */
 export function createAppendWatch(elapsed: () => number) {
   const waiting = new Map<object, number>()

@@ -9,6 +9,7 @@ import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import { transaction } from '../../runtime/sqlite/transaction.ts'
 
 /** The progress of one version of a projection. */
 export interface VersionState {
@@ -218,17 +219,6 @@ function dropAll(db: DatabaseSync): void {
   }[]
   for (const { name, version } of versions) db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
   db.exec('DELETE FROM version; DELETE FROM newest;')
-}
-
-function transaction(db: DatabaseSync, work: () => void): void {
-  db.exec('BEGIN IMMEDIATE')
-  try {
-    work()
-    db.exec('COMMIT')
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
-  }
 }
 
 function openTable(

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { syncFolder } from '../../runtime/secrets/sealing-key.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/checkpoint.ts'
 
 /**
@@ -42,7 +42,7 @@ export function keepNewestCheckpoint(file: string): NewestCheckpoint {
         closeSync(handle)
       }
       renameSync(unfinished, file)
-      syncFolder(dirname(file))
+      syncPath(dirname(file))
       kept = checkpoint
     },
   }

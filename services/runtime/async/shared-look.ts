@@ -1,6 +1,3 @@
-/** A look that many may wait for at once. */
-export type SharedLook<Seen> = ReturnType<typeof createSharedLook<Seen>>
-
 /**
  * One look at a time: calls made while one is under way, or in the pause after it, share the next. So what is looked
  * at is not asked more often than the pause allows, however many ask.

@@ -5,8 +5,6 @@ export interface Flight<Value> {
 }
 
 /** Does the work of requests with one key once, however many of them come while it goes on. */
-export type SingleFlight<Value> = ReturnType<typeof createSingleFlight<Value>>
-
 export function createSingleFlight<Value>() {
   const underWay = new Map<string, { readonly fingerprint: string; readonly outcome: Promise<Value> }>()
 

@@ -1,17 +1,9 @@
 import { hkdfSync } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
+import { syncPath } from '../sqlite/sync-path.ts'
 
 const KEY_BYTES = 32
 const NAME_BYTES = 8
@@ -48,18 +40,12 @@ export function writeSecretOnce(file: string, text: string, random: (bytes: numb
     writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx', flush: true })
     // A link, unlike a rename, leaves the key of another first start alone.
     linkSync(unfinished, file)
-    syncFolder(dirname(file))
+    syncPath(dirname(file))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   } finally {
     rmSync(unfinished, { force: true })
   }
-}
-
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
 }
 
 function readKey(file: string): Uint8Array {
