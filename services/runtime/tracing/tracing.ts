@@ -138,7 +138,7 @@ function contextOf(traceparent: string | undefined): Context {
   })
 }
 
-/** Sends spans to `/v1/traces` of a collector by OTLP over HTTP. `report` is told once for each outage. */
+/** Sends spans to `/v1/traces` of a collector by OTLP over HTTP. `report` is called once for each outage. */
 export function otlpExporter(options: {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
