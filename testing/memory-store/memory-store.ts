@@ -8,7 +8,6 @@ import { type EncodedAppend, encodeAppend, requireErasable } from '../../service
 import { matchesFilter } from '../../services/log/event-filter.ts'
 import type { AppendResult, EventStore, ReadAllOptions } from '../../services/log/event-store.ts'
 import { followLog } from '../../services/log/follow-log.ts'
-import { placesOf } from '../../services/log/places-of.ts'
 import { toPosition, toSequence } from '../../services/log/sequence-position.ts'
 import { createWakeSignal, type WakeSignal } from '../../services/runtime/async/wake-signal.ts'
 
@@ -105,10 +104,6 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
         left -= 1
         yield recorded(row)
       }
-    },
-
-    readPlaces(readOptions) {
-      return placesOf(this.readAll(readOptions))
     },
 
     subscribe({ after, filter, signal }) {

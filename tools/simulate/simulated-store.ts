@@ -11,7 +11,6 @@ import type {
   SubscriptionItem,
 } from '../../services/log/event-store.ts'
 import { followLog } from '../../services/log/follow-log.ts'
-import { placesOf } from '../../services/log/places-of.ts'
 import { toSequence } from '../../services/log/sequence-position.ts'
 import { createMemoryLog, type MemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { Random } from '../cluster/random.ts'
@@ -319,7 +318,6 @@ export function connectStore(server: StoreServer, network: Network, host: Host):
       ask(`append ${stream}`, () => server.append(stream, events, options), APPENDING),
     read: (stream, options) => handedOver(`read ${stream}`, () => store.read(stream, options)),
     readAll: (options) => handedOver('readAll', () => store.readAll(options)),
-    readPlaces: (options) => placesOf(handedOver('readPlaces', () => store.readAll(options))),
     subscribe(options) {
       if (closing.signal.aborted)
         throw new ServiceError('store_unavailable', { message: 'the store is closed' })

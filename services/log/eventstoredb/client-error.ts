@@ -85,8 +85,6 @@ const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
 /**
  * The error of a failed append, for the caller. Unless it is surely unwritten, it is `append_unknown`: taking a
  * written append for a failed one loses its event, the reverse costs one repeat.
- *
- * @example appendError(error, 'verdict-SIM.BTC.1m').code === 'append_unknown'
  */
 export function appendError(error: unknown, stream: string): ServiceError {
   const { type, code, message } = describeClientError(error)

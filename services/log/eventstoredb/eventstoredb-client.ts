@@ -43,8 +43,9 @@ export interface Connection {
 /**
  * How long a connection may be silent, and a ping without an answer, in milliseconds: by default the client waits ten
  * seconds for each, and calls for a leader that is silent, not dead, wait with it. Others elect a new one in six to ten
- * seconds. A ping must outlast a process that comes to nothing for seconds, since its own timer is heard before the answer that
- * has come meanwhile: at three seconds, processes on a crowded machine cut their own reads off again and again.
+ * seconds. A ping must outlast a process that comes to nothing for seconds, since its own timer is heard before the
+ * answer that has come meanwhile: at three seconds, processes on a crowded machine cut their own reads off again and
+ * again.
  */
 const KEEP_ALIVE_MS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000 }
 /** How long a node that is asked who leads may say nothing, seconds: then the next one is asked. */

@@ -5,7 +5,6 @@ import { comparePositions, type Position, START } from '../../../contracts/posit
 import { isErasable, isStreamName } from '../../../contracts/streams.ts'
 import { describeEventStoreContract } from '../event-store.contract.ts'
 import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.ts'
-import { placesOf } from '../places-of.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
 const IMAGE = 'eventstore/eventstore:23.10.0-bookworm-slim'
@@ -124,9 +123,6 @@ function confineStore(store: EventStore, prefix: string, base: Position): EventS
     async *readAll({ after = START, filter, ...options } = {}) {
       const all = store.readAll({ ...options, after: fromBase(after), filter: confine(filter) })
       for await (const event of all) yield strip(event)
-    },
-    readPlaces(options) {
-      return placesOf(this.readAll(options))
     },
     async *subscribe({ after, filter, signal }) {
       const from = after === 'end' ? after : fromBase(after)
