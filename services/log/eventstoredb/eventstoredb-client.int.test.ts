@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, test } from 'vitest'
+import { EventStoreDBClient } from '@eventstore/db-client'
+import { expect, test, vi } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { startWireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { anEvent } from '../event-store.contract.ts'
@@ -19,6 +20,7 @@ test.each([
   `esdb://admin:${SECRET}@host?tlsVerifyCert=false`,
   `esdb://admin:${SECRET}@host?tls_ca_file=/nowhere/ca.crt`,
   `esdb+discover://admin:${SECRET}@a,b`,
+  `kurrentdb+discover://admin:${SECRET}@a,b`,
 ])('%s is refused without being quoted', (connectionString) => {
   let error: unknown
   try {
@@ -71,7 +73,32 @@ test.each([
   expect(() => createEventStoreDbClient(`esdb://host?${parameter}`)).toThrow(advice)
 })
 
-test.each(['esdb://a:2113,b:2113,c:2113?tls=false', 'esdb+discover://name:2113?tls=false'])(
+test.each(['kurrentdb', 'kurrent', 'kdb'])('%s: names the same servers with the same options', async (scheme) => {
+  const double = await startWireDouble()
+  const store = openEventStoreDbStore({ connectionString: double.connectionString.replace('esdb:', `${scheme}:`) })
+  await store.append('s', [anEvent()], { expected: 'no-stream' })
+  expect(double.log.events).toHaveLength(1)
+  await store.close()
+  double.stop()
+  expect(() => createEventStoreDbClient(`${scheme}://host?tlsVerifyCert=false`)).toThrow('tlsCaFile')
+})
+
+test.each(['handleError', 'getChannel'])('a package without %s is refused at the start', (name) => {
+  const { connectionString } = EventStoreDBClient
+  vi.spyOn(EventStoreDBClient, 'connectionString').mockImplementation((address) =>
+    Object.assign(connectionString.call(EventStoreDBClient, address), { [name]: undefined }),
+  )
+  expect(() => createEventStoreDbClient('esdb://127.0.0.1:1?tls=false')).toThrow(
+    expect.objectContaining({ code: 'dependency_changed', message: expect.stringContaining(name) as string }),
+  )
+  vi.restoreAllMocks()
+})
+
+test.each([
+  'esdb://a:2113,b:2113,c:2113?tls=false',
+  'esdb+discover://name:2113?tls=false',
+  'kurrentdb+discover://name:2113?tls=false',
+])(
   '%s is a cluster, whose leader nobody has to find for the process to go on',
   async (connectionString) => {
     const unreachable = connectionString.replaceAll(/[a-c]:2113|name:2113/g, '127.0.0.1:1')

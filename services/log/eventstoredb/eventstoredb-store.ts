@@ -6,7 +6,7 @@ import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
-import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
+import type { AppendResult, EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
@@ -46,7 +46,7 @@ export interface EventStoreDbStore extends EventStore {
     stream: string,
     events: readonly NewEvent[],
     options: { readonly expected: ExpectedRevision; readonly at: string },
-  ): Promise<void>
+  ): Promise<AppendResult>
 }
 
 export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
@@ -134,7 +134,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async appendCopied(stream, events, { expected, at }) {
       requireOpen()
-      await appendEvents(context, { ...encodeAppend(stream, events, expected), at })
+      return appendEvents(context, { ...encodeAppend(stream, events, expected), at })
     },
     async *read(stream, readOptions) {
       requireOpen()
