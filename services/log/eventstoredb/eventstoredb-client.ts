@@ -158,7 +158,9 @@ function connect(address: string): EventStoreDBClient {
     return EventStoreDBClient.connectionString(address)
   } catch {
     // Neither the message nor the cause goes on: the parser's error quotes what it was given.
-    throw invalidError('cannot be read; it looks like esdb://name:password@host:2113?tls=true (or kurrentdb://…)')
+    throw invalidError(
+      'cannot be read; it looks like esdb://name:password@host:2113?tls=true (or kurrentdb://…)',
+    )
   } finally {
     Object.assign(console, { warn })
   }

@@ -52,7 +52,7 @@ export interface EventStoreDbStore extends EventStore {
 export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
 
 /**
- * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up).
+ * The log in EventStoreDB or KurrentDB (23.10 or later, which say when a subscription has caught up).
  *
  * Each store has a client and a connection of its own; several in one process do not disturb each other.
  * The connection is made by the first call and again by the next call after it broke, so opening a store
