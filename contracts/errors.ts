@@ -305,12 +305,6 @@ export const ERRORS = defineErrors({
     message: 'The address is already in use.',
     nextStep: 'Stop what listens there, or set PORT (or --port) to another.',
   },
-  dependency_changed: {
-    status: 500,
-    exitCode: 23,
-    message: 'A package of the service is of another version than it was made for.',
-    nextStep: 'Install the packages that package-lock.json names: npm ci.',
-  },
   runtime_too_old: {
     status: 500,
     exitCode: 11,

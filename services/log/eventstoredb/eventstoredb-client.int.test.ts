@@ -89,10 +89,10 @@ test.each(['kurrentdb', 'kurrent', 'kdb'])(
 )
 
 test.each(['handleError', 'getChannel'])('a package without %s is refused at the start', (name) => {
-  const { connectionString } = EventStoreDBClient
-  vi.spyOn(EventStoreDBClient, 'connectionString').mockImplementation((address) =>
-    Object.assign(connectionString.call(EventStoreDBClient, address), { [name]: undefined }),
-  )
+  const changed = Object.assign(EventStoreDBClient.connectionString`esdb://127.0.0.1:1?tls=false`, {
+    [name]: undefined,
+  })
+  vi.spyOn(EventStoreDBClient, 'connectionString').mockReturnValue(changed)
   expect(() => createEventStoreDbClient('esdb://127.0.0.1:1?tls=false')).toThrow(
     expect.objectContaining({ code: 'dependency_changed', message: expect.stringContaining(name) as string }),
   )
