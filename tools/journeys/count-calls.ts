@@ -1,6 +1,6 @@
 import type { NodeWorker, Profiler } from 'node:inspector'
 import { Session } from 'node:inspector/promises'
-import { join, relative, resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = resolve(import.meta.dirname, '../..')

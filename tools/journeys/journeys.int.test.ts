@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { missing } from './journeys.ts'
 
 /** A few files run at their own times, such as those that renew a lease. */
-const BY_CHANCE = 4
+const BY_CHANCE = 6
 const PAGE = readFileSync(join(import.meta.dirname, '../../ARCHITECTURE.md'), 'utf8')
 
 describe.skipIf(missing !== undefined)(`journeys${missing ?? ''}`, () => {
