@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { questionServer } from './question-server.fixture.ts'
 import { startWireDouble } from './wire-double.ts'
 
-/** What EventStoreDB 23.10.6 answered. It is written anew with RECORD_ANSWERS=1 and a server's EVENTSTORE_URL. */
+/** Answers of EventStoreDB 23.10.6. They are recorded anew with RECORD_ANSWERS=1 and a server's EVENTSTORE_URL. */
 const FILE = new URL('recorded-answers.txt', import.meta.url)
 const recorded = (): string[] => readFileSync(FILE, 'utf8').trimEnd().split('\n')
 const url = process.env['EVENTSTORE_URL']

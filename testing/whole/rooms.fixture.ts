@@ -101,7 +101,7 @@ export function roomOf(file: string): Place | undefined {
     .find(({ room }) => room !== 'services' || /^services\/[^/]+$/.test(file))
 }
 
-/** What is wrong with one file importing another; undefined where nothing is. */
+/** The fault of one file importing another; undefined where there is none. */
 export function importFault(from: string, to: string): string | undefined {
   const [source, target] = [roomOf(from), roomOf(to)]
   if (source === undefined) return `${from} is in no room`
@@ -116,7 +116,7 @@ export function importFault(from: string, to: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with a file importing a package; types cost nothing and bind nothing. */
+/** The fault of a file importing a package; types cost nothing and bind nothing. */
 export function packageFault(file: string, name: string): string | undefined {
   if (isForTests(file) || WORKSHOPS.has(roomOf(file)?.room ?? '')) return undefined
   const owned = Object.keys(OWNERS).find((one) => name === one || name.startsWith(`${one}/`))

@@ -46,7 +46,7 @@ export interface SignalClient {
   scanTradeCalls(request?: Tools['scan_trade_calls']['request']): Promise<Tools['scan_trade_calls']['answer']>
   scanFundingArb(request?: Tools['scan_funding_arb']['request']): Promise<Tools['scan_funding_arb']['answer']>
   /**
-   * Where a payment stands: whether it is settled, and what is given back of it and how.
+   * State of a payment: whether it is settled, and its refund.
    *
    * @param id `_service.payment.id` of the answer that was paid for
    * @throws SignalRefusal `payment_unknown`
@@ -90,7 +90,7 @@ const PASSING = new Set([
   'key_unverifiable',
 ])
 const PAGE_ROWS = 1_000
-/** Whoever asks to be left alone for longer is not waited for. */
+/** The longest pause that a service may ask for; the call fails where it asks for more. */
 const LONGEST_WAIT_MS = 30_000
 const RECONNECT_MS = 1_000
 /** Three heartbeats of a stream: a line that says nothing for so long is dead. */
@@ -400,7 +400,7 @@ function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<v
   })
 }
 
-/** What `fetch` fails with says why in its cause. */
+/** Reason of a failed `fetch`, which its cause holds. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as { cause?: { message?: string; code?: string }; message?: string }
   return (cause?.message ?? '') || (cause?.code ?? '') || (message ?? String(error))

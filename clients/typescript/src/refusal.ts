@@ -1,9 +1,9 @@
-/** What the service refuses with, or what keeps an answer from being used. */
+/** A refusal of the service, or the reason why its answer cannot be used. */
 export class SignalRefusal extends Error {
   override readonly name = 'SignalRefusal'
-  /** What happened, for programs: a code of the service, or one of this client. */
+  /** The reason for programs: a code of the service, or one of this client. */
   readonly code: string
-  /** What to do about it. */
+  /** The next step. */
   readonly nextStep: string | undefined
   readonly details: unknown
 

@@ -2,7 +2,7 @@ export type Timeframe = '1m' | '3m' | '5m' | '15m' | '30m' | '1h' | '2h' | '4h' 
 export type Call = 'BUY' | 'SELL' | 'HOLD'
 export type Regime = 'TRENDING_UP' | 'TRENDING_DOWN' | 'RANGING' | 'VOLATILE'
 
-/** What every answer says of itself and of the caller. */
+/** The part of every answer about itself and the caller. */
 export interface ServiceBlock {
   readonly version: string
   readonly tool: string
@@ -210,7 +210,7 @@ export interface VerdictFilter {
 
 /** A recorded verdict. */
 export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
-  /** Where to go on behind this row. */
+  /** Cursor after this row. */
   readonly cursor: string
   readonly recorded_at: string
   readonly regime_since: string
@@ -252,7 +252,7 @@ export interface Payment {
   readonly claimed_at: string
   readonly changed_at: string
   readonly valid_until: string
-  /** What is given back without being asked for; null where nothing is. */
+  /** The refund that comes without being asked for; null where there is none. */
   readonly refund: {
     readonly as: 'transfer' | 'credit'
     readonly state: 'begun' | 'done'
@@ -263,7 +263,7 @@ export interface Payment {
     readonly begun_at: string
   } | null
   readonly next_step: string
-  /** What the payer has left of credits; where this payment became one. */
+  /** Credit that the payer has left, where this payment became one. */
   readonly credit_left_usdc?: string
   /** Proves to others that it was paid and answered. */
   readonly receipt?: { readonly format: 'jws'; readonly signature: string }
