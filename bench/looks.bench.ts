@@ -12,7 +12,7 @@ import { sampleVerdict } from './support/sample-events.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * What questions of owners about their webhooks cost everybody else: the latency of `/livez` while one key lists its
+ * Cost of owners' questions about their webhooks to everybody else: the latency of `/livez` while one key lists its
  * subscriptions, all far behind in the log, over ten connections; while it asks for one of them; and while ten keys make
  * dry runs over the whole log. Half a minute.
  *

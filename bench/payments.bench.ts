@@ -33,7 +33,7 @@ import type { PostEachArguments } from './support/post-each.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * What an offer and a paid answer cost: over HTTP, beside a bare POST of the same answer and beside the checking of a
+ * Cost of an offer and of a paid answer: over HTTP, beside a bare POST of the same answer and beside the checking of a
  * signature by viem alone. Every paid call has an authorization of its own, is checked, and is answered once its
  * claim is durable; the node that is asked is in this process and answers at once, and nothing is settled.
  *

@@ -31,7 +31,7 @@ export async function openCountedCalls(store: EventStore) {
   const begun = Date.now()
   const window = planWindow(begun, begun + 86_400_000)
   const answer: JsonObject = sampleAnswer('get_trade_call')
-  /** What a tool handler answers is without what the path adds. */
+  /** The answer of a tool handler, without the part that the path adds. */
   const { _service, ...computed } = answer
   const keyId = newId()
 

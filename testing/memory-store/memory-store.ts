@@ -165,7 +165,7 @@ function insert(log: MemoryLog, append: EncodedAppend, firstRevision: number, at
   }
 }
 
-/** What the data of an erased event is: no JSON, so that it cannot be taken for an event's. */
+/** Data of an erased event: no JSON, so that it cannot be taken for an event's. */
 const ERASED = ''
 
 function eraseRows(log: MemoryLog, stream: string): void {

@@ -21,7 +21,7 @@ export type DiskState = 'well' | 'full' | 'failing'
 
 /** A server that keeps the log, and the disk under it. */
 export interface StoreServer {
-  /** What is synced, as whoever stands beside it reads it. */
+  /** The synced part, as a reader beside the process sees it. */
   readonly store: EventStore
   disk: DiskState
   /** Stops at once: what was not synced is gone, or has come to the disk by chance. */
@@ -42,7 +42,7 @@ export interface StoreServer {
   log(): readonly RecordedEvent[]
 }
 
-/** What a fault that is planted changes of a server. */
+/** Changes that a planted fault makes to a server. */
 export interface StoreSeams {
   /** Answers before what was appended is synced. */
   readonly answersEarly: boolean
@@ -79,7 +79,7 @@ export function createStoreServer(options: {
   let life = 0
   /** How many events are on the disk for certain. */
   let synced = 0
-  /** Of the next so many syncs one ends with a crash; 0 where none is to. */
+  /** One of the next so many syncs ends with a crash; 0 for none. */
   let crashWithin = 0
 
   const write = ({ append }: Waiting): Promise<AppendResult> => inner.append(...append)
@@ -252,7 +252,7 @@ function cutOff(log: MemoryLog, length: number): void {
   }
 }
 
-/** What a process was told that is in the log. */
+/** Acknowledgements that a process got. */
 export interface Acknowledged {
   readonly stream: string
   readonly events: readonly NewEvent[]
