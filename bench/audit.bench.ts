@@ -26,9 +26,9 @@ import { print, timed } from './support/measure.ts'
  * node bench/audit.bench.ts          BENCH_VERDICTS=50000
  */
 const VERDICTS = Number(process.env.BENCH_VERDICTS ?? 50_000)
-/** What a venue's list of monitored coins may hold. */
+/** Most coins in a venue's list of monitored ones. */
 const MOST_COINS = 500
-/** Of each coin: a day of minutes, or what it takes. */
+/** Bars of each coin: a day of minutes, or as many as are needed. */
 const BARS = Math.max(1_440, Math.ceil(VERDICTS / MOST_COINS))
 const COINS = Math.floor(VERDICTS / BARS) || 1
 const WINDOW = 8
@@ -111,7 +111,7 @@ async function advance(coin: string, verdicts: Verdict[], from: number): Promise
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`
 let tilesMs = 0
-/** What the service of the log answers. */
+/** Answers of the service of the log. */
 const source: LogSource = {
   async get(path) {
     const begun = performance.now()

@@ -8,7 +8,7 @@ import { randomWalk } from '../testing/random-walk.ts'
 import { bytesInUse, print, summarise } from './support/measure.ts'
 
 /**
- * What a verdict costs, and what a series costs. Runs alone: node bench/engine.bench.ts
+ * Cost of a verdict and of a series. Runs alone: node bench/engine.bench.ts
  *
  * Budgets: at least 1,000,000 numeric verdicts per second and core from warm state, at most 12 KB per series.
  */

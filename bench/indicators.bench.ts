@@ -46,7 +46,7 @@ type Stream<Input, Output> = { update(input: Input, replace: boolean): Output }
 type Range = Pick<Candle, 'high' | 'low' | 'close'>
 type Bands = { readonly middle: number; readonly upper: number } | null
 
-/** What is used of the library; it is not a dependency of the service, so its types are not there. */
+/** The used part of the library; it is not a dependency of the service, so its types are not there. */
 interface TradingSignals {
   readonly EMA: new (interval: number) => Stream<number, number>
   readonly RSI: new (interval: number) => Stream<number, number | null>

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { LIMITS } from '../contracts/limits.ts'
 import { aWebhookEdge } from '../services/http/testing/webhook-edge.fixture.ts'
-import { createPacer, pacedReads } from '../services/log/pacer.ts'
+import { type PacerOptions, pacedReads } from '../services/log/pacer.ts'
 import type { Question } from './support/ask-again.ts'
 import { print, quantile } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * What questions of owners about their webhooks cost everybody else: the latency of `/livez` while one key lists its
+ * Cost of owners' questions about their webhooks to everybody else: the latency of `/livez` while one key lists its
  * subscriptions, all far behind in the log, over ten connections; while it asks for one of them; and while ten keys make
  * dry runs over the whole log. Half a minute.
  *
@@ -33,13 +33,13 @@ for (let n = 0; n < EVENTS; n += 250) {
   await store.append('verdict-BINANCE.BTC.1m', events, { expected: 'any' })
 }
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-const pacer = createPacer({
+const pacing: PacerOptions = {
   sliceMs: LIMITS.webhookLookSliceMs,
   restRatio: LIMITS.webhookLookRestRatio,
   now: () => performance.now(),
   sleep,
-})
-const edge = await aWebhookEdge({ store, now: Date.now(), looking: (log) => pacedReads(log, pacer) })
+}
+const edge = await aWebhookEdge({ store, now: Date.now(), looking: (log) => pacedReads(log, pacing) })
 await edge.app.listen({ port: 0, host: '127.0.0.1' })
 const base = `http://127.0.0.1:${(edge.app.server.address() as AddressInfo).port}`
 

@@ -89,7 +89,7 @@ const indexed: Candidate = {
   },
 }
 
-/** What a plain loop does; without rankings and changes, which makes it faster than it would have to be. */
+/** A plain loop without rankings and changes, which makes it faster than a complete one. */
 function isWanted(filter: SubscriptionFilter, event: ServiceEvent): boolean {
   if (event.type !== 'VerdictRecorded' || event.data.call === 'HOLD') return false
   const { exchange, timeframe, coin, confidence, strength } = event.data

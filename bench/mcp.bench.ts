@@ -2,7 +2,7 @@ import { sampleAnswer } from '../services/mcp/testing/sample-answers.fixture.ts'
 import { reportMcpLoad } from './support/mcp-load.ts'
 
 /**
- * What the edge itself costs a `tools/call`: a call path that answers at once behind it, beside a bare POST of
+ * Cost of the edge itself for a `tools/call`: a call path that answers at once behind it, beside a bare POST of
  * the same answer and beside the SDK alone. About a minute.
  *
  * node bench/mcp.bench.ts          BENCH_ROUNDS=3 BENCH_SECONDS=1

@@ -5,7 +5,7 @@ import { measure, print, report } from './support/measure.ts'
 import { COINS_OF_BENCH, createPageServer, listen } from './support/page-server.ts'
 
 /**
- * What a visit costs: the board of many series beside a plain answer of the same bytes, and how large it is. The board is
+ * Cost of a visit: the board of many series beside a plain answer of the same bytes, and how large it is. The board is
  * rendered once for every version of it; `changing` gives it another version for each look, as if bars closed all the time.
  *
  * node bench/pages.bench.ts          BENCH_ROUNDS=3 BENCH_SECONDS=1

@@ -18,7 +18,6 @@ import { AUTHORIZATION_TYPES } from '../services/payments/recovery/viem-recovery
 import { payments as paymentsProjection } from '../services/payments/state/payments.ts'
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
-import { createRandomPool } from '../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
 import { createPaidCalls } from '../services/tool-calls/index.ts'
 import { loadCandidate } from './support/http-load.ts'
@@ -34,7 +33,7 @@ import type { PostEachArguments } from './support/post-each.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * What an offer and a paid answer cost: over HTTP, beside a bare POST of the same answer and beside the checking of a
+ * Cost of an offer and of a paid answer: over HTTP, beside a bare POST of the same answer and beside the checking of a
  * signature by viem alone. Every paid call has an authorization of its own, is checked, and is answered once its
  * claim is durable; the node that is asked is in this process and answers at once, and nothing is settled.
  *
@@ -58,7 +57,7 @@ const { directory, store } = scratch
 const tables = openRowTables(join(directory, 'rows.sqlite'), 'bench')
 const projector = startProjector({ store, tables, projections: [paymentsProjection], sleep })
 await projector.caughtUp()
-const random = createRandomPool(randomBytes)
+const random = randomBytes
 const newId = (): string => uuidV7(Date.now(), random(10))
 const CAP = 10n ** 15n
 const payments = createPayments({

@@ -17,7 +17,7 @@ import { sampleVerdict } from './support/sample-events.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * What replays of others do to who makes tool calls: the median of a keyed call, counted and durable, beside the same
+ * Effect of others' replays on callers of tools: the median of a keyed call, counted and durable, beside the same
  * without replays, in turn; the middle of the ratios of such pairs, and its quartiles. Those of a server whose log lies elsewhere, which reads on the thread that answers calls,
  * are measured over the same log.
  *

@@ -10,7 +10,7 @@ import { type Load, loadCandidate } from './support/http-load.ts'
 import { type Candidate, measure, print, quantile, report } from './support/measure.ts'
 
 /**
- * What traces cost: counted tool calls of a whole service that traces nothing, one call of a hundred, and every one. Spans go
+ * Cost of traces: counted tool calls of a whole service that traces nothing, one call of a hundred, and every one. Spans go
  * to a collector in this process, which only reads them.
  *
  * node bench/tracing.bench.ts          BENCH_ROUNDS=7 BENCH_SECONDS=2

@@ -37,7 +37,7 @@ const SERIES = Number(process.env.BENCH_SERIES ?? 60_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const WARM_BARS = Number(process.env.BENCH_WARM_BARS ?? 120)
 const HAS_OUTCOMES = process.env.BENCH_OUTCOMES === '1'
-/** Of all series, since only those of one timeframe close together bar for bar. */
+/** The timeframe of all series, since only those of one timeframe close together bar for bar. */
 const TIMEFRAME = '1h'
 Object.assign(LIMITS, { warmUpBars: WARM_BARS })
 /** The first verdicts get their outcome so many bars later; from then on every bar brings both. */

@@ -6,7 +6,7 @@ import { besideLoad, reportBeside, startCaller } from './support/calls-beside-lo
 import { print } from './support/measure.ts'
 
 /**
- * What visitors of pages do to who makes tool calls: the median of a keyed call of a whole service, as a user starts it,
+ * Effect of visitors of pages on callers of tools: the median of a keyed call of a whole service, as a user starts it,
  * beside a flood of visits and without it, in turn; the middle of the ratios of such pairs, and its quartiles.
  *
  * node bench/visits.bench.ts          BENCH_ROUNDS=11 BENCH_SECONDS=0.5

@@ -195,7 +195,7 @@ async function reportCatchUp(): Promise<void> {
   await world.close()
 }
 
-/** What subscriptions cost that have nothing to be sent, and how soon they are taken up. */
+/** Cost of subscriptions without anything to send, and the time until they are taken up. */
 async function reportSubscriptions(): Promise<void> {
   const count = Number(process.env.BENCH_SUBSCRIPTIONS ?? 10_000)
   const world = await openWebhookWorld({ connectionsPerOrigin: IN_FLIGHT })

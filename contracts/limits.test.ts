@@ -41,9 +41,9 @@ test('what is written together fits what it is written in', () => {
   expect(LIMITS.busMessageBytes).toBeLessThan(SERVER_BYTES)
 })
 
-test('the largest verdict fits an append together with its shift, a bus message and a cached value', () => {
+test('the largest verdict fits an append together with its shift and a bus message', () => {
   const bytes = Buffer.byteLength(JSON.stringify(largestVerdict()))
-  const room = Math.min(LIMITS.appendBytes / 2, LIMITS.busMessageBytes, LIMITS.cacheValueBytes)
+  const room = Math.min(LIMITS.appendBytes / 2, LIMITS.busMessageBytes)
   expect(bytes).toBeLessThan(room)
 })
 

@@ -139,8 +139,6 @@ export const LIMITS = {
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
-  /** Events a projection folds in one transaction where it needs their places only. */
-  projectionBatchPlaces: 5_000,
   /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
   /** Differences that a comparison of two projection versions keeps as a sample. */
@@ -152,8 +150,6 @@ export const LIMITS = {
   busInFlight: 256,
   /** Longest cache key. */
   cacheKeyCharacters: 512,
-  /** Largest cached value. */
-  cacheValueBytes: 1_048_576,
   /** Entries kept by the in-memory cache. */
   cacheEntries: 100_000,
 

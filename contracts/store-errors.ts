@@ -66,4 +66,10 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Ask again once the upgrade is finished. The operator finishes it with `signal log-format raise`, when no process of the older release is left.',
   },
+  dependency_changed: {
+    status: 500,
+    exitCode: 23,
+    message: 'A package of the service is of another version than it was made for.',
+    nextStep: 'Install the packages that package-lock.json names: npm ci.',
+  },
 })

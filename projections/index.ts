@@ -10,7 +10,6 @@ import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
 import { sealedDays } from './sealed-days/sealed-days.ts'
 import { speech } from './speech/speech.ts'
-import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
 
@@ -26,8 +25,6 @@ export * from './record-months/record-months.ts'
 export * from './regime-shifts/regime-shifts.ts'
 export * from './sealed-days/sealed-days.ts'
 export * from './speech/speech.ts'
-export * from './subscriptions/subscription-state.ts'
-export * from './subscriptions/subscriptions.ts'
 export * from './track-record/call-tally.ts'
 export * from './track-record/track-record.ts'
 export * from './verdict-index/verdict-index.ts'
@@ -45,7 +42,6 @@ export const PROJECTIONS: readonly Projection[] = [
   regimeShifts,
   sealedDays,
   speech,
-  subscriptions,
   trackRecord,
   verdictIndex,
 ] as readonly Projection[]

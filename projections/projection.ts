@@ -1,4 +1,4 @@
-import type { EventPlace, RecordedEvent } from '../contracts/event.ts'
+import type { RecordedEvent } from '../contracts/event.ts'
 import type { EventType, ServiceEvent } from '../contracts/event-catalogue.ts'
 import type { JsonObject } from '../contracts/json.ts'
 
@@ -13,10 +13,7 @@ export interface Rows<Row extends JsonObject> {
  * A read model: keyed rows that follow from the log and nothing else. A fold sees events in log order, has
  * no clock and no randomness, and reads only its own rows, so that building it anew gives the same rows.
  */
-export type Projection<Row extends JsonObject = JsonObject> =
-  | DataProjection<Row>
-  | PlaceProjection<Row>
-  | RecordedProjection<Row>
+export type Projection<Row extends JsonObject = JsonObject> = DataProjection<Row> | RecordedProjection<Row>
 
 interface ProjectionOptions {
   /** Lower case and underscores; part of a table name. */
@@ -37,13 +34,6 @@ export interface DataProjection<Row extends JsonObject = JsonObject> extends Pro
   readonly needs?: 'data'
   /** Folds one event. What it throws stops the projection at this event; nothing is skipped. */
   fold(rows: Rows<Row>, event: ServiceEvent): void
-}
-
-/** Made of where its events are: what they say is not read, which is most of what a rebuild costs. */
-export interface PlaceProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
-  readonly needs: 'places'
-  /** As that of a {@link DataProjection}. */
-  fold(rows: Rows<Row>, event: EventPlace): void
 }
 
 /** Folds events exactly as they were appended, without upcasting them. */

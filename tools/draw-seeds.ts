@@ -1,4 +1,7 @@
+import module from 'node:module'
 import fc from 'fast-check'
+
+module.enableCompileCache()
 
 /**
  * Runs before each file of tests. Properties of a file draw from a seed of its own, so that what they try depends on no

@@ -1,7 +1,7 @@
 import { answerHelp } from '../testing/answer-help.ts'
-import { journeySizes, LAYERS, readGraph, roomGraph } from '../testing/whole/rooms.fixture.ts'
+import { LAYERS, readGraph, roomGraph } from '../testing/whole/rooms.fixture.ts'
 
-answerHelp(`Prints the rooms from the top down, each with the rooms it imports and how often, and the size of each journey.
+answerHelp(`Prints the rooms from the top down, each with the rooms it imports and how often.
 
   npm run graph`)
 const rooms = roomGraph(readGraph())
@@ -13,5 +13,3 @@ for (const layer of LAYERS.toReversed()) {
   }
   process.stdout.write('\n')
 }
-for (const [journey, files] of journeySizes())
-  process.stdout.write(`${String(files).padStart(3)} files  ${journey}\n`)

@@ -4,7 +4,7 @@ interface Job {
   readonly data: { readonly body: string }
 }
 
-/** What is used of BullMQ. */
+/** The used part of BullMQ. */
 interface BullMq {
   readonly Queue: new (
     name: string,

@@ -6,11 +6,10 @@ import type { EventStore } from '../../services/log/event-store.ts'
 import { sampleAnswer } from '../../services/mcp/testing/sample-answers.fixture.ts'
 import { sleep } from '../../services/runtime/async/sleep.ts'
 import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
-import { createRandomPool } from '../../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { type CallPath, createCallPath } from '../../services/tool-calls/index.ts'
 
-const random = createRandomPool(randomBytes)
+const random = randomBytes
 export const newId = (): string => uuidV7(Date.now(), random(10))
 
 /**
@@ -32,7 +31,7 @@ export async function openCountedCalls(store: EventStore) {
   const begun = Date.now()
   const window = planWindow(begun, begun + 86_400_000)
   const answer: JsonObject = sampleAnswer('get_trade_call')
-  /** What a tool handler answers is without what the path adds. */
+  /** The answer of a tool handler, without the part that the path adds. */
   const { _service, ...computed } = answer
   const keyId = newId()
 

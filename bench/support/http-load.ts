@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { z } from 'zod'
 import type { Candidate } from './measure.ts'
 
-/** What one round of load came to. */
+/** Result of one round of load. */
 export interface Load {
   readonly requests: number
   readonly milliseconds: number

@@ -15,7 +15,7 @@ const SDK = 'SDK alone, stateless revision'
 export interface McpLoadOptions {
   /** The path of tool calls behind the edge: a fake one, or that of the service. */
   readonly calls: CallPath
-  /** What it answers, for the bare route and the SDK beside it. */
+  /** Its answer, for the bare route and the SDK beside it. */
   readonly answer: JsonObject
   readonly authorization?: string
   readonly connections: readonly number[]
@@ -104,7 +104,7 @@ async function reportOne(
   }
 }
 
-/** What the SDK does on its own with one tool, by its low-level server. */
+/** The SDK on its own with one tool, by its low-level server. */
 function sdkServer(answer: JsonObject): HttpServer {
   const handler = createMcpHandler(() => {
     const server = new Server({ name: 'peer', version: '1' }, { capabilities: { tools: {} } })

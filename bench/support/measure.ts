@@ -14,7 +14,7 @@ export interface Measured {
   readonly median: number
   readonly low: number
   readonly high: number
-  /** Of every round, in their order. */
+  /** Rates of all rounds, in their order. */
   readonly rates: readonly number[]
 }
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-/** Where the receiver of benchmarks listens: several hosts, since the endpoints of one share its places. */
+/** Hosts of the receiver of benchmarks: several, since the endpoints of one share its places. */
 export const RECEIVER_HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'] as const
 
 /** Starts a process that takes POSTs as fast as it can. */

@@ -44,7 +44,7 @@ CUT_OFF = (OSError, http.client.HTTPException, json.JSONDecodeError)
 
 
 class Refusal(Exception):
-    """What the service refuses with: `code` for programs, `next_step` for what to do about it."""
+    """A refusal of the service: `code` for programs, `next_step` for people."""
 
     def __init__(self, code, message, next_step=None, details=None):
         super().__init__(f"{code}: {message}")
@@ -199,7 +199,7 @@ class Verdict(_Judged):
 
 
 class Refund(TypedDict):
-    """What is given back of a payment without being asked for."""
+    """The refund of a payment, which comes without being asked for."""
 
     state: str
     amount_usdc: str
@@ -219,7 +219,7 @@ class _OfSome(TypedDict, total=False):
 
 
 class Payment(_OfSome):
-    """Where a payment stands. `credit_left_usdc` where it became a credit, `receipt` once there is something to prove."""
+    """State of a payment. `credit_left_usdc` where it became a credit, `receipt` once there is something to prove."""
 
     id: str
     state: str
@@ -256,7 +256,7 @@ class SignalClient:
         return self.call("get_trade_call", coin=coin, **request)
 
     def get_market_regime(self, coin, **request) -> MarketRegime:
-        """What the market of a coin is doing: timeframe, exchange."""
+        """The regime of a coin's market: timeframe, exchange."""
         return self.call("get_market_regime", coin=coin, **request)
 
     def scan_trade_calls(self, **request) -> TradeScan:
@@ -284,7 +284,7 @@ class SignalClient:
         return self._persist(once)
 
     def payment(self, payment_id) -> Payment:
-        """Where a payment stands, by the id in `_service.payment`: whether it is settled, and what is given back of it."""
+        """State of a payment by the id in `_service.payment`: whether it is settled, and its refund."""
         path = f"/x402/payments/{urllib.parse.quote(payment_id, safe='')}"
 
         def once():

@@ -1,7 +1,7 @@
 import type { Revision } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { seriesOfVerdictStream } from '../../contracts/streams.ts'
-import type { PlaceProjection } from '../projection.ts'
+import type { RecordedProjection } from '../projection.ts'
 
 /**
  * The place of a verdict in the log. Key: the verdict's id. There is one for every verdict ever recorded, so it holds
@@ -14,12 +14,12 @@ export interface VerdictPlace extends JsonObject {
 }
 
 /** Finds a verdict by its id, which the log cannot do. The event that records a verdict has the verdict's id. */
-export const verdictIndex: PlaceProjection<VerdictPlace> = {
+export const verdictIndex: RecordedProjection<VerdictPlace> = {
   name: 'verdict_index',
   version: 2,
   changes: 'nothing',
   events: ['VerdictRecorded'],
-  needs: 'places',
+  needs: 'recorded',
   fold(rows, { id, type, stream, revision }) {
     if (type !== 'VerdictRecorded') return
     const series = seriesOfVerdictStream(stream)

@@ -204,7 +204,7 @@ describe('a live tail', () => {
         await tail.end()
         expect(idsOf(shown).toSorted()).toEqual(recorded.toSorted())
       }),
-      { numRuns: 400 },
+      { numRuns: 120 },
     )
   })
 })

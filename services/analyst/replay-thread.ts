@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
-import { openLogReader } from '../log/embedded/log-reader.ts'
+import { LogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
 
@@ -46,7 +46,7 @@ if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
 const LOWER_PRIORITY = 10
 if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 
-const reader = openLogReader((workerData as { readonly file: string }).file)
+const reader = new LogReader((workerData as { readonly file: string }).file)
 const replay = replaysOnThisThread(
   {
     read: (stream, options = {}) => reader.read(stream, options),

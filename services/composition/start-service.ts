@@ -91,7 +91,6 @@ async function followMarket(
 ): Promise<EngineRun> {
   const started = performance.now()
   let isRead = false
-  let isRead = false
   const ticking = setInterval(() => {
     const progress = feed.progress()
     if (progress === undefined || isRead) return

@@ -99,16 +99,10 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
     expect(woken).toEqual(['production', 'staging'])
   })
 
-  test('what one keeps and counts in Redis is nothing to the other', async () => {
-    await production.cache.set('answer', 'of production', 60_000)
-    expect(await staging.cache.get('answer')).toBeUndefined()
-    await production.cache.increment('count', { ttlMs: 60_000, by: 5 })
+  test('what one counts in Redis is nothing to the other', async () => {
+    for (const count of [1, 2])
+      expect(await production.cache.increment('count', { ttlMs: 60_000 })).toMatchObject({ count })
     expect(await staging.cache.increment('count', { ttlMs: 60_000 })).toMatchObject({ count: 1 })
-    const lock = { ttlMs: 60_000 }
-    expect(await production.cache.acquireLock('work', { ...lock, token: 'p' })).toBe(true)
-    expect(await staging.cache.acquireLock('work', { ...lock, token: 's' })).toBe(true)
-    await staging.cache.delete('answer')
-    expect(await production.cache.get('answer')).toBe('of production')
   })
 
   test('an address that used up its rate at one is a stranger to the other', async () => {

@@ -160,4 +160,4 @@ test(`the service killed ${KILLS.length} times: whoever recovers has everything,
       known.set(sequence, same)
     }
   }
-}, 60_000)
+}, 120_000)

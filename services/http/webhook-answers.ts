@@ -6,11 +6,11 @@ import type {
   OperatorSubscription,
   SubscriptionAnswer,
 } from '../../contracts/webhook-answers.ts'
-import type { RequestedReplay } from '../../projections/index.ts'
 import {
   currentFilter,
   nextAttemptAt,
   type OpenedAttempt,
+  type RequestedReplay,
   type Subscriptions,
   type SubscriptionView,
   toFilterFields,

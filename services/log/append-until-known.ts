@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -97,13 +98,8 @@ export type AppendOutcome =
   | { readonly kind: 'unknown'; readonly error: ServiceError }
 
 /**
- * Appends, and repeats the very same append while its outcome is not known: with its ids and its place that is safe,
- * and the only way to learn it. This is the one place where an append is repeated.
- *
- * @throws what is not a {@link ServiceError}: faults of the program
- * @example
- * const outcome = await appendUntilKnown(path, { stream, events: [event], expected: 3 })
- * if (outcome.kind === 'conflict') … // read again, and decide anew
+ * Appends, and repeats the very same append while its outcome is unknown: with its ids and its place that is safe. The
+ * one place where an append is repeated.
  */
 export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): Promise<AppendOutcome> {
   const { store, policy, now, sleep, signal, onFailure } = path
@@ -114,6 +110,8 @@ export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): 
     let failure: ServiceError
     try {
       const { revision, position, replayed } = await store.append(stream, events, { expected })
+      const first = expected === 'no-stream' ? 0 : expected + 1
+      assert(revision === first + events.length - 1, 'an append stands where it was expected', revision)
       return { kind: 'appended', revision, position, isOurs: !replayed || isUnknown }
     } catch (error) {
       if (!isServiceError(error)) throw error
@@ -191,9 +189,8 @@ export const outcomeUnknownError = ({ what, again }: UnknownOutcome, cause: Serv
   })
 
 /**
- * The append, or undefined where it has to be decided anew.
- *
- * @throws ServiceError `outcome_unknown`, and what the log refused it with
+ * The append, or undefined where it has to be decided anew. @throws ServiceError `outcome_unknown`, and what the log
+ * refused it with
  */
 export function appendedOr(outcome: AppendOutcome, unknown: UnknownOutcome): Appended | undefined {
   if (outcome.kind === 'appended') return outcome

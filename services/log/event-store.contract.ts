@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
-import type { EventPlace, NewEvent, RecordedEvent } from '../../contracts/event.ts'
+import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, START } from '../../contracts/position.ts'
-import type { EventStore, ExpectedRevision, ReadPlacesOptions, SubscriptionItem } from './event-store.ts'
+import type { EventStore, ExpectedRevision, SubscriptionItem } from './event-store.ts'
 
 /** A point between an append's call and its answer at which the answer can get lost. */
 export interface FaultPoint {
@@ -500,35 +500,6 @@ export function describeEventStoreContract(
           expect(all).toContain(upTo)
           expect(looked).toBeGreaterThanOrEqual(2 * LIMITS.readPageEvents)
         }
-      })
-    })
-
-    describe('readPlaces', () => {
-      const placesOf = async (options?: ReadPlacesOptions): Promise<EventPlace[]> =>
-        (await collect(store.readPlaces(options))).flat()
-
-      test('reads what readAll reads, without what the events say', async () => {
-        for (let n = 0; n < 8; n++) {
-          const type = n % 2 === 0 ? 'EvenHappened' : 'OddHappened'
-          await store.append(`s-${n % 3}`, [anEvent({ n }, type)], { expected: 'any' })
-        }
-        await store.append('subject-1.0', [anEvent()], { expected: 'no-stream' })
-        await store.append('s-1', someEvents(LIMITS.readPageEvents / 2), { expected: 'any' })
-        await store.append('s-2', someEvents(LIMITS.readPageEvents / 2 + 3), { expected: 'any' })
-        const all = await collect(store.readAll())
-        expect(await placesOf()).toEqual(all.map(({ data: _data, meta: _meta, at: _at, ...place }) => place))
-        const [after, upTo] = [all[2]?.position ?? '', all[6]?.position ?? '']
-        for (const filter of [undefined, { types: ['OddHappened'] }, { streamPrefixes: ['s-1'] }]) {
-          for (const range of [{}, { after }, { upTo }, { after, upTo }, { after: upTo, upTo: after }]) {
-            const options = { ...range, ...(filter && { filter }) }
-            expect(ids(await placesOf(options))).toEqual(ids(await collect(store.readAll(options))))
-          }
-        }
-      })
-
-      test('ends at an abort', async () => {
-        await store.append('s-1', someEvents(2), { expected: 'no-stream' })
-        expect(await placesOf({ signal: AbortSignal.abort() })).toEqual([])
       })
     })
 

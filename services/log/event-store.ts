@@ -1,4 +1,4 @@
-import type { EventPlace, NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
+import type { NewEvent, RecordedEvent, Revision } from '../../contracts/event.ts'
 import type { Position } from '../../contracts/position.ts'
 
 /**
@@ -48,11 +48,6 @@ export interface ReadAllOptions {
   readonly together?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
-}
-
-export interface ReadPlacesOptions extends Pick<ReadAllOptions, 'after' | 'filter' | 'signal' | 'together'> {
-  /** Inclusive. */
-  readonly upTo?: Position
 }
 
 export interface LookedAt {
@@ -108,10 +103,6 @@ export interface StoreHealth {
  * Errors are {@link ServiceError}s: `revision_conflict` with `details: { expected, actual }` (`actual` null
  * for a missing stream), `idempotency_conflict`, `append_too_large`, `stream_erased`, `append_unknown` (repeat with the same
  * ids and revision), `store_unavailable`, `store_full`, `event_invalid`.
- *
- * @example
- * await store.append('verdict-SIM.BTC.1m', [event], { expected: 'no-stream' })
- * for await (const event of store.readAll({ filter: { types: ['VerdictRecorded'] } })) console.log(event)
  */
 export interface EventStore {
   append(
@@ -122,14 +113,11 @@ export interface EventStore {
   /** A missing stream reads as empty. */
   read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent>
   readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>
-  /** Reads the same events as {@link EventStore.readAll}, in pages and without their data. */
-  readPlaces(options?: ReadPlacesOptions): AsyncIterable<readonly EventPlace[]>
   /** Never ends by itself: it outlives restarts of the store behind it. */
   subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>
   /**
-   * Ends a stream named `subject-…` for good, any other is refused (`event_invalid`): it reads as empty, and
-   * takes no events (`stream_erased`). All other events stay, at their positions. Erasing a stream that is
-   * missing or erased does nothing, so a try whose outcome is unknown is repeated.
+   * Ends a stream named `subject-…` for good: it reads as empty and takes no events (`stream_erased`). Other events keep
+   * their positions. May be repeated.
    */
   erase(stream: string): Promise<void>
   /** Position of the newest event, `START` in an empty log. */

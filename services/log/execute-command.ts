@@ -40,13 +40,9 @@ export interface Executed<State, Result> {
 }
 
 /**
- * load → decide → append. Where another event has the place, all of it is done anew, after a pause that grows, and
- * for a bounded number of times.
- *
- * @returns when what was decided is durable
- * @throws ServiceError what `decide` throws; `outcome_unknown`; what the log refuses an append with;
- *   `store_unavailable` where others were always quicker; `idempotency_conflict` where it is decided twice to record
- *   what contradicts the log
+ * load → decide → append; all of it again, a bounded number of times, where another append was first. @throws
+ * ServiceError what `decide` throws; `outcome_unknown`; the log's refusal; `store_unavailable` where others were always
+ * quicker
  */
 export async function executeCommand<State, Result>(
   path: AppendPath,
@@ -68,28 +64,12 @@ export async function executeCommand<State, Result>(
     }
     return undefined
   }
-  const executed = await repeatLostRaces(path, attempt)
-  if (executed === undefined) throw contendedError()
-  return executed
-}
-
-/**
- * Decides and appends again for as long as others append first, with a pause that grows.
- *
- * @param attempt resolves to undefined where another append was first
- * @returns undefined where that many attempts lost
- */
-export async function repeatLostRaces<Value>(
-  path: Pick<AppendPath, 'sleep' | 'signal'>,
-  attempt: () => Promise<Value | undefined>,
-  most: number = CONFLICTS.most,
-): Promise<Value | undefined> {
-  for (let conflicts = 0; conflicts < most; conflicts++) {
+  for (let conflicts = 0; conflicts < CONFLICTS.most; conflicts++) {
     if (conflicts > 0) await pauseForOthers(path, conflicts)
-    const value = await attempt()
-    if (value !== undefined) return value
+    const executed = await attempt()
+    if (executed !== undefined) return executed
   }
-  return undefined
+  throw contendedError()
 }
 
 /** Before a decision is made again: the others that append to the stream have time to finish. */

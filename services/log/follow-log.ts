@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
@@ -29,9 +30,11 @@ export async function* followLog(
     // Taken before the page is read, so that an append in between is not slept over.
     const seen = log.appended.count
     const page = log.readPage(position, LIMITS.readPageEvents)
+    assert(page.events.length <= LIMITS.readPageEvents, 'a page of a subscription is within its limit')
     for (const event of page.events) {
       if (signal.aborted) return
       isCaughtUp = false
+      assert(comparePositions(event.position, position) > 0, 'a subscription gives each event once', position)
       position = event.position
       yield { kind: 'event', event }
     }
@@ -40,6 +43,11 @@ export async function* followLog(
       position = page.lookedUpTo
       if (!signal.aborted) yield { kind: 'checkpoint', position }
     }
+    assert(
+      page.events.length === 0 || comparePositions(page.lookedUpTo, position) >= 0,
+      'a page looks as far as its events',
+      page.lookedUpTo,
+    )
     if (comparePositions(position, log.head()) < 0) continue
     if (!isCaughtUp && !signal.aborted) {
       isCaughtUp = true

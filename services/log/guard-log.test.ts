@@ -28,7 +28,6 @@ function anAddress(): EventStore & { put(store: EventStore): void } {
     append: (...args) => current.append(...args),
     read: (...args) => current.read(...args),
     readAll: (...args) => current.readAll(...args),
-    readPlaces: (...args) => current.readPlaces(...args),
     subscribe: (...args) => current.subscribe(...args),
     erase: (...args) => current.erase(...args),
     head: () => current.head(),

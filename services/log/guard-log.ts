@@ -29,10 +29,9 @@ interface Seen {
 }
 
 /**
- * Watches that a log which others keep is still the one that this process began with: one that was emptied, restored from
- * an older copy or exchanged behind the same address would be taken for its continuation, with quotas that begin anew and
- * keys that are in no log. Two things tell: the id of its first event, and the newest event that was followed, which a log
- * that goes on has for ever at its place. It is asked behind each failure, before anything is appended, and now and then.
+ * Watches that the log is still the one that this process began with, and was not emptied, restored or exchanged: by the
+ * id of its first event, and by the newest event that was followed. Looks after each failure, before the next append,
+ * and now and then.
  */
 export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: LogGuardOptions): LogGuard {
   const failed = Promise.withResolvers<never>()

@@ -20,9 +20,7 @@ export interface LogFormat {
   /** The format of the log, as far as is known here; it never falls. */
   current(): number
   /**
-   * Writes from now on what this release writes, and says so to every other process.
-   *
-   * @returns the format, raised or not
+   * Writes from now on what this release writes, and says so to every other process. @returns the format, raised or not
    * @throws ServiceError `outcome_unknown`, and of the store
    */
   raise(meta: NewEvent['meta']): Promise<number>
@@ -37,10 +35,8 @@ export const formatOfNewLog = (id: string, meta: NewEvent['meta']): NewEvent =>
   newEvent(LogFormatRaised, { id, data: { format: NEWEST_LOG_FORMAT }, meta })
 
 /**
- * The format of a log, as the log records it. It may be one that this release does not know.
- *
- * @param from revision of the stream from which on it is read
- * @returns the first format where it says nothing, and the newest revision that was read, -1 for none
+ * The format that a log records, perhaps one that this release does not know; the first where it says nothing. `newest`
+ * is the newest revision that was read, -1 for none.
  */
 export async function readLogFormat(
   store: Pick<EventStore, 'read'>,
@@ -101,10 +97,8 @@ async function appendInAnyForm(
 }
 
 /**
- * A log that several processes share may be read by some of an older release, which cannot read what came later. So all
- * write in the format that the log says, in which each of them can read it, until it is raised.
- *
- * @throws ServiceError `event_unreadable` where a newer release raised it beyond what this one reads
+ * Processes of an older release may read the same log, so all write in the format that the log records until it is
+ * raised. @throws ServiceError `event_unreadable` where a newer release raised it beyond what this one reads
  */
 export async function openLogFormat(
   path: Omit<AppendPath, 'store'>,

@@ -1,49 +1,38 @@
 import { expect, test } from 'vitest'
-import { createPacer } from './pacer.ts'
+import type { RecordedEvent } from '../../contracts/event.ts'
+import { START } from '../../contracts/position.ts'
+import { pacedReads } from './pacer.ts'
 
-/** A clock that only work and rests move. */
-function aClock() {
+/** Reads of so many events, each of which takes so long, on a clock that only work and rests move. */
+function readings(workMs: readonly number[]) {
   let at = 0
+  let worked = 0
   const rests: number[] = []
-  return {
-    rests,
-    now: () => at,
-    work: (ms: number) => {
+  async function* events(): AsyncGenerator<RecordedEvent, void, void> {
+    for (const ms of workMs) {
       at += ms
-    },
-    sleep: async (ms: number) => {
-      rests.push(ms)
-      at += ms
-    },
+      worked += ms
+      yield {} as RecordedEvent
+    }
   }
+  const store = { read: events, readAll: events, head: async () => START }
+  const sleep = async (ms: number): Promise<void> => {
+    rests.push(ms)
+    at += ms
+  }
+  const reads = pacedReads(store, { sliceMs: 3, restRatio: 2, now: () => at, sleep })
+  return { reads, rests, worked: () => worked, now: () => at }
 }
 
-test('a stint is over once its slice is used, and begins again behind its rest', async () => {
-  const clock = aClock()
-  const stint = createPacer({ ...clock, sliceMs: 3, restRatio: 2 }).begin()
-  clock.work(2)
-  expect(stint.isOver()).toBe(false)
-  clock.work(2)
-  expect(stint.isOver()).toBe(true)
-  await stint.next()
-  expect(clock.rests).toEqual([8])
-  expect(stint.isOver()).toBe(false)
+test('a reading rests once its slice is used, and begins again after its rest', async () => {
+  const { reads, rests } = readings([2, 2, 2])
+  await Array.fromAsync(reads.readAll())
+  expect(rests).toEqual([8])
 })
 
-test('many at once rest one behind the other, so that together they work no more than half of the time', async () => {
-  const clock = aClock()
-  const pacer = createPacer({ ...clock, sliceMs: 3, restRatio: 2 })
-  let worked = 0
-  await Promise.all(
-    Array.from({ length: 5 }, async () => {
-      const stint = pacer.begin()
-      for (let done = 0; done < 60; done++) {
-        clock.work(1)
-        worked += 1
-        if (stint.isOver()) await stint.next()
-      }
-    }),
-  )
-  expect(worked).toBe(300)
-  expect(clock.now()).toBeGreaterThanOrEqual(2 * worked)
+test('many at once rest one after the other, so that together they work no more than half of the time', async () => {
+  const { reads, worked, now } = readings(Array.from({ length: 60 }, () => 1))
+  await Promise.all(Array.from({ length: 5 }, () => Array.fromAsync(reads.read('s-1'))))
+  expect(worked()).toBe(300)
+  expect(now()).toBeGreaterThanOrEqual(2 * (worked() - 5 * 3))
 })

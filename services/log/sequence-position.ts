@@ -4,11 +4,7 @@ import { eventAt, type Position, START } from '../../contracts/position.ts'
 /** The position of the nth event of a log that counts its events. */
 export const toPosition = (sequence: number): Position => (sequence === 0 ? START : String(sequence))
 
-/**
- * Inverse of {@link toPosition}.
- *
- * @throws ServiceError `invalid_request` for a position of another kind of store.
- */
+/** Inverse of {@link toPosition}. @throws ServiceError `invalid_request` for a position of another kind of store. */
 export function toSequence(position: Position): number {
   if (position === START) return 0
   const event = eventAt(position)

@@ -20,10 +20,7 @@ export interface StoreIdentity {
 }
 
 /**
- * Makes a new store ours, or checks that it already is: one store holds one market under one secret, so that
- * no simulated verdict can stand beside a live one.
- *
- * @returns an id that tells this log apart from every other.
+ * Claims a new store, or checks that it is ours: one store holds one market under one secret. @returns the id of the log
  * @throws ServiceError `store_mismatch`; `outcome_unknown`, and what the store refused it with
  */
 export async function claimStore(
@@ -57,10 +54,8 @@ export async function claimStore(
 }
 
 /**
- * Whether a store is ours, without writing to it.
- *
- * @returns the id of its log; undefined for a new one
- * @throws ServiceError `store_mismatch`
+ * Whether a store is ours, without writing to it. @returns the id of its log; undefined for a new one @throws
+ * ServiceError `store_mismatch`
  */
 export async function checkStore(
   store: Pick<EventStore, 'read'>,

@@ -1,3 +1,4 @@
+import { assert } from '../../contracts/assert.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
@@ -57,11 +58,6 @@ export interface StreamRepository<State> {
   ): Promise<Executed<State, Result>>
 }
 
-/**
- * @example
- * const accounts = createStreamRepository({ store, policy: CALLER_WAITS, streamOf: accountStream, initial, evolve, … })
- * await accounts.execute(id, (state) => ({ events: decide(command, state), result: undefined }), unknown)
- */
 export function createStreamRepository<State>(
   options: StreamRepositoryOptions<State>,
 ): StreamRepository<State> {
@@ -79,9 +75,12 @@ export function createStreamRepository<State>(
     const before = kept.get(id)
     let { state, revision, counts }: Kept<State> = before ?? nothing
     const from = revision === 'no-stream' ? 0 : revision + 1
+    let next = from
     for await (const event of store.read(streamOf(id), { from })) {
       // EventStoreDB begins at the end where there is nothing from here on.
       if (event.revision < from) continue
+      assert(event.revision === next, 'a state is folded from each event of its stream once', event.revision)
+      next += 1
       state = evolve(state, event)
       revision = event.revision
       if (limitOf !== undefined) counts = countEvent(counts, event, Date.parse(event.at), limitOf)
@@ -127,9 +126,8 @@ function countEvent(before: HourlyCounts, event: Countable, at: number, limitOf:
 }
 
 /**
- * Refuses events that a stream takes no more of within this hour.
- *
- * @throws ServiceError `rate_limited` with `details.retry_after_s`
+ * Refuses events that a stream takes no more of within this hour. @throws ServiceError `rate_limited` with
+ * `details.retry_after_s`
  */
 function requireWithinHour(
   before: HourlyCounts,

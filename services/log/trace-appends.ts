@@ -21,9 +21,8 @@ export interface TraceAppendsOptions {
 }
 
 /**
- * The store, with a span and a duration for each append. What is appended carries the span on in its `meta`, so that
- * each reader of the log follows it. An append that nobody traced may begin a trace: a bar that closes is no
- * request.
+ * The store, with a span and a duration for each append. The span goes on in `meta`, so that each reader of the log
+ * follows it.
  */
 export function traceAppends(store: EventStore, options: TraceAppendsOptions): EventStore {
   const { tracing, system, done, monotonic } = options

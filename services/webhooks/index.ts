@@ -20,6 +20,8 @@ export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
 export { Matcher } from './signals/matcher.ts'
 export { rankAt } from './signals/signal-facts.ts'
+export type { RequestedReplay } from './state/subscription-state.ts'
+export { subscriptions as subscriptionsReadModel } from './state/subscriptions-read-model.ts'
 export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {

@@ -3,7 +3,7 @@ import type { EventStore } from '../../services/log/event-store.ts'
 import type { Clock } from '../../services/runtime/async/clock.ts'
 import { openMemoryStore } from '../memory-store/memory-store.ts'
 
-/** What becomes of one append. */
+/** Outcome of one append. */
 export type AppendFault =
   /** It happens, and its answer is lost. */
   | 'lost-after'
@@ -21,7 +21,7 @@ export interface FaultyWorld extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** The same log, as another process sees it. */
   readonly others: EventStore
-  /** Of the next appends, in their order. */
+  /** Outcomes of the next appends, in their order. */
   readonly faults: AppendFault[]
   /** Until when the store answers nothing, reads included. */
   awayUntil: number

@@ -105,7 +105,7 @@ export function handleBatchAppend(
 
 type Detail = readonly [name: string, message: { serializeBinary(): Uint8Array }]
 
-/** What a server says of one append, and goes on with the others; of anything else the call ends. */
+/** Refusals of one append, after which a server goes on with the others; any other failure ends the call. */
 const ANSWERED_ALONE: Readonly<Record<string, (() => Detail) | undefined>> = {
   'Server Is Busy': () => ['google.protobuf.Empty', new protobufEmpty.Empty()],
   'Access Denied': () => ['event_store.client.AccessDenied', new shared.AccessDenied()],

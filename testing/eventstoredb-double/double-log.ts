@@ -27,7 +27,7 @@ export type AppendOutcome =
 
 export interface DoubleLog {
   readonly events: readonly LoggedEvent[]
-  /** What happens is what a server would do; that it never compares content is part of it. */
+  /** Does as a server does, which never compares content. */
   append(stream: string, proposed: readonly ProposedEvent[], expected: Expectation): AppendOutcome
   /** Events that a read shows, oldest first: not those cut off by `$tb`, `$maxCount` or `$maxAge`. */
   visible(stream: string): readonly LoggedEvent[]
@@ -56,7 +56,7 @@ export interface DoubleLog {
 const FIRST_POSITION = 100n
 /** Largest append. */
 export const MOST_BYTES = 1_048_576
-/** What an event takes beside what it says. */
+/** Bytes of an event beside its content. */
 const HEADER_BYTES = 64
 
 interface StreamRules {
@@ -72,7 +72,7 @@ export function createDoubleLog(now: () => number): DoubleLog {
   const tombstoned = new Set<string>()
   const recentIds = new Map<string, LoggedEvent>()
   const listeners = new Set<() => void>()
-  /** Where a record begins or began. */
+  /** Positions at which a record begins or began. */
   const places = new Set<bigint>()
   let nextPosition = FIRST_POSITION
   /** Position from which on nothing is replicated. */

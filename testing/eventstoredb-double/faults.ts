@@ -3,7 +3,7 @@ import type { Clock } from '../../services/runtime/async/clock.ts'
 import type { AppendOutcome, DoubleLog } from './double-log.ts'
 import { rpcError } from './wire-messages.ts'
 
-/** What the next append meets, once. After `…-after-commit` it is in the log. */
+/** Fault of the next append, once. After `…-after-commit` it is in the log. */
 export type AppendFault =
   | 'lost-before-commit'
   | 'lost-after-commit'
@@ -16,7 +16,7 @@ export type AppendFault =
   /** The user has no right to it. */
   | 'denied'
 
-/** Of the appends of a server with moods: how many are hidden for a moment, and for how long at most. */
+/** Moods of a server: the share of appends that it hides for a moment, and for how long at most. */
 const HIDDEN_SHARE = 0.1
 const HIDDEN_MS = 8
 /** How many of them find it silent: for so long at most it answers nobody, as a leader that stands still. */

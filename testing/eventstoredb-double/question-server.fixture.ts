@@ -11,7 +11,7 @@ import {
 type LogPosition = { readonly commit: bigint; readonly prepare: bigint }
 type Expected = 'any' | 'no_stream' | 'stream_exists' | bigint
 
-/** What of a subscription's answers is the same at each run: marks and own events, in order. */
+/** The part of a subscription's answers that is the same at each run: marks and own events, in order. */
 interface Followed {
   readonly said: string[]
   end(): Promise<void>

@@ -86,14 +86,14 @@ function send(call: ReadCall, message: ReadResp): Promise<void> | void {
   })
 }
 
-/** Where a read or subscription of the whole log begins. */
+/** Begin of a read or subscription of the whole log. */
 function startOf(call: ReadCall): bigint | 'start' | 'end' {
   const all = call.request.getOptions()?.getAll()
   if (all?.hasPosition() === true) return BigInt(all.getPosition()?.getCommitPosition() ?? 0)
   return all?.hasEnd() === true ? 'end' : 'start'
 }
 
-/** What a subscription is about. */
+/** Subject of a subscription. */
 interface Source {
   /** All that there is, oldest first. */
   readonly events: () => readonly LoggedEvent[]
@@ -136,7 +136,7 @@ export async function handleSubscribe(call: ReadCall, log: DoubleLog, onSent: ()
   let index = source.first
   let considered = 0
   let isCaughtUp = false
-  /** Of the page that is read, while it catches up: what the server says of it is where it begins. */
+  /** Begin of the page that is read while it catches up, as the server names it. */
   let page: bigint | undefined
   let wake: () => void = () => undefined
   const unlisten = log.onAppend(() => wake())

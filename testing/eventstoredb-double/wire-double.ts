@@ -41,7 +41,7 @@ export interface WireDouble {
 }
 
 const HOST = '127.0.0.1'
-/** What the server reads before it says that an append is too large. */
+/** Most bytes that the server reads before it refuses an append as too large. */
 const MOST_MESSAGE_BYTES = 17_000_000
 
 /** @param options.leaderPort where the not-leader fault sends its clients; by default back here. */

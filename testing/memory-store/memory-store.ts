@@ -8,7 +8,6 @@ import { type EncodedAppend, encodeAppend, requireErasable } from '../../service
 import { matchesFilter } from '../../services/log/event-filter.ts'
 import type { AppendResult, EventStore, ReadAllOptions } from '../../services/log/event-store.ts'
 import { followLog } from '../../services/log/follow-log.ts'
-import { placesOf } from '../../services/log/places-of.ts'
 import { toPosition, toSequence } from '../../services/log/sequence-position.ts'
 import { createWakeSignal, type WakeSignal } from '../../services/runtime/async/wake-signal.ts'
 
@@ -107,10 +106,6 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
       }
     },
 
-    readPlaces(readOptions) {
-      return placesOf(this.readAll(readOptions))
-    },
-
     subscribe({ after, filter, signal }) {
       requireOpen()
       const readPage = (position: Position, limit: number) => {
@@ -170,7 +165,7 @@ function insert(log: MemoryLog, append: EncodedAppend, firstRevision: number, at
   }
 }
 
-/** What the data of an erased event is: no JSON, so that it cannot be taken for an event's. */
+/** Data of an erased event: no JSON, so that it cannot be taken for an event's. */
 const ERASED = ''
 
 function eraseRows(log: MemoryLog, stream: string): void {

@@ -1,4 +1,5 @@
 import { findTestServers } from './find-test-servers.ts'
+import { imagesOf } from './server-lines.ts'
 import type { ServerKind, TestServers, TestServersOptions } from './test-server.ts'
 
 const NATS: ServerKind = {
@@ -6,7 +7,7 @@ const NATS: ServerKind = {
   urlVariable: 'NATS_URL',
   binary: 'nats-server',
   arguments: ({ port }) => ['-a', '127.0.0.1', '-p', `${port}`],
-  image: 'nats:2.9-alpine',
+  image: imagesOf('NATS')[0] ?? '',
   containerCommand: [],
   containerPort: 4222,
   url: (port) => `nats://127.0.0.1:${port}`,

@@ -1,4 +1,5 @@
 import { findTestServers } from './find-test-servers.ts'
+import { imagesOf } from './server-lines.ts'
 import type { ServerKind, TestServers, TestServersOptions } from './test-server.ts'
 
 const REDIS: ServerKind = {
@@ -13,7 +14,7 @@ const REDIS: ServerKind = {
       ['--save', ''],
       ['--appendonly', 'no'],
     ].flat(),
-  image: 'redis:7.0-alpine',
+  image: imagesOf('Redis')[0] ?? '',
   containerCommand: ['redis-server', '--save', '', '--appendonly', 'no'],
   containerPort: 6379,
   url: (port) => `redis://127.0.0.1:${port}`,

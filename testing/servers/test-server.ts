@@ -13,7 +13,7 @@ export interface TestServer {
 }
 
 /**
- * Where a test gets a server from. Looking for one is cheap and starts nothing, so that a suite can decide
+ * Source of servers for a test. Looking for one is cheap and starts nothing, so that a suite can decide
  * while it is collected whether to be skipped.
  *
  * @example
@@ -33,7 +33,7 @@ export interface TestServersOptions {
   readonly killable: boolean
 }
 
-/** What is needed to run one kind of server. */
+/** Everything needed to run one kind of server. */
 export interface ServerKind {
   readonly name: string
   /** Environment variable that names a running server. */
@@ -46,6 +46,6 @@ export interface ServerKind {
   url(port: number): string
   /** Sent on connecting, when the server does not speak first. */
   readonly greeting: string
-  /** What an answering server sends back. */
+  /** Reply of a server that answers. */
   readonly answer: string
 }

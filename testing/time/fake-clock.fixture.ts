@@ -6,7 +6,7 @@ import { createSleepers } from './sleepers.fixture.ts'
 export interface FakeClock extends Clock {
   /** Calls again and again until what it returns is called. */
   every(milliseconds: number, work: () => void): () => void
-  /** Those who sleep, and those who are called again and again. */
+  /** Sleepers, and callbacks that are called again and again. */
   waiting(): number
   /** Lets everything happen that is due now. */
   idle(): Promise<void>

@@ -1,4 +1,4 @@
-/** Those who sleep by a clock that a test moves. */
+/** Sleepers by a clock that a test moves. */
 export interface Sleepers {
   /** Resolves once the clock has come so far, or with the signal. */
   sleepUntil(until: number, signal: AbortSignal): Promise<void>

@@ -41,7 +41,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0
 const reason = hasPython ? '' : ' (skipped: python3 not on PATH)'
 const run = promisify(execFile)
 
-/** What a program of Python, which has the client at hand, prints as JSON. */
+/** Runs a program of Python with the client, and returns the JSON that it prints. */
 async function python(program: string, input: unknown = null): Promise<unknown> {
   const script = `import json, sys\nfrom signal_client import *\ngiven = json.loads(sys.argv[1])\n${program}`
   const environment = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
@@ -49,7 +49,7 @@ async function python(program: string, input: unknown = null): Promise<unknown> 
   return JSON.parse(stdout)
 }
 
-/** That what the client says of an answer is so: what is not assignable does not compile. */
+/** Proves the client's types of answers: one that is not assignable does not compile. */
 type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } }
 type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? true : false
 type IsRow = VerdictRow extends Verdict ? true : false

@@ -128,10 +128,10 @@ describe('names', () => {
   ])
   /** Words in capitals that are no settings: coins, currencies, methods, and the letter of UTC. */
   const others = new Set(['BTC', 'ETH', 'USDT', 'USDC', 'USD', 'GET', 'HEAD', 'POST', 'Z'])
-  /** What every client of S3 reads from the environment, under Amazon's names. */
+  /** Variables that every client of S3 reads, under Amazon's names. */
   for (const name of ['PROFILE', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'])
     others.add(`AWS_${name}`)
-  /** Of the tests. */
+  /** Variables of the tests. */
   others.add('FAST_CHECK_SEED')
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
   const ofOAuth = new Set<string>([...OAUTH_CODES, ...BEARER_CODES])

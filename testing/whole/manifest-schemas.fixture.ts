@@ -206,7 +206,7 @@ const MANIFEST = z.discriminatedUnion('kind', [
 export type Manifest = z.infer<typeof MANIFEST>
 export type ManifestOf<Kind extends Manifest['kind']> = Extract<Manifest, { kind: Kind }>
 
-/** What is wrong with a manifest, in one text a fault. */
+/** Faults of a manifest, each in a text. */
 export function manifestFaults(document: unknown): string[] {
   const read = MANIFEST.safeParse(document)
   return read.success ? [] : read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)

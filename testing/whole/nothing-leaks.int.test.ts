@@ -62,7 +62,7 @@ const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
 }
 const secretCanaries: readonly Canary[] = Object.entries(SECRETS).map(([name, value]) => ({ name, value }))
 
-/** What is known of people before they come. */
+/** Secrets of people from before they come. */
 const personal: readonly Canary[] = [
   { name: 'e-mail address', value: marked('e-mail') },
   { name: 'client address', value: '2001:db8:77:aa' },
@@ -74,7 +74,7 @@ const personal: readonly Canary[] = [
   { name: 'text of a receiver', value: marked('receiver') },
   { name: 'name of a machine', value: marked('machine') },
 ]
-/** What the service made for somebody, and told once. */
+/** Secrets that the service made for somebody, and showed once. */
 const handedOut: Canary[] = []
 const note = (name: string, value: unknown): string => {
   const text = typeof value === 'string' ? value : expect.fail(`${name} is no text: ${String(value)}`)
@@ -93,13 +93,13 @@ interface Answer {
 const answers: Answer[] = []
 
 let service: ServiceProcess
-/** Where the service that is asked answers. */
+/** Address of the service under test. */
 let base: string
 let folder: string
 let outsider: Server
 let mail: SMTPServer
 let outside: string
-/** What others than callers were told: mails, deliveries, models, nodes; nothing of it is looked at for what is theirs. */
+/** Messages to others than callers: mails, deliveries, models, nodes. They are not searched for secrets of their own receivers. */
 const mails: string[] = []
 const traces: string[] = []
 let doesMailRefuse = false
@@ -147,7 +147,7 @@ function startMailServer(): Promise<SMTPServer> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
 }
 
-/** What every service here is started with. */
+/** Settings of every service here. */
 const common = () => ({
   LOG_LEVEL: 'trace',
   COINS: 'BTC',
@@ -395,7 +395,7 @@ async function walkAsStranger(key: string): Promise<number> {
   return walked
 }
 
-/** Where an answer may hold something: what is told to its owner, once or whenever they ask. */
+/** Answers that may hold a secret, since they go to its owner. */
 const OWN: readonly (readonly [RegExp, RegExp])[] = [
   [/^POST \/api\/sign-in\/confirm$/, /^key of|^label|^e-mail/],
   [

@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const DASHBOARD = join(ROOT, 'deploy/grafana/dashboards/signal-service.json')
 const isMissing = spawnSync('promtool', ['--version']).error !== undefined
 
-/** What promtool says, also where it refuses. */
+/** Output of promtool, also where it refuses. */
 function promtool(...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync('promtool', args, {
     cwd: join(ROOT, 'deploy/prometheus'),

@@ -100,7 +100,7 @@ export function roomOf(file: string): Place | undefined {
     .find(({ room }) => room !== 'services' || /^services\/[^/]+$/.test(file))
 }
 
-/** What is wrong with one file importing another; undefined where nothing is. */
+/** The fault of one file importing another; undefined where there is none. */
 export function importFault(from: string, to: string): string | undefined {
   const [source, target] = [roomOf(from), roomOf(to)]
   if (source === undefined) return `${from} is in no room`
@@ -115,7 +115,7 @@ export function importFault(from: string, to: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with a file importing a package; types cost nothing and bind nothing. */
+/** The fault of a file importing a package; types cost nothing and bind nothing. */
 export function packageFault(file: string, name: string): string | undefined {
   if (isForTests(file) || WORKSHOPS.has(roomOf(file)?.room ?? '')) return undefined
   const owned = Object.keys(OWNERS).find((one) => name === one || name.startsWith(`${one}/`))
@@ -205,58 +205,4 @@ export function roomGraph(graph: Graph): ReadonlyMap<string, ReadonlyMap<string,
     }
   }
   return rooms
-}
-
-/** Names that a file imports or exports on from another for more than their types, and that file. */
-function* valueImports(file: string): Generator<{ isExport: boolean; names: readonly string[]; to: string }> {
-  const text = readFileSync(join(ROOT, file), 'utf8')
-  for (const [, kind, isType, list = '', to = ''] of text.matchAll(
-    /^(import|export)\s+(type\s+)?([^'"]*?)\s*from\s+'(\.[^']+)'/gm,
-  )) {
-    const names = list.replaceAll(/[{}]/g, '').split(',')
-    const values = names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type '))
-    if (isType !== undefined || values.length === 0) continue
-    const path = relative(ROOT, resolve(ROOT, dirname(file), to))
-    yield { isExport: kind === 'export', names: values.map((name) => name.split(' as ')[0] ?? ''), to: path }
-  }
-}
-
-const declares = (file: string, name: string): boolean =>
-  new RegExp(`^export (?:async )?(?:const|function|class) ${name}\\b`, 'm').test(
-    readFileSync(join(ROOT, file), 'utf8'),
-  )
-
-/** The files in which a name of a file is made: of an index, those behind it. */
-function madeIn(file: string, name: string): string[] {
-  if (!file.endsWith('/index.ts')) return [file]
-  const behind = [...valueImports(file)].filter(
-    ({ isExport, names, to }) =>
-      isExport && (names.includes(name) || (names.includes('*') && declares(to, name))),
-  )
-  return behind.length === 0 ? [file] : behind.flatMap(({ to }) => madeIn(to, name))
-}
-
-/**
- * How many files each journey of ARCHITECTURE.md stands on: those that it names, and all that they import for more than
- * types, without contracts.
- */
-export function journeySizes(): Map<string, number> {
-  const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
-  const journeys = page.slice(page.indexOf('## Five journeys'), page.indexOf('## Words')).split(/^### /m)
-  return new Map(
-    journeys.slice(1).map((journey) => {
-      const open = Array.from(
-        journey.matchAll(/`((?:services|projections)\/[^`]+\.ts)`/g),
-        ([, file = '']) => file,
-      )
-      const found = new Set<string>()
-      for (let file = open.pop(); file !== undefined; file = open.pop()) {
-        if (found.has(file) || file.startsWith('contracts/')) continue
-        found.add(file)
-        for (const { names, to } of valueImports(file))
-          open.push(...names.flatMap((name) => madeIn(to, name)))
-      }
-      return [journey.split('\n', 1)[0] ?? '', found.size]
-    }),
-  )
 }

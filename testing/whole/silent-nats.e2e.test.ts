@@ -16,7 +16,7 @@ require('node:net').createServer().listen({ port: Number(process.argv[1]), host:
   require('node:fs').writeSync(1, 'listening')
   process.kill(process.pid, 'SIGSTOP')
 })`
-/** What a connection that nobody answers is called in /proc/net/tcp. */
+/** State of a connection that nobody answers, in /proc/net/tcp. */
 const SYN_SENT = '02'
 
 const servers = await natsServers({ killable: true })

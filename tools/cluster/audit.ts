@@ -40,7 +40,7 @@ export async function readLog(
   }
 }
 
-/** What the log and what was seen from outside say differently, and what must not be in a log at all. */
+/** Contradictions between the log and the view from outside, and events that no log may hold. */
 export const audit = (log: readonly ServiceEvent[], records: Records): string[] => [
   ...records.faults,
   ...onceEach(log),
@@ -153,7 +153,7 @@ interface Due {
   readonly verdictId: string
 }
 
-/** What a verdict says to subscribers, in its order: that it is a call, and that the regime is another one. */
+/** Signals of a verdict, in their order: its call, and a new regime. */
 function signalsOf({ verdictId, call, regime, previous }: EventOf<'VerdictRecorded'>['data']): Due[] {
   const hasShifted = previous !== null && previous.regime !== regime
   return [
@@ -162,7 +162,7 @@ function signalsOf({ verdictId, call, regime, previous }: EventOf<'VerdictRecord
   ]
 }
 
-/** What each subscription is due, under the number that it has. */
+/** Signals that each subscription is due, by its number. */
 export const dueOf = (
   log: readonly ServiceEvent[],
   { start, filter }: Records['subscriptions'][number],
@@ -274,11 +274,11 @@ function payments(log: readonly ServiceEvent[], { payments: seen, received }: Re
   ]
 }
 
-/** What has come becomes final while it is read of. */
+/** A payment may become final while it is read: both states count as one. */
 export const stateOf = (state: string | undefined): string | undefined =>
   state === 'final' ? 'confirmed' : state
 
-/** What every process' read models say is what the log says. */
+/** Checks that the read models of every process agree with the log. */
 function reads(log: readonly ServiceEvent[], { reads: seen }: Records): string[] {
   const debits = Map.groupBy(ofType(log, 'QuotaDebited'), ({ data }) => data.payerId)
   const byId = new Map([...paymentsIn(log).values()].map((payment) => [payment.paymentId, payment]))

@@ -14,7 +14,7 @@ const BLOCK_EVERY_S = 1
 export interface PaidChain {
   readonly payTo: Hex
   readonly payer: Awaited<ReturnType<TestChain['payer']>>
-  /** What the processes need to know of it. */
+  /** Settings of the processes for it. */
   readonly environment: Readonly<Record<string, string>>
   /** Millionths of a USDC. */
   received(): Promise<bigint>

@@ -48,7 +48,7 @@ const redis = await redisServers({ killable: true })
 export const missingServers: string | undefined = nats.missing ?? redis.missing
 
 export interface ClusterRun {
-  /** What is wrong, in words; empty where all is as it must be. */
+  /** Findings, in words; empty where nothing is wrong. */
   readonly found: readonly string[]
   readonly lines: readonly string[]
   /** The log, and what each process wrote, to look for the cause of what was found. */

@@ -106,7 +106,7 @@ const seconds = (values: readonly (number | undefined)[]): string => {
   return median === undefined ? '–' : `${told(median)}, ${told(known.at(-1) ?? 0)} (${known.length})`
 }
 
-/** What was measured, as a table for people: seconds, median and worst, and of how many. */
+/** The measurements as a table: seconds, median and worst, and their number. */
 export function failoverTable(measured: readonly (Strike & Partial<Recovered>)[]): string[] {
   const rows = [...Map.groupBy(measured, ({ group, how }) => `${group} ${how}`)].map(([what, of]) => {
     const cells = (['takenMs', 'worksMs', 'caughtUpMs'] as const).map((name) =>

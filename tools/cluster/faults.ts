@@ -4,7 +4,7 @@ import type { Member } from './member.ts'
 import type { Records } from './records.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-/** What can be broken. */
+/** Parts that can be broken. */
 export interface Ground {
   readonly members: readonly Member[]
   readonly store: StoreUnderTest
@@ -114,7 +114,7 @@ export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
   ]
 }
 
-/** What is lived through wherever tests are run: shorter, and with fewer processes. */
+/** Faults of every test run: shorter, and with fewer processes. */
 export const fewFaults = ({ store }: Pick<Ground, 'store'>): readonly Fault[] => [
   { name: 'the leader of the store is lost', happen: () => store.loseLeader(1_500) },
   { name: 'an engine stands still', happen: frozen('engine', 4_000) },

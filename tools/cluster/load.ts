@@ -11,7 +11,7 @@ const SUBSCRIPTIONS = 8
 const COINS = ['BTC', 'ETH']
 const TIMEFRAMES = ['1m', '5m', '1h']
 const FREE_BURST = 110
-/** Of a call, millionths of a USDC. */
+/** Price of a call, millionths of a USDC. */
 const PRICE = 20_000n
 const PAYMENT_VALID_S = 290
 
@@ -28,7 +28,7 @@ interface Answer {
   readonly error: string | undefined
 }
 
-/** What a refusal says. */
+/** Body of a refusal. */
 interface Told {
   readonly code?: string
   readonly message?: string
@@ -50,7 +50,7 @@ interface ToolResult {
 }
 
 export interface LoadOptions {
-  /** Those who answer callers. */
+  /** Processes that answer callers. */
   readonly members: readonly Member[]
   readonly operatorToken: string
   readonly receiver: Receiver

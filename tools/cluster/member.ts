@@ -19,15 +19,15 @@ const SERVER_AWAY: ReadonlySet<number | null> = new Set([5, 9])
 /** One process of the service, under a name. */
 export interface Member {
   readonly name: string
-  /** Where it answers callers; where it does not, only those who ask for its health. */
+  /** Its address for callers; without the api role, for health checks alone. */
   readonly url: string
   readonly roles: string
   readonly answersCallers: boolean
-  /** What it was made of. */
+  /** Its settings. */
   readonly options: MemberOptions
   /** Names this process, and none before it; undefined while there is none. */
   readonly pid: () => number | undefined
-  /** What it wrote to its streams so far. */
+  /** Its output so far. */
   output(): string
   /** Starts it, again where it found a server away, until it is ready; nothing once `leave` was called. */
   start(): Promise<void>

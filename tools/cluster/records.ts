@@ -46,11 +46,11 @@ export interface KeySeen {
 /** A payment that was presented to several processes, and what was answered. */
 export interface PaymentSeen {
   readonly nonce: string
-  /** Of each time that it was answered. */
+  /** One for each answer. */
   readonly answers: readonly { readonly at: number; readonly paymentId: string; readonly verdictId: string }[]
 }
 
-/** What a process' read models say of an account, or of a payment, once nothing happens any more. */
+/** Read models of a process about an account or a payment, once nothing happens any more. */
 export interface ReadSeen {
   readonly member: string
   readonly of: { readonly account: string } | { readonly paymentId: string }
@@ -66,9 +66,9 @@ export interface Records {
   readonly freshKeys: KeySeen[]
   readonly payments: PaymentSeen[]
   readonly reads: ReadSeen[]
-  /** What the receiver of payments had at the end, millionths of a USDC; undefined where nobody is paid. */
+  /** Balance of the receiver of payments at the end, millionths of a USDC; undefined where nobody is paid. */
   received: bigint | undefined
-  /** What must not happen at all. */
+  /** Observations that must not happen at all. */
   readonly faults: string[]
 }
 

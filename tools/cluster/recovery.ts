@@ -53,7 +53,7 @@ export function longestGap(
   return Math.max(0, ...gaps, ...open)
 }
 
-/** What each fault did to each channel, as a table for people: seconds without a success. */
+/** Effect of each fault on each channel, as a table: seconds without a success. */
 export function recoveryTable(
   stretches: readonly Stretch[],
   successes: ReturnType<typeof successesOf>,

@@ -10,7 +10,7 @@ export interface StoreUnderTest {
   loseLeader(ms: number): Promise<void>
   /** The node that takes appends stands still for a while; undefined where there is but one. */
   readonly freezeLeader: ((ms: number) => Promise<void>) | undefined
-  /** What is appended is counted and not shown for a while, again and again; undefined where that cannot be had. */
+  /** Hides new events from readers for a while, again and again; undefined where the server cannot. */
   readonly stallFollowers: ((ms: number, times: number) => Promise<void>) | undefined
   stop(): void
 }

@@ -8,7 +8,7 @@ import { mutated } from './mutate.ts'
 import type { Target } from './target.ts'
 import { TARGETS } from './targets/all-targets.ts'
 
-/** Of each target; `npm run fuzz` goes on for as long as it is asked to. */
+/** Inputs for each target; `npm run fuzz` goes on for as long as it is asked to. */
 const INPUTS = 60
 const SEED = 18
 

@@ -7,7 +7,7 @@ const SECRET = marked('fuzzed')
 const names = (): string => Object.getOwnPropertyNames(Object.prototype).join(' ')
 const NAMES = names()
 
-/** What one input breaks; undefined where it is taken, or refused as it should be. */
+/** The fault that one input finds; undefined where the input is taken, or refused as it should be. */
 export async function faultOf(target: Target, input: string): Promise<string | undefined> {
   const said = await outcomeOf(target, input)
   if (names() !== NAMES) return 'changes the prototype of all objects'

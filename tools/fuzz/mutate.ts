@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../services/http/testing/seeded-random.ts'
 
-/** What parsers stumble over, whatever they read. Bytes, as everything here: one character for each. */
+/** Texts that many parsers stumble over. Bytes, as everything here: one character for each. */
 const TOKENS: readonly string[] = [
   String.raw`" \ % & = + , ; . * ~ ( ) [ ] { } < > $ | / // :// @ : # ? ../ ..\ {} [] [[[[[[[[ {"a":`,
   String.raw`\u0000 \ud800 %00 %0d%0a %2e%2e%2f null true __proto__ "__proto__" constructor toString hasOwnProperty`,
@@ -13,7 +13,7 @@ const TOKENS: readonly string[] = [
 
 /** Sizes at which limits and buffers end. */
 const LENGTHS: readonly number[] = [2, 16, 255, 256, 1_000, 4_096, 16_384]
-/** What is made is no longer: each edge reads less. */
+/** Most bytes of an input: each edge reads less. */
 const MOST = 65_536
 
 type Mutation = (input: string, random: SeededRandom, seeds: readonly string[]) => string

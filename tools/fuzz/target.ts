@@ -3,7 +3,7 @@ import { OAuthError } from '../../contracts/oauth.ts'
 
 /** Something that reads what others wrote. */
 export interface Target {
-  /** Of its corpus. */
+  /** Name of its corpus. */
   readonly name: string
   /** Takes the input or refuses it. */
   read(input: Buffer): unknown
@@ -13,11 +13,11 @@ export interface Target {
   readonly refusesBy?: readonly string[]
 }
 
-/** What V8 says where a program did not think of something; no refusal sounds so. */
+/** Words of V8 for mistakes of a program; no refusal has them. */
 const UNFORESEEN =
   /Cannot (?:read|set|convert|access|destructure|mix)|is not (?:a function|iterable|defined|a constructor)|Maximum call stack|Invalid (?:string|array) length|out of memory|call stack|Reduce of empty/
 
-/** What is wrong with a refusal; undefined where it is one that was thought of. */
+/** The fault of a refusal; undefined where it is a deliberate one. */
 export function refusalFault(error: unknown, { refusesBy = [] }: Target): string | undefined {
   if (isServiceError(error))
     return error.code === 'internal_error' ? `is answered with ${error.code}: ${error.message}` : undefined

@@ -3,7 +3,7 @@ import { createHistogram } from 'node:perf_hooks'
 import { Agent, request } from 'undici'
 import { arrivalsOf } from './arrivals.ts'
 
-/** What the process that makes the load is asked for, as JSON in its first argument. */
+/** Order for the process that makes the load, as JSON in its first argument. */
 export interface Order {
   readonly url: string
   readonly keys: readonly string[]
@@ -16,13 +16,13 @@ export interface Order {
   readonly seed: number
 }
 
-/** What came of it. Latencies are in milliseconds from when a request was to begin, whenever it did. */
+/** Its result. Latencies are in milliseconds from the planned begin of a request, not from its actual one. */
 export interface Made {
   readonly sent: number
   readonly failed: number
   /** How many of them by what was asked for and what became of it: `/mcp: 503`. */
   readonly failures: Readonly<Record<string, number>>
-  /** Of those that were sent. */
+  /** How many of the sent requests were paid. */
   readonly paid: number
   /** Not answered when the time was over. */
   readonly open: number

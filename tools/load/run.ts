@@ -28,7 +28,7 @@ beside them. Arrivals are fixed beforehand and do not wait for answers; latency 
 Ends with 0, with 1 where no rate could be measured, with 2 for arguments that are none.`
 
 const TOKEN = 'operator-token-of-a-load'
-/** What counts as keeping up: this share of failures, and this latency at the 99th percentile. */
+/** A process keeps up with at most this share of failures and this latency at the 99th percentile. */
 const [MOST_FAILED, MOST_P99_MS] = [0.001, 1_000]
 /** A generator that is busier, or later, than this measures itself. */
 const [MOST_CPU, MOST_LATE_MS] = [0.85, 25]

@@ -46,7 +46,7 @@ function byPreference(a: Candidate, b: Candidate): number {
   return b.until - b.from - (a.until - a.from) || b.barMs - a.barMs || (a.name < b.name ? -1 : 1)
 }
 
-/** What of a span lies in none of some stretches, which are in order of time and do not overlap. */
+/** Parts of a span outside the given stretches, which are in order of time and do not overlap. */
 function bareParts(span: Span, taken: readonly Span[]): Span[] {
   const bare: Span[] = []
   let from = span.from

@@ -29,7 +29,7 @@ export function historyChecksum({ bars, funding }: Pick<SeriesHistory, 'bars' | 
   return hash.digest('hex')
 }
 
-/** What a model file says of bars that it was fitted on; undefined where there are none. */
+/** Bars that a model file names as fitted on; undefined where it names none. */
 export function describeHistory(history: SeriesHistory): UsedSeries | undefined {
   const { series, isSpot, bars, funding } = history
   const [first] = bars

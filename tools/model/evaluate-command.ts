@@ -51,7 +51,7 @@ function loadGiven({ readText }: Pick<EvaluatePorts, 'readText'>, path: string):
   return createModel(data)
 }
 
-/** What a model file scores, apart for the bars after the ones it was fitted on, and those up to their end. */
+/** Scores of a model file, once for the bars it was fitted on and once for those after. */
 async function scoreModel(
   model: VerdictModel,
   histories: AsyncIterable<SeriesHistory>,

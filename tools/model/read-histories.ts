@@ -156,7 +156,7 @@ async function readFile(
   }
 }
 
-/** Of each market the funding file that reaches furthest, by market name. */
+/** The funding file of each market that reaches furthest, by market name. */
 async function readFundings(
   recordings: readonly Recording[],
   { until = Number.POSITIVE_INFINITY }: DataSelection,

@@ -124,7 +124,7 @@ export function fitScore(
   }
 }
 
-/** Of the values of a column that could be measured; 1 where there is nothing to tell. */
+/** Root mean square of the measured values of a column; 1 where there are none. */
 function rootMeanSquare(inputs: Float64Array, column: number, size: number): number {
   let squares = 0
   let count = 0

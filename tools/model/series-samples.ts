@@ -90,7 +90,7 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
   return samples
 }
 
-/** What `runRace` found last: one object for millions of races. */
+/** The newest result of `runRace`: one object for millions of races. */
 const ended = { race: 0, rise: 0 }
 
 /** The race of one bar, by the rule of the service's own, on bars that reach to the end of its window. */

@@ -3,7 +3,7 @@ import { interval } from '../../services/engine/scoring/format-evaluation.ts'
 import type { Measure } from '../../services/engine/scoring/intervals.ts'
 import type { Scores } from '../../services/engine/scoring/scores-schema.ts'
 
-/** What always saying one half gets. */
+/** Score of always saying one half. */
 const COIN_BRIER = 0.25
 const COIN_AUC = 0.5
 

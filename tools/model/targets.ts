@@ -4,7 +4,7 @@ import type { Scores } from '../../services/engine/scoring/scores-schema.ts'
 /** The timeframe that has targets. */
 export const TARGET_TIMEFRAME = '1h'
 
-/** What a timeframe is to reach out of sample. */
+/** Targets of a timeframe out of sample. */
 export interface Target {
   readonly name: string
   readonly wanted: string

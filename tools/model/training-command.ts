@@ -5,7 +5,7 @@ import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import type { DataSelection, Hearer } from './read-histories.ts'
 import type { SeriesHistory } from './series-history.ts'
 
-/** What the training commands need of the outside. */
+/** Outside parts that the training commands need. */
 export interface TrainingPorts {
   readonly histories: (selection: DataSelection, hearer: Hearer) => AsyncIterable<SeriesHistory>
   /** Results. */

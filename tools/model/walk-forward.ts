@@ -24,7 +24,7 @@ export interface Training {
   readonly recipe: Recipe
 }
 
-/** What a walk goes through. */
+/** Inputs of a walk. */
 type Closes = Pick<SeriesSamples, 'barClose'>
 
 const firstClose = (all: readonly Closes[]): number =>
@@ -59,11 +59,11 @@ export function fitUntil(training: Training, timeframe: Timeframe, until: number
   return fitScore(groups, until, columns, recipe)
 }
 
-/** What a walk through the history of a timeframe leaves. */
+/** Result of a walk through the history of a timeframe. */
 export interface Walk {
   /** Calls by forecasts that had not seen their bars. */
   readonly calls: readonly SeriesCalls[]
-  /** What the scores of the next fit are to be multiplied by. */
+  /** Factor for the scores of the next fit. */
   readonly slope: number
 }
 

@@ -18,7 +18,7 @@ export interface Evidence {
   readonly subscribed: readonly SubscribedAddress[]
 }
 
-/** What must hold at any moment: asked again and again. */
+/** Invariants of any moment, checked again and again. */
 export function auditNow({ places }: World): string[] {
   const holders = new Map<string, string>()
   return places.flatMap((place) =>
@@ -32,7 +32,7 @@ export function auditNow({ places }: World): string[] {
   )
 }
 
-/** What has not come to its end yet; empty once all has. */
+/** Work that is not over yet; empty once all is. */
 export function unfinished(evidence: Evidence): string[] {
   const { world, deliveries, subscribed } = evidence
   const log = logOf(world)
@@ -52,7 +52,7 @@ export function unfinished(evidence: Evidence): string[] {
   return left.length > 0 ? left : readModels(world, log)
 }
 
-/** What the log, the chain and those who were outside say differently, once all has come to its end. */
+/** Contradictions between the log, the chain and the callers, once all work is over. */
 export function auditAtEnd(evidence: Evidence): string[] {
   const { world, seen, deliveries, subscribed } = evidence
   const log = logOf(world)
@@ -88,7 +88,7 @@ function subscriptionsOf(
   })
 }
 
-/** What was acknowledged is in the log, at its place; and of no append there is a part. */
+/** Checks that every acknowledged append is in the log at its place, and no append in part. */
 function appends({ acknowledged, asked }: World, log: readonly ServiceEvent[]): string[] {
   const places = new Map(log.map(({ id, stream, revision }) => [id, { stream, revision }]))
   const isThere = ({ id }: NewEvent): boolean => places.has(id)

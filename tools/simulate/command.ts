@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { PLANTS, type Plant } from './plants.ts'
 
-/** What the command is asked for. */
+/** Arguments of the command. */
 export type Asked =
   | { readonly kind: 'plants' }
   | { readonly kind: 'refused'; readonly why: string }

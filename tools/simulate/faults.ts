@@ -3,7 +3,7 @@ import { NO_FAULTS } from './network.ts'
 import type { Mood } from './receivers.ts'
 import type { Place, World } from './world.ts'
 
-/** What may happen to a world, each for a while. */
+/** Faults of a world, each for a while. */
 export interface FaultsOptions {
   readonly world: World
   readonly random: Random

@@ -76,7 +76,7 @@ export interface Machine extends Host {
   readonly onFault: (error: unknown) => void
 }
 
-/** What runs in a process. */
+/** Parts that run in a process. */
 export interface Service {
   readonly accounts: Accounts
   readonly calls: CallPath

@@ -2,7 +2,7 @@ import type { ServiceError } from '../../contracts/errors.ts'
 import type { Random } from '../cluster/random.ts'
 import type { SimulatedTime } from './time.ts'
 
-/** What processes reach over the network. */
+/** Servers that processes reach over the network. */
 export type Server = 'store' | 'bus' | 'cache' | 'chain'
 
 /** A process as the network knows it: what it is called, and whether it is still there. */
@@ -12,7 +12,7 @@ export interface Host {
   readonly dead: AbortSignal
 }
 
-/** What goes wrong between processes and servers at the moment; shares of all requests. */
+/** Current faults between processes and servers; shares of all requests. */
 export interface NetworkFaults {
   lostRequests: number
   lostAnswers: number

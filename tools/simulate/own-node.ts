@@ -3,10 +3,10 @@ import timers from 'node:timers/promises'
 import type { Random } from '../cluster/random.ts'
 import type { SimulatedTime } from './time.ts'
 
-/** Whose time the timers, clocks and dice of this Node.js are; nobody's, then they are the real ones. */
+/** The simulation that owns the timers, clocks and dice of this Node.js; without one they are the real ones. */
 let owner: { readonly time: SimulatedTime; readonly random: Random } | undefined
 
-/** What a timer of a simulation is: as much of Node's as is used. */
+/** A timer of a simulation: the used part of Node's. */
 class Timer {
   readonly cancel: () => void
   constructor(cancel: () => void) {

@@ -8,7 +8,7 @@ import type { Around, Part, Seams } from './seams.ts'
 /** A fault that is put into a process on purpose, to see that it is found. */
 export interface Plant {
   readonly name: string
-  /** What is wrong with it. */
+  /** The fault in words. */
   readonly what: string
   readonly seams: Seams
 }
@@ -21,7 +21,7 @@ const only =
   (part: Part, store: EventStore, around: Around): EventStore =>
     part === wanted ? { ...store, ...change(store, around) } : store
 
-/** What becomes of an append that failed. */
+/** Outcome of a failed append. */
 const insteadOfFailing = (
   part: Part,
   code: 'append_unknown' | 'revision_conflict',

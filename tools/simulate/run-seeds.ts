@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** What the first seed that found something found. */
+/** The first seed with findings, and its findings. */
 export interface Finding {
   readonly seed: number
   readonly found: readonly string[]

@@ -19,7 +19,7 @@ export type Part =
   | 'settler'
   | 'subscriptions'
 
-/** What a seam may use. */
+/** Parts that a seam may use. */
 export interface Around {
   readonly random: Random
   readonly newId: () => string
@@ -27,7 +27,7 @@ export interface Around {
 }
 
 /**
- * Where the parts of a process are put together over their ports, and where a planted fault stands between a part and a
+ * Puts the parts of a process together over their ports; a planted fault stands between a part and a
  * port. Nothing in the service knows of them: only a simulation hands other ports in.
  */
 export interface Seams {

@@ -11,7 +11,7 @@ import { simulate } from './simulation.ts'
 /** As many as there is time for; more where a run has longer, and any by command. */
 const MOST_MS = Number(process.env.SIMULATE_MS ?? 12_000)
 const LEAST_SEEDS = 3
-/** Of so many one finds a fault that is planted. */
+/** One of so many seeds finds a fault that is planted. */
 const MOST_SEEDS = 200
 /** Some need a rare fault at a rare instant: begins where it is soon, so that the suite stays quick. */
 const BEGIN_AT: Readonly<Record<string, number>> = { 'torn-append': 300 }
@@ -24,7 +24,7 @@ test('seeds find nothing', async () => {
   }
 }, 240_000)
 
-/** What these found was a fault of an auditor, or was mended. */
+/** These seeds found faults that are mended, some of them in an auditor. */
 test.each([500_278, 602_219])(
   'seed %i finds nothing any more',
   async (seed) => {

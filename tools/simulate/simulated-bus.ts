@@ -95,12 +95,7 @@ export function connectCache(server: Cache, state: Wakeful, network: Network, ho
     )
   }
   return {
-    get: (key) => ask('get', () => server.get(key)),
-    set: (key, value, ttlMs) => ask('set', () => server.set(key, value, ttlMs)),
-    delete: (key) => ask('delete', () => server.delete(key)),
     increment: (key, options) => ask('increment', () => server.increment(key, options)),
-    acquireLock: (name, options) => ask('lock', () => server.acquireLock(name, options)),
-    releaseLock: (name, token) => ask('unlock', () => server.releaseLock(name, token)),
     async health() {
       const ok = state.isUp && !isClosed
       return { ok, adapter: 'simulated', detail: ok ? 'up' : 'away' }

@@ -27,7 +27,7 @@ interface Block {
   readonly transactions: readonly Transaction[]
 }
 
-/** Where the money of an authorization came, on the chain as it is now. */
+/** The transfer of an authorization, on the chain as it is now. */
 export interface Transfer {
   readonly transaction: `0x${string}`
   readonly block: Block
@@ -46,7 +46,7 @@ const BLOCK_MS = 2_000
 const UNCERTAIN = 12
 const BALANCE = 10n ** 12n
 const FEE = 10n ** 9n
-/** Of ten, so many transactions that wait get into the next block. */
+/** Share of waiting transactions that get into the next block. */
 const LUCK = 0.8
 
 const keyOf = ({ payer, nonce }: AuthorizationKey): string => `${payer} ${nonce}`.toLowerCase()

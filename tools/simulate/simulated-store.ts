@@ -11,7 +11,6 @@ import type {
   SubscriptionItem,
 } from '../../services/log/event-store.ts'
 import { followLog } from '../../services/log/follow-log.ts'
-import { placesOf } from '../../services/log/places-of.ts'
 import { toSequence } from '../../services/log/sequence-position.ts'
 import { createMemoryLog, type MemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { Random } from '../cluster/random.ts'
@@ -22,7 +21,7 @@ export type DiskState = 'well' | 'full' | 'failing'
 
 /** A server that keeps the log, and the disk under it. */
 export interface StoreServer {
-  /** What is synced, as whoever stands beside it reads it. */
+  /** The synced part, as a reader beside the process sees it. */
   readonly store: EventStore
   disk: DiskState
   /** Stops at once: what was not synced is gone, or has come to the disk by chance. */
@@ -43,7 +42,7 @@ export interface StoreServer {
   log(): readonly RecordedEvent[]
 }
 
-/** What a fault that is planted changes of a server. */
+/** Changes that a planted fault makes to a server. */
 export interface StoreSeams {
   /** Answers before what was appended is synced. */
   readonly answersEarly: boolean
@@ -80,7 +79,7 @@ export function createStoreServer(options: {
   let life = 0
   /** How many events are on the disk for certain. */
   let synced = 0
-  /** Of the next so many syncs one ends with a crash; 0 where none is to. */
+  /** One of the next so many syncs ends with a crash; 0 for none. */
   let crashWithin = 0
 
   const write = ({ append }: Waiting): Promise<AppendResult> => inner.append(...append)
@@ -253,7 +252,7 @@ function cutOff(log: MemoryLog, length: number): void {
   }
 }
 
-/** What a process was told that is in the log. */
+/** Acknowledgements that a process got. */
 export interface Acknowledged {
   readonly stream: string
   readonly events: readonly NewEvent[]
@@ -319,7 +318,6 @@ export function connectStore(server: StoreServer, network: Network, host: Host):
       ask(`append ${stream}`, () => server.append(stream, events, options), APPENDING),
     read: (stream, options) => handedOver(`read ${stream}`, () => store.read(stream, options)),
     readAll: (options) => handedOver('readAll', () => store.readAll(options)),
-    readPlaces: (options) => placesOf(handedOver('readPlaces', () => store.readAll(options))),
     subscribe(options) {
       if (closing.signal.aborted)
         throw new ServiceError('store_unavailable', { message: 'the store is closed' })

@@ -140,7 +140,7 @@ function put({ rows }: Version, key: string, text: string | undefined): void {
   else rows.set(key, text)
 }
 
-/** What is dead writes nothing; nobody is there to be told. */
+/** A dead process writes nothing, and reports nothing. */
 function requireAlive({ dead }: Host): void {
   if (dead.aborted) throw new ServiceError('shutting_down')
 }

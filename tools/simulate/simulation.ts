@@ -29,10 +29,10 @@ import {
 } from './workload.ts'
 import { createWorld, type World } from './world.ts'
 
-/** What a seed lived through. */
+/** Report of one seed. */
 export interface SeedOutcome {
   readonly seed: number
-  /** What is wrong, in words; empty where nothing is. */
+  /** Findings, in words; empty where nothing is wrong. */
   readonly found: readonly string[]
   /** The same for two runs that were the same, step by step. */
   readonly trace: string
@@ -60,7 +60,7 @@ const SERIES: readonly Series[] = [
   { exchange: 'SIM', coin: 'ETH', timeframe: '1m' },
 ]
 
-/** What does not depend on a seed, and takes its time. */
+/** Slow parts that do not depend on a seed. */
 interface Prepared {
   readonly recovery: RecoverSigner
   readonly payments: readonly SignedPayment[]

@@ -9,7 +9,7 @@ export interface PaidSeen {
   readonly payer: `0x${string}`
   readonly nonce: `0x${string}`
   readonly code: string
-  /** What was answered; undefined where nothing was. */
+  /** The answer; undefined where there was none. */
   readonly verdictId: string | undefined
 }
 
@@ -19,7 +19,7 @@ export interface SubscribedAddress {
   readonly url: string
 }
 
-/** What callers and payers saw. */
+/** Answers that callers and payers saw. */
 export interface Seen {
   readonly calls: CallSeen[]
   readonly paid: PaidSeen[]
@@ -34,7 +34,7 @@ export interface SignedPayment {
   readonly signIn: string
 }
 
-/** What may refuse a request, and is no fault: it is asked again. */
+/** Refusals that are no fault: the request is sent again. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'append_unknown',
   'bus_unavailable',
@@ -238,7 +238,7 @@ async function payOnce(
 const BODY = { coin: 'BTC' }
 const LOST = 'connection_lost'
 
-/** What became of a request, where that may happen; anything else is a fault of the program. @returns its code */
+/** Code of a refusal that may happen; anything else is a fault of the program. @returns its code */
 function requireExpected(world: World, error: unknown, besides: readonly string[] = []): string {
   if (error instanceof ConnectionLost) return LOST
   if (isServiceError(error) && (REFUSALS.has(error.code) || besides.includes(error.code))) return error.code

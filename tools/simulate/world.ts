@@ -47,7 +47,7 @@ export interface World {
   readonly acknowledged: Acknowledged[]
   /** All that they asked for, told or not. */
   readonly asked: Omit<Acknowledged, 'result'>[]
-  /** What is wrong whatever the log says. */
+  /** Faults that need no look at the log. */
   readonly faults: string[]
 }
 

@@ -3,7 +3,7 @@ import { SignalRefusal } from './refusal.ts'
 
 type Hex = `0x${string}`
 
-/** The account that pays: an account of viem is one. */
+/** The payer: an account of viem is one. */
 export interface PayerAccount {
   readonly address: Hex
   /** The type that viem gives to it depends on the value, so it is none here. */
@@ -32,7 +32,7 @@ export interface PaymentRequired {
   readonly extensions?: unknown
 }
 
-/** A payment as it is sent, in version 2 of x402. */
+/** A signed payment, as version 2 of x402 has it. */
 export interface SignedPayment {
   readonly x402Version: 2
   readonly resource: unknown
@@ -112,7 +112,7 @@ export async function signPayment(
   return { x402Version: 2, resource, accepted: known, payload: { signature, authorization } }
 }
 
-/** The terms that a refusal `payment_unproven` asks the payer to sign. */
+/** Text that a refusal `payment_unproven` asks the payer to sign. */
 export interface SignInTerms {
   readonly domain: string
   readonly uri: string

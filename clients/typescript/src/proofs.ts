@@ -1,7 +1,7 @@
 import { type Bytes, fromBase64, isSame, joined, sha256, toHex, utf8 } from './bytes.ts'
 import { SignalRefusal } from './refusal.ts'
 
-/** The event that a log holds, by a signature of its keeper. */
+/** The content of a proof: an event that a log holds, by a signature of its keeper. */
 export interface Proven {
   readonly content: {
     readonly id: string

@@ -1,7 +1,7 @@
 import { type Bytes, fromBase64, utf8 } from './bytes.ts'
 import { SignalRefusal } from './refusal.ts'
 
-/** The signed fields of an offer or a payment: `resourceUrl`, `network`, `payer` or `payTo`, and so on. */
+/** Signed terms of an offer or a payment: `resourceUrl`, `network`, `payer` or `payTo`, and so on. */
 export interface SignedTerms {
   readonly version: number
   readonly resourceUrl: string

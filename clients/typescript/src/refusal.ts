@@ -1,4 +1,4 @@
-/** A refusal of the service, or the reason why an answer cannot be used. */
+/** A refusal of the service, or the reason why its answer cannot be used. */
 export class SignalRefusal extends Error {
   override readonly name = 'SignalRefusal'
   /** The reason for programs: a code of the service, or one of this client. */

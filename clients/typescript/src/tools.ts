@@ -214,7 +214,7 @@ export interface VerdictFilter {
 
 /** A recorded verdict. */
 export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
-  /** The place after this row. */
+  /** Cursor after this row. */
   readonly cursor: string
   readonly recorded_at: string
   readonly regime_since: string
@@ -256,7 +256,7 @@ export interface Payment {
   readonly claimed_at: string
   readonly changed_at: string
   readonly valid_until: string
-  /** The money that is given back without being asked for; null where none is. */
+  /** The refund that comes without being asked for; null where there is none. */
   readonly refund: {
     readonly as: 'transfer' | 'credit'
     readonly state: 'begun' | 'done'
@@ -267,7 +267,7 @@ export interface Payment {
     readonly begun_at: string
   } | null
   readonly next_step: string
-  /** The credit that the payer has left; where this payment became one. */
+  /** Credit that the payer has left, where this payment became one. */
   readonly credit_left_usdc?: string
   /** Proves to others that it was paid and answered. */
   readonly receipt?: { readonly format: 'jws'; readonly signature: string }

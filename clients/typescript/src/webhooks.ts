@@ -1,7 +1,7 @@
 import { fromHex, joined, utf8 } from './bytes.ts'
 import { SignalRefusal } from './refusal.ts'
 
-/** The content of a delivery that is genuine. */
+/** The body of a delivery that is known to be genuine. */
 export interface Webhook {
   readonly event: string
   /** The same over all tries and replays: remember by it what was done. */

@@ -188,7 +188,7 @@ describe.each(formats)('%s', (format) => {
       fc.asyncProperty(fc.array(row, { maxLength: 8 }), async (rows) => {
         expect(await readBack[format](await encoded(format, rows))).toEqual(rows)
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 

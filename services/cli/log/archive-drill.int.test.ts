@@ -15,15 +15,16 @@ import { payments } from '../../payments/state/payments.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
+import { subscriptionsReadModel } from '../../webhooks/index.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
-const projections = [...PROJECTIONS, payments, transparencyTree]
+const projections = [...PROJECTIONS, payments, subscriptionsReadModel, transparencyTree]
 let folder: string
 let service: RunningService | undefined
 
 const start = (): Promise<RunningService> =>
   startService(
-    readSettings(['--port', '0', '--data-dir', join(folder, 'data'), '--console', 'off', '--speed', '120'], {
+    readSettings(['--port', '0', '--data-dir', join(folder, 'data'), '--console', 'off', '--speed', '1200'], {
       FRESH: 'true',
       LOG_LEVEL: 'silent',
       TIMEFRAMES: '1m,1h',
@@ -111,13 +112,15 @@ interface State {
 const archiveState = async () =>
   ((await (await get('/readyz')).json()) as State).components.find(({ name }) => name === 'archive')
 
+/** Lines of a page of contents, without those that are or were withheld: windows close while the drill goes on. */
+async function knownOf(path: string, before?: readonly string[]): Promise<readonly string[]> {
+  const lines = (await textOf(path)).split('\n')
+  return lines.map((line, place) => (before?.[place] === 'null' ? 'null' : line))
+}
+
 /** Verdicts whose outcomes were known before anything was archived. */
 const firstRows = async (): Promise<readonly string[]> =>
   (await textOf('/api/verdicts?format=ndjson&timeframe=1m')).split('\n').slice(0, 16)
-
-/** A line an entry; `null` until its contents are visible to everybody, which time brings. */
-const firstContents = async (): Promise<readonly string[]> =>
-  (await textOf('/log/contents/000.p/40')).split('\n')
 
 async function untilVerdicts(count: number): Promise<void> {
   const signal = new AbortController().signal
@@ -134,7 +137,7 @@ test('a drill: archived beside the service as the guide says, and everything tha
 
   service = await start()
   const replayed = await firstRows()
-  const contents = await firstContents()
+  const contents = await knownOf('/log/contents/000.p/40')
   // What an engine goes on from is younger than what anybody archives.
   const cut = before.rows[Math.floor(before.rows.length / 2)]?.[6] ?? ''
   await run(archive.replace('--older-than 90d', `--before ${cut}`))
@@ -144,10 +147,7 @@ test('a drill: archived beside the service as the guide says, and everything tha
 
   // Beside the service, which goes on and reads on its own thread and on that of replays.
   expect(await firstRows()).toEqual(replayed)
-  const again = await firstContents()
-  expect(again.filter((_content, index) => contents[index] !== 'null')).toEqual(
-    contents.filter((content) => content !== 'null'),
-  )
+  expect(await knownOf('/log/contents/000.p/40', contents)).toEqual(contents)
   await untilVerdicts(66)
   const [vkey = ''] = (await textOf('/log/vkeys')).split('\n')
   await run(`audit ${service.url} --vkey ${vkey} --state ./audit.json`)

@@ -16,9 +16,10 @@ import { payments } from '../../payments/state/payments.ts'
 import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
+import { subscriptionsReadModel } from '../../webhooks/index.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
-const projections = [...PROJECTIONS, payments, transparencyTree]
+const projections = [...PROJECTIONS, payments, subscriptionsReadModel, transparencyTree]
 let folder: string
 let service: RunningService | undefined
 let receiver: Server

@@ -200,7 +200,7 @@ describe('restore × the cursor of a webhook', () => {
   })
 
   test('what the log still holds is sent again under its own id, and numbers go on without a hole', async () => {
-    const settings = { MARKET_SPEED: '300', TIMEFRAMES: '1m,1h' }
+    const settings = { MARKET_SPEED: '3000', TIMEFRAMES: '1m,1h' }
     const until = async (count: number): Promise<void> => {
       while (new Set(received.map(({ headers }) => headers['x-service-sequence'])).size < count)
         await delay(50)

@@ -8,6 +8,7 @@ import { transparencyTree } from '../../proof/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
+import { subscriptionsReadModel } from '../../webhooks/index.ts'
 import type { Lifetime } from '../lifetime.ts'
 import type { Platform } from './open-platform.ts'
 
@@ -18,7 +19,7 @@ export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
 export function startProjections(
   { log }: Lifetime,
   platform: Platform,
-  projections: readonly Projection[] = [...PROJECTIONS, payments, transparencyTree],
+  projections: readonly Projection[] = [...PROJECTIONS, payments, subscriptionsReadModel, transparencyTree],
 ): Projector {
   return startProjector({
     store: platform.store,

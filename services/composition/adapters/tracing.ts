@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { createTracing, otlpExporter, type Tracing } from '../../runtime/tracing/tracing.ts'
 import type { Lifetime } from '../lifetime.ts'
 
@@ -17,7 +16,7 @@ export function openTracing(
     serviceName: 'signal-service',
     ...process,
     random: Math.random,
-    randomBytes: createRandomPool(randomBytes),
+    randomBytes,
   })
   // What a collector does not take in time is lost, and no reason to end badly.
   onClose(() => tracing.close().catch(report))

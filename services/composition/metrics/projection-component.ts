@@ -1,12 +1,13 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import { accounts, chats, debits, subscriptions } from '../../../projections/index.ts'
+import { accounts, chats, debits } from '../../../projections/index.ts'
 import type { Component } from '../../http/readiness.ts'
 import type { ProjectionHealth } from '../../log/projector/projector.ts'
 import { payments } from '../../payments/index.ts'
+import { subscriptionsReadModel } from '../../webhooks/index.ts'
 
 /** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
 const ASKED_LIVE: ReadonlySet<string> = new Set(
-  [accounts, subscriptions, debits, chats, payments].map(({ name }) => name),
+  [accounts, subscriptionsReadModel, debits, chats, payments].map(({ name }) => name),
 )
 
 /**

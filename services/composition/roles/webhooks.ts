@@ -4,7 +4,7 @@ import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
 import { CONFIDENCE_CAP } from '../../engine/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createPacer, pacedReads } from '../../log/pacer.ts'
+import { pacedReads } from '../../log/pacer.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import {
   createBlockedHosts,
@@ -132,15 +132,12 @@ const relay = ({ platform: { store, bus }, log }: CallerDeps, signal: AbortSigna
 
 /** Reads of the log for questions about deliveries: with rests, so that they hold up nothing else. */
 const slowReads = (store: EventStore, signal: AbortSignal) =>
-  pacedReads(
-    store,
-    createPacer({
-      sliceMs: LIMITS.webhookLookSliceMs,
-      restRatio: LIMITS.webhookLookRestRatio,
-      now: () => performance.now(),
-      sleep: (ms) => sleep(ms, signal),
-    }),
-  )
+  pacedReads(store, {
+    sliceMs: LIMITS.webhookLookSliceMs,
+    restRatio: LIMITS.webhookLookRestRatio,
+    now: () => performance.now(),
+    sleep: (ms) => sleep(ms, signal),
+  })
 
 /** The signals that can come at all, for warnings about filters that let none of them through. */
 const coverageOf =

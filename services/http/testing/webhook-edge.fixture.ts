@@ -3,10 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
-import {
-  accounts as accountsProjection,
-  subscriptions as subscriptionsProjection,
-} from '../../../projections/index.ts'
+import { accounts as accountsProjection } from '../../../projections/index.ts'
 import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import {
   type Accounts,
@@ -32,6 +29,7 @@ import {
   createSubscriptionIndex,
   createSubscriptions,
   type Sender,
+  subscriptionsReadModel as subscriptionsProjection,
   type WebhookRequest,
 } from '../../webhooks/index.ts'
 import { serverOptions } from './server-options.fixture.ts'

@@ -4,9 +4,8 @@ import { readManifest, readSegment } from './restore-backup.ts'
 import type { BackupKeys } from './signature.ts'
 
 /**
- * Reads a whole backup: every file is there, and is what was written, and by whom.
- *
- * @throws ServiceError `backup_damaged`, `backup_unreachable`, `store_mismatch` where it was signed with another key
+ * Reads a whole backup: every file is there, and is what was written, and by whom. @throws ServiceError
+ * `backup_damaged`, `backup_unreachable`, `store_mismatch` where it was signed with another key
  */
 export async function checkBackup(options: {
   readonly place: BackupPlace

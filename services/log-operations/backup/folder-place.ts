@@ -1,18 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import type { BackupPlace } from './place.ts'
 
 const UNFINISHED = '.unfinished'
 
-/**
- * A backup in a folder, for the user of the process only.
- *
- * @example const place = openFolderPlace('/mnt/backup/signal')
- */
+/** A backup in a folder, for the user of the process only. */
 export function openFolderPlace(folder: string): BackupPlace {
   const pathOf = (name: string): string => join(folder, name)
 
@@ -67,24 +64,13 @@ async function putWhole(path: string, body: Uint8Array): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const unfinished = join(folder, `${basename(path)}.${randomBytes(4).toString('hex')}${UNFINISHED}`)
   try {
-    const handle = await open(unfinished, 'wx', 0o600)
-    try {
-      await handle.writeFile(body)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await writeFile(unfinished, body, { mode: 0o600, flag: 'wx', flush: true })
     await rename(unfinished, path)
   } catch (error) {
     await rm(unfinished, { force: true })
     throw error
   }
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  syncPath(folder)
 }
 
 const codeOf = (error: unknown): string | undefined =>

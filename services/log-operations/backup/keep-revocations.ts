@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
@@ -81,13 +82,9 @@ const READS_AT_ONCE = 16
 const IDS_KEPT = 1_024
 
 /**
- * Keeps what was revoked in a list beside the log, and gives it again to a log that does not hold it: one that was restored
- * from a backup. The log is followed, so that also what a crash left out of the list, or another process recorded, gets into
- * it; and a revocation is answered only when the list holds it.
- *
- * @returns once the log holds all that is in the list, with the store through which to append from then on
- * @throws ServiceError `config_invalid` for a list that was damaged; of the store
- * @example const store = await keepRevocations({ store: opened, file: join(directory, REVOCATIONS_FILE), … })
+ * Keeps what was revoked in a list beside the log, and revokes it again in a log that was restored without it. It
+ * follows the log, and a revocation is answered only once the list holds it. @returns the store to append through
+ * @throws ServiceError `config_invalid` for a damaged list; of the store
  */
 export async function keepRevocations(options: KeepRevocationsOptions): Promise<EventStore> {
   const { store, sleep, signal, now } = options
@@ -96,6 +93,11 @@ export async function keepRevocations(options: KeepRevocationsOptions): Promise<
   const wake = createWakeSignal()
   const onReached = ({ position, id }: Followed): void => {
     if (id !== undefined) listed.set(id, true)
+    assert(
+      comparePositions(position, reached) >= 0,
+      'the list of revocations follows the log forwards',
+      position,
+    )
     reached = position
     wake.notify()
   }
@@ -184,10 +186,8 @@ async function placeIn(
 }
 
 /**
- * With the same ids, so that processes that do this at once do it once. A stream that has not begun holds nothing that could be
- * revoked, and must not begin with this.
- *
- * @returns how many were missing
+ * Appends with the same ids, so that processes that do this at once do it once; never begins a stream. @returns how many
+ * were missing
  */
 async function appendMissing(
   options: KeepRevocationsOptions,

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../runtime/secrets/sealing-key.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 
 /** A list of lines beside the log, and in no backup of it: a log that was set back does not know what is in it. */
 export interface KeptList {
@@ -25,11 +25,8 @@ export interface KeptList {
 const TAIL_BYTES = 65_536
 
 /**
- * Lines that begin with `#` are remarks. The last line may have been cut off by a crash. It was
- * acknowledged to nobody, so it is left out, and the next line takes its place.
- *
- * @param isLine whether a line is whole
- * @example keptList('data/live/erased-subjects', (line) => LINE.test(line)).add([name])
+ * Lines that begin with `#` are remarks. A last line that a crash cut off was acknowledged to nobody: it is left out,
+ * and overwritten.
  */
 export function keptList(file: string, isLine: (line: string) => boolean): KeptList {
   return {
@@ -54,7 +51,7 @@ export function keptList(file: string, isLine: (line: string) => boolean): KeptL
       } finally {
         closeSync(handle)
       }
-      if (isNew) syncFolder(dirname(file))
+      if (isNew) syncPath(dirname(file))
     },
   }
 }

@@ -79,10 +79,8 @@ export function manifestText(manifest: Manifest, keys: BackupKeys): string {
 const writtenSchema = z.object({ sha256, manifest: z.unknown(), signature: signatureSchema.optional() })
 
 /**
- * Inverse of {@link manifestText}.
- *
- * @param keys undefined where they are not at hand
- * @throws ServiceError `backup_damaged`; `store_mismatch` where it was signed with another key
+ * Inverse of {@link manifestText}; `keys` are undefined where they are not at hand. @throws ServiceError
+ * `backup_damaged`; `store_mismatch` for another key
  */
 export function parseManifest(text: string, keys: BackupKeys | undefined): ReadManifest {
   let written: z.infer<typeof writtenSchema>

@@ -14,12 +14,7 @@ export interface PlaceEnvironment extends S3Environment {
 
 const S3_ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 
-/**
- * A folder, or a bucket: `s3://bucket/prefix`.
- *
- * @throws ServiceError `config_invalid`
- * @example openPlace('s3://backups/signal', { environment: process.env, … })
- */
+/** A folder, or a bucket: `s3://bucket/prefix`. @throws ServiceError `config_invalid` */
 export function openPlace(
   address: string,
   options: {

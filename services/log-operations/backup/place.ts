@@ -1,9 +1,6 @@
 /**
- * The place of a backup: files by name, in a folder or an object store that speaks S3. A file appears whole or not at all, and is durable when
- * `put` resolves.
- *
- * Errors are ServiceErrors: `backup_unreachable`, `store_full` where there is no room, `store_locked` where another backup
- * goes on.
+ * The place of a backup: files by name, each whole and durable when `put` resolves. @throws ServiceError
+ * `backup_unreachable`; `store_full`; `store_locked` beside another backup
  */
 export interface BackupPlace {
   /** For people, without credentials. */
@@ -21,9 +18,8 @@ export interface BackupPlace {
 
 export interface PlaceLock {
   /**
-   * Says that the backup goes on: a lock that is not renewed is taken for one of a process that ended.
-   *
-   * @throws ServiceError `store_locked` where somebody else has taken it
+   * Keeps the lock: one that is not renewed counts as abandoned. @throws ServiceError `store_locked` where somebody else
+   * has it
    */
   renew(): Promise<void>
   release(): Promise<void>

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { buildLog, type LogBuild } from '../../log/embedded/build-log.ts'
@@ -9,7 +10,14 @@ import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { isRevocation, REVOCATIONS_FILE } from './keep-revocations.ts'
-import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest, type ReadManifest } from './manifest.ts'
+import {
+  hashBefore,
+  hashOf,
+  MANIFEST_NAME,
+  type Manifest,
+  parseManifest,
+  type ReadManifest,
+} from './manifest.ts'
 import type { BackupPlace } from './place.ts'
 import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
 import type { BackupKeys } from './signature.ts'
@@ -68,11 +76,9 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Makes the log of a backup anew in an empty folder. The file stands in its place only when every event of it was read back
- * and has the hash that the backup names.
- *
- * @throws ServiceError `config_invalid` for a folder that is not empty, or a place outside of the backup; `backup_damaged` for
- *   a segment that is missing or damaged; `store_full`, `backup_unreachable`, `store_locked`
+ * Builds the log of a backup in an empty folder. It gets its name only after every event was read back with the hash of
+ * the backup. @throws ServiceError `config_invalid`, `backup_damaged`, `store_full`, `backup_unreachable`,
+ * `store_locked`
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { place, directory } = options
@@ -196,6 +202,11 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
     if (isCut) break
   }
   if (filled.position === 0) throw outside('no event of the backup was appended at that instant or earlier')
+  assert(
+    filled.position !== manifest.head || hash === hashOf(manifest),
+    'a log that is restored whole has the hash of its backup',
+    filled.position,
+  )
   build.index()
   inspectFirst(options, build.file)
   verify(options, build.file, filled)
@@ -284,6 +295,7 @@ function verify({ signal, onProgress }: RestoreOptions, file: string, filled: Fi
         const page = rows.everything(position, end, PAGE_ROWS)
         if (page.length === 0) break
         events += page.length
+        assert((page[0]?.[0] ?? 0) > position, 'a page of the log begins after the one before it', position)
         position = page.at(-1)?.[0] ?? end
         parts.push(textOf(page.filter(([, stream]) => !stream.startsWith('subject-'))))
       }

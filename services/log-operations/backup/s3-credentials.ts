@@ -15,7 +15,6 @@ export interface S3Environment {
 
 /**
  * Reads the variables, else a file with profiles: the one named, `AWS_SHARED_CREDENTIALS_FILE`, or `~/.aws/credentials`.
- *
  * @throws ServiceError `config_invalid`; it never says what they are
  */
 export function readS3Credentials(environment: S3Environment, named?: string): S3Credentials {

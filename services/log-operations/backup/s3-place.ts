@@ -128,11 +128,8 @@ async function once(
 type AskLock = (method: string, more?: AskMore) => Promise<Answer>
 
 /**
- * A file that is made where there is none, and replaced only as the one that was read: two at once cannot both have it. One
- * whose holder ended without giving it back is taken over after ten minutes, by the clock of the other side.
- *
- * Not every server that speaks S3 keeps such conditions, and one that reads over them says nothing: so it is tried. There the
- * operator has to vouch for being alone, and the lock finds those that come one after the other.
+ * A file that is made where there is none and replaced only as the one that was read; stale after ten minutes by the
+ * server's clock. Servers that ignore such conditions are found by trying; there the operator vouches for being alone.
  */
 async function takeLock(options: S3PlaceOptions, ask: AskLock): Promise<PlaceLock> {
   const { holder, isAlone, now } = options

@@ -18,10 +18,8 @@ export interface S3Request {
 }
 
 /**
- * The headers of a request with its signature (AWS Signature Version 4, for the service `s3`). All given headers are signed,
- * and the body by its hash.
- *
- * @param at Unix milliseconds
+ * The headers of a request with its signature (AWS Signature Version 4, for the service `s3`). All given headers are
+ * signed, and the body by its hash. @param at Unix milliseconds
  */
 export function signedHeaders(
   { method, url, headers, payloadSha256 }: S3Request,

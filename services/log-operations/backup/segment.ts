@@ -21,11 +21,7 @@ export function packSegment(text: string): PackedSegment {
   return { body: zstdCompressSync(bytes), sha256: sha256Of(bytes), bytes: bytes.length }
 }
 
-/**
- * Inverse of {@link packSegment}.
- *
- * @throws ServiceError `backup_damaged` where it is not what the manifest says
- */
+/** Inverse of {@link packSegment}. @throws ServiceError `backup_damaged` where it is not what the manifest says */
 export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sha256: string }): string {
   let bytes: Buffer
   try {

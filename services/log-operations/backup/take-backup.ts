@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -50,12 +51,9 @@ const BESIDES_BYTES = 150
 const NAMED_EVERY_MS = 30_000
 
 /**
- * Copies what a place does not have yet of a log, which may be written to meanwhile: up to the event that was the newest when it
- * began. Each part is read back and compared before the manifest names it, so that a run that ends at any moment leaves a
- * backup that is whole, up to where it came; the next one goes on there.
- *
- * @throws ServiceError `store_locked` beside another backup, `store_mismatch` for a place with another log or a log that
- *   was set back behind what is there, or a signature by another key, `store_full`, `backup_unreachable`, `backup_damaged`
+ * Copies to a place what it lacks of a log, up to the newest event at the start. Each part is read back before the
+ * manifest names it: a run that ends at any moment leaves a whole backup, and the next continues it. @throws
+ * ServiceError `store_locked`, `store_mismatch`, `store_full`, `backup_unreachable`, `backup_damaged`
  */
 export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
   const lock = await options.place.lock()
@@ -75,6 +73,8 @@ async function copy(options: BackupOptions, lock: PlaceLock): Promise<BackupResu
   for (let from = manifest.head; from < head; from = manifest.head) {
     if (signal.aborted) break
     const taken = takeSegment(options, from, head)
+    assert(taken.first === manifest.head + 1, 'segments of a backup join without a hole', taken.first)
+    assert(taken.last >= taken.first && taken.last <= head, 'a segment of a backup advances', taken.last)
     manifest = await addSegment(options, manifest, taken)
     await lock.renew()
     options.onProgress({ position: manifest.head, head })
@@ -83,6 +83,7 @@ async function copy(options: BackupOptions, lock: PlaceLock): Promise<BackupResu
       namedAt = now()
     }
   }
+  assert(signal.aborted || manifest.head >= head, 'a backup goes as far as the log did', manifest.head)
   manifest = await writeManifest(options, manifest)
   await removeOthers(place, manifest)
   const segments = manifest.segments.slice(before.segments.length)
@@ -173,6 +174,11 @@ async function addSegment(
   if (newest === undefined) throw gone(taken.last)
   const packed = packSegment(textOf(taken.rows))
   const { sha256, bytes } = packed
+  assert(
+    taken.rows.every(([position]) => position >= taken.first && position <= taken.last),
+    'a segment holds the events it names',
+    taken.first,
+  )
   const range = [taken.first, taken.last].map((at) => String(at).padStart(12, '0')).join('-')
   const name = `log/${range}-${sha256.slice(0, 16)}.zst`
   await putChecked(place, name, packed)
@@ -189,6 +195,8 @@ async function addSegment(
 /** The keys of subjects as they are now: those that were erased are blank in the log, and so they are here. */
 async function addKeys({ rows, place }: BackupOptions, manifest: Manifest): Promise<Manifest> {
   const keys = rows.keys(0, manifest.head, Number.MAX_SAFE_INTEGER)
+  const counted = manifest.segments.reduce((sum, { events }) => sum + events, keys.length)
+  assert(counted === manifest.head, 'a backup has as many events as the log', counted)
   const packed = packSegment(textOf(keys))
   const { sha256 } = packed
   const name = `keys/${sha256}.zst`

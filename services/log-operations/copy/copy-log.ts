@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
@@ -53,11 +54,9 @@ const GROUP_BYTES = 300_000
 const SHOW_EVERY = 500
 
 /**
- * Copies a log into a store of another kind, event by event. What the target has already is compared, and the rest
- * is appended, so that a run which ended at any moment is gone on with by the next. Positions differ between stores: where
- * an event names one, the copy names that of the same event. In the end all of it is read back and compared.
- *
- * @throws ServiceError `store_mismatch` where the target holds something else; what the stores refuse it with
+ * Copies a log into a store of another kind. What is there is compared, the rest appended, so the next run continues one
+ * that ended; in the end everything is read back. Positions in events are translated. @throws ServiceError
+ * `store_mismatch`
  */
 export async function copyLog(options: CopyOptions): Promise<CopyResult> {
   const { target, source, signal } = options
@@ -66,6 +65,7 @@ export async function copyLog(options: CopyOptions): Promise<CopyResult> {
   await target.flush()
   signal.throwIfAborted()
   const verified = await walk(options, 'verified')
+  assert(verified.events >= copied.events, 'a copy verifies all that it copied', verified.events)
   const isFinished = verified.copied === 0 && (await source.isAtRest())
   await target.flush()
   if (isFinished) await target.finish()
@@ -89,6 +89,11 @@ async function walk({ source, target, signal, onProgress }: CopyOptions, doing: 
 
   async function send(): Promise<void> {
     if (group.length === 0) return
+    assert(group.length <= GROUP_EVENTS, 'a copy appends groups within their limit', group.length)
+    assert(
+      group.every(({ stream }) => stream === group[0]?.stream),
+      'a copy appends to one stream at a time',
+    )
     await target.append(group)
     copied += group.length
     group = []

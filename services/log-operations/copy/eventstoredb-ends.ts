@@ -2,6 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import { UNFINISHED_COPY_STREAM } from '../../../contracts/streams.ts'
 import type { EventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { CopySource, CopyTarget } from './copy-log.ts'
 
 /** Longer than processes that share a log take between two renewals of their leases. */
@@ -40,11 +41,28 @@ export function openEventStoreDbSource(store: EventStoreDbStore, rest: () => Pro
   }
 }
 
-/** An empty EventStoreDB, or one that a copy into was begun; an event of its own says so until it is whole. */
+/** Appends under way at once: one that waits for the disk of the server keeps the next ones from waiting for it in turn. */
+const UNDER_WAY = 256
+const REMEMBERED = 100_000
+
+/**
+ * An empty EventStoreDB, or one that a copy into was begun; an event of its own says so until it is whole. Appends go
+ * over one call, which the server takes in order. The first that fails is the last that is sent.
+ */
 export function openEventStoreDbTarget(
   store: EventStoreDbStore,
   { newId, now }: { readonly newId: () => string; readonly now: () => number },
 ): CopyTarget {
+  const underWay: Promise<Position>[] = []
+  const placed = new RecentMap<string, Promise<Position>>(REMEMBERED)
+  let failure: { readonly error: unknown } | undefined
+  const requireSound = (): void => {
+    if (failure !== undefined) throw failure.error
+  }
+  const flush = async (): Promise<void> => {
+    while (underWay.length > 0) await underWay.shift()
+    requireSound()
+  }
   return {
     description: 'EventStoreDB',
     async begin() {
@@ -65,14 +83,20 @@ export function openEventStoreDbTarget(
     async append(events) {
       const [first] = events
       if (first === undefined) return
+      requireSound()
       const { stream, revision, at } = first
-      await store.appendCopied(stream, events, {
-        expected: revision === 0 ? 'no-stream' : revision - 1,
-        at,
-      })
+      const expected = revision === 0 ? 'no-stream' : revision - 1
+      const sending = store.appendCopied(stream, events, { expected, at }).then(({ position }) => position)
+      sending.catch((error: unknown) => (failure ??= { error }))
+      underWay.push(sending)
+      placed.set(`${stream} ${revision + events.length - 1}`, sending)
+      if (underWay.length >= UNDER_WAY) await underWay.shift()
     },
-    flush: async () => undefined,
+    flush,
     async positionOf(stream, revision) {
+      const known = placed.get(`${stream} ${revision}`)
+      if (known !== undefined) return known
+      await flush()
       for await (const { position } of store.read(stream, { from: revision, limit: 1 })) return position
       return undefined
     },

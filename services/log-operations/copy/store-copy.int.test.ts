@@ -136,6 +136,33 @@ describe('a copied log', () => {
     expect(told(await toFolder())).toMatchObject({ events: 136, isFinished: true })
   })
 
+  // Where the server leaves out one and takes those after it, only a new store helps: the next run compares, and says so.
+  test.each([
+    ['lost-after-commit', 'goes on'],
+    ['silent-end-after-commit', 'goes on'],
+    ['lost-before-commit', 'is refused'],
+  ] as const)(
+    'whose appends under way end with the call of one (%s) sends no more, and %s',
+    async (fault, end) => {
+      await makeLog()
+      let appends = 0
+      const breaking = (inner: CopyTarget): CopyTarget => ({
+        ...inner,
+        async append(events) {
+          if (++appends === 5) double.faults.failNextAppend(fault)
+          await inner.append(events)
+        },
+      })
+      await expect(toRemote(breaking)).rejects.toMatchObject({ code: 'append_unknown' })
+      if (end === 'goes on') expect(await toRemote()).toMatchObject({ events: 136, isFinished: true })
+      else
+        await expect(toRemote()).rejects.toMatchObject({
+          code: 'store_mismatch',
+          nextStep: 'Copy into an empty store.',
+        })
+    },
+  )
+
   test('copy × running writer: stays closed until nobody writes, then holds all', async () => {
     await makeLog()
     const running = await open('log')

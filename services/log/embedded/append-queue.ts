@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EncodedAppend } from '../encode-append.ts'
@@ -5,81 +6,69 @@ import type { AppendResult } from '../event-store.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 import type { Writer } from './writer.ts'
 
-interface Waiting {
+interface Waiting extends PromiseWithResolvers<AppendResult> {
   readonly append: EncodedAppend
-  resolve(result: AppendResult): void
-  reject(error: unknown): void
-}
-
-export interface AppendQueue {
-  push(append: EncodedAppend): Promise<AppendResult>
-  readonly length: number
-  /** Resolves when everything pushed so far has its answer. */
-  drain(): Promise<void>
 }
 
 /**
  * Group commit: appends that arrive while a batch is being committed wait together and share the next
  * commit, so one wait for the disk serves many callers. Nobody is answered before the commit.
  */
-export function createAppendQueue(options: {
-  writer: Writer
-  now: () => number
-  onCommitted: () => void
-  maxWaiting?: number
-}): AppendQueue {
-  const { writer, now, onCommitted, maxWaiting = LIMITS.appendQueue } = options
-  let waiting: Waiting[] = []
-  let inFlight = 0
-  let isFlushing = false
-  let drained: PromiseWithResolvers<void> | undefined
+export class AppendQueue {
+  readonly #writer: Writer
+  readonly #now: () => number
+  readonly #onCommitted: () => void
+  #waiting: Waiting[] = []
+  #inFlight = 0
+  #flushing: Promise<void> | undefined
 
-  async function flush(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = takeBatch(waiting)
-      waiting = waiting.slice(batch.length)
-      inFlight = batch.length
+  constructor(writer: Writer, now: () => number, onCommitted: () => void) {
+    this.#writer = writer
+    this.#now = now
+    this.#onCommitted = onCommitted
+  }
+
+  get length(): number {
+    return this.#waiting.length + this.#inFlight
+  }
+
+  async push(append: EncodedAppend): Promise<AppendResult> {
+    const { length } = this.#waiting
+    if (length >= LIMITS.appendQueue)
+      throw new ServiceError('store_unavailable', { message: `${length} appends are waiting already` })
+    const entry = { append, ...Promise.withResolvers<AppendResult>() }
+    this.#waiting.push(entry)
+    this.#flushing ??= this.#flush()
+    return entry.promise
+  }
+
+  /** Resolves when everything pushed so far has its answer. */
+  async drain(): Promise<void> {
+    await this.#flushing
+  }
+
+  async #flush(): Promise<void> {
+    // Later in this turn of the event loop, so that callers woken together are committed together.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#waiting.length > 0) {
+      const batch = takeBatch(this.#waiting)
+      this.#waiting = this.#waiting.slice(batch.length)
+      this.#inFlight = batch.length
       try {
-        const at = new Date(now()).toISOString()
-        const outcomes = await writer.commit(
-          batch.map((entry) => entry.append),
+        assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
+        const at = new Date(this.#now()).toISOString()
+        const outcomes = await this.#writer.commit(
+          batch.map(({ append }) => append),
           at,
         )
-        onCommitted()
+        this.#onCommitted()
         for (const [index, entry] of batch.entries()) settle(entry, outcomes[index])
       } catch (error) {
         for (const entry of batch) entry.reject(error)
       }
-      inFlight = 0
+      this.#inFlight = 0
     }
-    isFlushing = false
-    drained?.resolve()
-    drained = undefined
-  }
-
-  return {
-    push(append) {
-      if (waiting.length >= maxWaiting) {
-        return Promise.reject(
-          new ServiceError('store_unavailable', { message: `${waiting.length} appends are waiting already` }),
-        )
-      }
-      return new Promise((resolve, reject) => {
-        waiting.push({ append, resolve, reject })
-        if (isFlushing) return
-        isFlushing = true
-        // Later in this turn of the event loop, so that callers woken together are committed together.
-        setImmediate(() => void flush())
-      })
-    },
-    get length() {
-      return waiting.length + inFlight
-    },
-    drain() {
-      if (!isFlushing) return Promise.resolve()
-      drained ??= Promise.withResolvers<void>()
-      return drained.promise
-    },
+    this.#flushing = undefined
   }
 }
 

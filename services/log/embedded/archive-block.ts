@@ -51,11 +51,7 @@ export function packBlock(rows: readonly StoredRow[]): { readonly body: Buffer; 
   return { body, sha256: sha256(body, 'hex') }
 }
 
-/**
- * Inverse of {@link packBlock}: its lines, by their positions.
- *
- * @throws TypeError where it is not what was written
- */
+/** Inverse of {@link packBlock}: its lines, by their positions. @throws TypeError where it is not what was written */
 export function unpackBlock(body: Uint8Array, expected: string): ReadonlyMap<number, Buffer> {
   const found = sha256(body, 'hex')
   if (found !== expected) throw new TypeError(`its SHA-256 is ${found}, and was ${expected}`)

@@ -18,7 +18,7 @@ import type { EventStore } from '../event-store.ts'
 import { shrinkLog } from './archive-log.ts'
 import { appendSeries, archive, keyOf, madeUp } from './archived-log.fixture.ts'
 import { logFile, openEmbeddedStore } from './embedded-store.ts'
-import { openLogReader } from './log-reader.ts'
+import { LogReader } from './log-reader.ts'
 import { openStoredRows } from './stored-rows.ts'
 
 const COUNT = 600
@@ -69,18 +69,16 @@ describe('an archived log', () => {
       all: await collect(store.readAll()),
       stream: await collect(store.read('verdict-SIM.C1.1m', { from: 3 })),
       backwards: await collect(store.read('outcome-SIM.C2.1m', { direction: 'backwards', limit: 40 })),
-      places: await collect(store.readPlaces()),
     }
     const { events } = await archive(file)
     expect(events).toBe(COUNT * 1.5)
     expect(raw().filter(({ data }) => data.startsWith('archived'))).toHaveLength(events)
-    for (const reads of [store, openLogReader(file)]) {
+    for (const reads of [store, new LogReader(file)]) {
       expect(await collect(reads.readAll({}))).toEqual(before.all)
       expect(await collect(reads.read('verdict-SIM.C1.1m', { from: 3 }))).toEqual(before.stream)
       expect(await collect(reads.read('outcome-SIM.C2.1m', { direction: 'backwards', limit: 40 }))).toEqual(
         before.backwards,
       )
-      expect(await collect(reads.readPlaces({}))).toEqual(before.places)
       if (reads !== store) await reads.close()
     }
     expect(rowsNow()).toEqual(rows)
@@ -151,8 +149,8 @@ describe('an archived log', () => {
     db.close()
     const refusal = { code: 'event_unreadable', message: expect.stringContaining('layout 3') }
     await expect(openEmbeddedStore({ directory, now: Date.now })).rejects.toMatchObject(refusal)
-    for (const open of [openLogReader, openStoredRows])
-      expect(() => open(file)).toThrow(expect.objectContaining(refusal))
+    for (const open of [() => new LogReader(file), () => openStoredRows(file)])
+      expect(open).toThrow(expect.objectContaining(refusal))
     await expect(archive(file)).rejects.toMatchObject(refusal)
   })
 })
@@ -300,7 +298,6 @@ describe('an archive that is', () => {
       { position: appended.position },
     ])
     expect(await collect(store.read('quota-x.2026-11'))).toHaveLength(COUNT / 10)
-    expect(await collect(store.readPlaces())).not.toHaveLength(0)
   })
 
   test('back again is read, without a start', async () => {

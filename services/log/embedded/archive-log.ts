@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
+import { transaction } from '../../runtime/sqlite/transaction.ts'
 import { type ArchiveBlock, archivedMark, BLOCK_BYTES, blocksOf, packBlock } from './archive-block.ts'
 import { archiveFiles, hasArchive } from './archive-tables.ts'
 import { archiveFolder, readBlock } from './archived-contents.ts'
@@ -11,7 +14,6 @@ import { requireEnd, requireWholeLog } from './require-whole-log.ts'
 import { prepareArchive, prepareArchiver } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import { type StoredRow, textOf } from './stored-row.ts'
-import { syncPath } from './sync-path.ts'
 
 export interface ArchiveOptions {
   /** `events.db` */
@@ -50,20 +52,15 @@ const BLOCKS_A_COMMIT = 16
 const LEAST_REST_MS = 5
 
 /**
- * Rows that may lie on a page with one of these, or on the pages beside it. Where a row is taken out, SQLite may put the rows
- * of such pages in order anew, and leaves copies of them: of a key that is erased later, one would be left. So beside
- * a key rows are made short where they lie, and their room comes back with {@link shrinkLog} only.
+ * Rows on a page near a key are overwritten in place: taking a row out lets SQLite rebuild pages, which would leave
+ * copies of a key that is erased later. Their room comes back with {@link shrinkLog}.
  */
 const ROWS_BESIDE = 256
 
 /**
- * Moves what verdicts and outcomes of long ago say out of the file of a log, into files that never change. Position,
- * stream, revision, type, id and time stay. It may run beside the service. A file is written, durable, read back and
- * compared before the first row of it is made short; that is done in pages, each a transaction that also says where
- * its events lie now. So an end at any moment leaves every event readable, and the next run goes on there.
- *
- * @throws ServiceError `store_locked` beside another one, `store_full`, `store_unavailable` for an archive that is away or
- *   does not hold what was written
+ * Moves data of old verdicts and outcomes out of the log into files that never change, also beside the service. A file
+ * is durable and read back before its first row is shortened, so an end at any moment leaves every event readable.
+ * @throws ServiceError `store_locked`, `store_full`, `store_unavailable`
  */
 export async function archiveLog(options: ArchiveOptions): Promise<ArchiveResult> {
   const { file } = options
@@ -156,21 +153,19 @@ function writeFile(
   const unfinished = join(folder, `${process.pid}${UNFINISHED}`)
   const whole = createHash('sha256')
   const blocks: ArchiveBlock[] = []
+  const after = archivedUpTo(db)
   let start = 0
   attempt(unfinished, () => {
     const handle = openSync(unfinished, 'w', 0o600)
     try {
-      for (const rows of blocksOf(rowsBehind(db, archivedUpTo(db), upTo, fileBytes), blockBytes)) {
+      for (const rows of blocksOf(rowsAfter(db, after, upTo, fileBytes), blockBytes)) {
         const { body, sha256 } = packBlock(rows)
         for (let put = 0; put < body.length; ) put += writeSync(handle, body, put)
+        const [first, last] = [rows[0]?.[0] ?? 0, rows.at(-1)?.[0] ?? 0]
+        assert(first > (blocks.at(-1)?.last ?? after), 'blocks of an archive join without overlap', first)
+        assert(last >= first && last <= upTo, 'a block of an archive ends within what is moved', last)
         whole.update(body)
-        blocks.push({
-          first: rows[0]?.[0] ?? 0,
-          last: rows.at(-1)?.[0] ?? 0,
-          start,
-          bytes: body.length,
-          sha256,
-        })
+        blocks.push({ first, last, start, bytes: body.length, sha256 })
         start += body.length
       }
       fsyncSync(handle)
@@ -183,6 +178,8 @@ function writeFile(
     rmSync(unfinished, { force: true })
     return undefined
   }
+  const end = blocks.reduce((sum, { bytes }) => sum + bytes, 0)
+  assert(end === start, 'blocks fill their file without a hole', end)
   const range = [first, last].map((at) => String(at).padStart(12, '0')).join('-')
   const name = `${range}-${whole.digest('hex').slice(0, 16)}.zst`
   attempt(name, () => {
@@ -196,7 +193,7 @@ const archivedUpTo = (db: DatabaseSync): number =>
   hasArchive(db) ? Number(db.prepare('SELECT max(last) AS last FROM archive_block').get()?.last ?? 0) : 0
 
 /** The rows to move, in the order of the log, until they fill a file. */
-function* rowsBehind(db: DatabaseSync, after: number, upTo: number, fileBytes: number): Generator<StoredRow> {
+function* rowsAfter(db: DatabaseSync, after: number, upTo: number, fileBytes: number): Generator<StoredRow> {
   const page = db.prepare(
     `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ? AND ${IS_ARCHIVABLE} ORDER BY position LIMIT ${PAGE_ROWS}`,
   )
@@ -247,12 +244,18 @@ function makeShort(
     const overwrite = db.prepare("UPDATE event SET data = ?, meta = '' WHERE position = ?")
     for (const { block, rows } of compared) {
       const { first, last, start, bytes, sha256 } = block
+      assert(rows[0]?.[0] === first && rows.at(-1)?.[0] === last, 'a block covers its events', first)
       register.run(first, last, start, bytes, sha256, name)
       if (hasKeyBeside(db, block)) {
         for (const [position, , , , , , , data] of rows) overwrite.run(archivedMark(data), position)
         continue
       }
-      takeOut.run(first, last)
+      const { changes } = takeOut.run(first, last)
+      assert(
+        Number(changes) === rows.length,
+        'as many events are put back as were taken out',
+        Number(changes),
+      )
       for (const [position, stream, revision, type, schema, id, at, data] of rows)
         putBack.run(position, stream, revision, type, schema, id, at, archivedMark(data))
     }
@@ -267,21 +270,9 @@ const hasKeyBeside = (db: DatabaseSync, { first, last }: ArchiveBlock): boolean 
     )
     .get(first - ROWS_BESIDE, last + ROWS_BESIDE) !== undefined
 
-function transaction(db: DatabaseSync, work: () => void): void {
-  try {
-    db.exec('BEGIN IMMEDIATE')
-    work()
-    db.exec('COMMIT')
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
-  }
-}
-
 /**
- * Gives the disk what is free in the file of a log, which nobody has open meanwhile.
- *
- * @throws ServiceError `store_locked` beside the service, `store_full`
+ * Gives the disk what is free in the file of a log, which nobody has open meanwhile. @throws ServiceError `store_locked`
+ * beside the service, `store_full`
  */
 export function shrinkLog(file: string): void {
   const lock = takeFileLock(join(dirname(file), 'events.lock'), 'the event store')

@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type ArchiveBlock, isArchivedData, unpackBlock } from './archive-block.ts'
 import { rowsOf } from './stored-row.ts'
 
@@ -19,19 +20,15 @@ interface Row {
 }
 
 export interface ArchivedContents {
-  /**
-   * The row with its data and meta, wherever they lie.
-   *
-   * @throws ServiceError `store_unavailable` where they are in a file that is away or damaged
-   */
+  /** The row with its data and meta. @throws ServiceError `store_unavailable` where their file is away or damaged */
   filled<Found extends Row>(row: Found): Found
 }
 
 type NamedBlock = ArchiveBlock & { readonly name: string }
 
 interface Kept {
+  readonly first: number
   readonly last: number
-  readonly bytes: number
   readonly lines: ReadonlyMap<number, Buffer>
 }
 
@@ -40,9 +37,10 @@ interface Kept {
  * once for those who read in order.
  */
 export function openArchivedContents(db: DatabaseSync, folder: string): ArchivedContents {
-  const kept = new Map<number, Kept>()
-  let keptBytes = 0
-  let newest: { readonly first: number; readonly block: Kept } | undefined
+  const kept = new RecentMap<number, Kept>(Number.POSITIVE_INFINITY, {
+    bytes: { most: KEPT_BYTES, of: (_first, { lines }) => sizeOf(lines) },
+  })
+  let newest: Kept | undefined
   let statement: StatementSync | undefined
 
   function find(position: number): NamedBlock {
@@ -61,28 +59,18 @@ export function openArchivedContents(db: DatabaseSync, folder: string): Archived
 
   function load(position: number): Kept {
     const place = find(position)
-    const known = kept.get(place.first)
-    const lines = known?.lines ?? readBlock(folder, place)
-    const block = known ?? { last: place.last, lines, bytes: sizeOf(lines) }
-    // What was used last stands last; what was not used for longest goes first.
-    kept.delete(place.first)
-    kept.set(place.first, block)
-    if (known === undefined) keptBytes += block.bytes
-    for (const [first, { bytes }] of kept) {
-      if (keptBytes <= KEPT_BYTES) break
-      kept.delete(first)
-      keptBytes -= bytes
-    }
-    newest = { first: place.first, block }
-    return block
+    const { first, last } = place
+    newest = kept.get(first) ?? { first, last, lines: readBlock(folder, place) }
+    kept.set(first, newest)
+    return newest
   }
 
   return {
     filled(row) {
       if (!isArchivedData(row.data)) return row
       const { position } = row
-      const isNear = newest !== undefined && position >= newest.first && position <= newest.block.last
-      const line = (isNear && newest !== undefined ? newest.block : load(position)).lines.get(position)
+      const isNear = newest !== undefined && position >= newest.first && position <= newest.last
+      const line = (isNear && newest !== undefined ? newest : load(position)).lines.get(position)
       const [found] = line === undefined ? [] : rowsOf(line.toString('utf8'))
       if (found?.[5] === row.id) return { ...row, data: found[7], meta: found[8] }
       throw damaged(join(folder, find(position).name), `it does not hold position ${position} of this log`)
@@ -93,11 +81,7 @@ export function openArchivedContents(db: DatabaseSync, folder: string): Archived
 const sizeOf = (lines: ReadonlyMap<number, Buffer>): number =>
   [...lines.values()].reduce((sum, { length }) => sum + length, 0)
 
-/**
- * Reads a block, and finds that it is what was written.
- *
- * @throws ServiceError `store_unavailable`
- */
+/** Reads a block, and finds that it is what was written. @throws ServiceError `store_unavailable` */
 export function readBlock(folder: string, { name, start, bytes, sha256 }: NamedBlock) {
   const path = join(folder, name)
   const body = Buffer.alloc(bytes)

@@ -1,39 +1,27 @@
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { prepareBuild, prepareIndexes } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
-import { syncPath } from './sync-path.ts'
 
 /** A log file that is made anew from rows, beside the place where it is to stand. */
-export interface LogBuild {
-  /** The unfinished file. */
-  readonly file: string
-  /** Rows in the order of their positions. */
-  insert(rows: readonly StoredRow[]): void
-  /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
-  index(): void
-  /** Puts it in its place, durable. */
-  finish(): void
-  /** Leaves nothing behind; after {@link LogBuild.finish} it does nothing. */
-  discard(): void
-}
+export type LogBuild = ReturnType<typeof buildLog>
 
 /**
- * Makes a log file quickly: nothing is durable before it is finished, and an end in between leaves a file that nobody takes
- * for a log.
- *
- * @param target `events.db`, which must not be there
+ * Makes a log file quickly: nothing is durable before it is finished, and an unfinished file is taken for no log.
  * @throws ServiceError `store_full`, `store_unavailable`
  */
-export function buildLog(target: string): LogBuild {
+export function buildLog(target: string) {
   const file = `${target}.unfinished`
   removeAll(file)
   makePrivate(file)
   const db = new DatabaseSync(file)
+  let newest = 0
   const insert = attempt(file, () => {
     prepareBuild(db)
     db.exec('BEGIN')
@@ -42,22 +30,31 @@ export function buildLog(target: string): LogBuild {
     )
   })
   return {
+    /** The unfinished file. */
     file,
-    insert: (rows) =>
+    /** Rows in the order of their positions. */
+    insert: (rows: readonly StoredRow[]): void =>
       attempt(file, () => {
-        for (const row of rows) insert.run(...row)
+        for (const row of rows) {
+          assert(row[0] > newest, 'a log is built in the order of its positions', row[0])
+          newest = row[0]
+          insert.run(...row)
+        }
       }),
+    /** Puts the indexes in, which also tells whether a place or an id is there twice. Afterwards it can be read. */
     index: () =>
       attempt(file, () => {
         db.exec('COMMIT')
         prepareIndexes(db)
       }),
+    /** Puts it in its place, durable. */
     finish() {
       attempt(file, () => db.close())
       syncPath(file)
       renameSync(file, target)
       syncPath(dirname(target))
     },
+    /** Leaves nothing behind; after {@link LogBuild.finish} it does nothing. */
     discard() {
       if (!db.isOpen) return
       db.close()

@@ -17,9 +17,8 @@ export interface CheckedArchive {
 }
 
 /**
- * Reads a whole archive, beside the service too: every file is there, and holds what the log says of each event.
- *
- * @throws ServiceError `store_unavailable` for the first file that is missing or damaged
+ * Reads a whole archive, beside the service too: every file is there, and holds what the log says of each event. @throws
+ * ServiceError `store_unavailable` for the first file that is missing or damaged
  */
 export async function checkArchive(
   file: string,

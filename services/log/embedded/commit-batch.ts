@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import { archivedMark, isArchivedData } from './archive-block.ts'
@@ -11,22 +12,13 @@ export type AppendOutcome =
   | { readonly revision: number; readonly position: number; readonly replayed: boolean }
   | AppendRefusal
 
-export interface BatchCommitter {
-  /**
-   * Appends every request of a batch in one transaction; what is refused is refused alone. Returns after
-   * the commit is on the disk. A failing transaction gives every request of the batch the same refusal.
-   */
-  commit(batch: readonly EncodedAppend[], at: string): AppendOutcome[]
-}
+export type BatchCommitter = ReturnType<typeof createBatchCommitter>
 
 /** Streams whose head is remembered between batches; a miss costs one index look-up. */
 const REMEMBERED_HEADS = 65_536
 
 /** @param durable is given the newest event after each commit that appended some */
-export function createBatchCommitter(
-  db: DatabaseSync,
-  durable: (newest: NewestEvent) => void,
-): BatchCommitter {
+export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestEvent) => void) {
   const statements = prepareStatements(db)
   const heads = new Map<string, number>()
   let position = statements.lastPosition()
@@ -53,24 +45,39 @@ export function createBatchCommitter(
       return { revision: decision.revision, position: Number(decision.position), replayed: true }
     }
     let revision = decision.firstRevision - 1
+    assert(
+      revision >= -1 && revision === view.headOf(append.stream),
+      'an append follows the head of its stream',
+      revision,
+    )
     for (const event of append.events) {
       revision += 1
       position += 1
       newestId = event.id
       statements.insert(position, append.stream, revision, event, at)
     }
+    assert(
+      revision - decision.firstRevision === append.events.length - 1,
+      'an append is written whole',
+      revision,
+    )
     heads.set(append.stream, revision)
     return { revision, position, replayed: false }
   }
 
   return {
-    commit(batch, at) {
+    /**
+     * Appends every request of a batch in one transaction; what is refused is refused alone. Returns after
+     * the commit is on the disk. A failing transaction gives every request of the batch the same refusal.
+     */
+    commit(batch: readonly EncodedAppend[], at: string): AppendOutcome[] {
       let isCommitting = false
       newestId = undefined
       try {
         statements.begin.run()
         // A clock that steps back must not put an event before its predecessor in time.
         newestAt = at > newestAt ? at : newestAt
+        assert(statements.lastPosition() === position, 'one process appends to the log', position)
         const outcomes = batch.map((append) => appendOne(append, newestAt))
         isCommitting = true
         statements.commit.run()

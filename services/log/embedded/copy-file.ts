@@ -1,30 +1,19 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { forgetNewest } from './newest-position.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { StoredRow } from './stored-row.ts'
-import { syncPath } from './sync-path.ts'
-
-/** A log file that is written bit by bit, and stands in its place when it is whole. */
-export interface CopyFile {
-  readonly file: string
-  /** Puts rows behind those that are there; positions are given here. */
-  append(rows: readonly StoredRow[]): void
-  /** Durable when it returns. */
-  flush(): void
-  positionOf(stream: string, revision: number): number | undefined
-  finish(): void
-  close(): void
-}
 
 const ROWS_A_COMMIT = 2_000
 
 /** @param target `events.db`; refused where it is there already */
-export function openCopyFile(target: string): CopyFile {
+export function openCopyFile(target: string) {
   if (existsSync(target)) {
     throw new ServiceError('store_mismatch', {
       message: `${target} is there already: a copy into it was finished, or it is another log`,
@@ -58,7 +47,8 @@ export function openCopyFile(target: string): CopyFile {
   }
   return {
     file,
-    append(rows) {
+    /** Puts rows behind those that are there; positions are given here. */
+    append(rows: readonly StoredRow[]): void {
       attempt(() => {
         if (!db.isTransaction) db.exec('BEGIN IMMEDIATE')
         for (const [, ...row] of rows) {
@@ -69,13 +59,16 @@ export function openCopyFile(target: string): CopyFile {
       waiting += rows.length
       if (waiting >= ROWS_A_COMMIT) flush()
     },
+    /** Durable when it returns. */
     flush,
-    positionOf(stream, revision) {
+    positionOf(stream: string, revision: number): number | undefined {
       const found = find.get(stream, revision)
       return found === undefined ? undefined : Number(found.position)
     },
     finish() {
       flush()
+      const { events } = db.prepare('SELECT count(*) AS events FROM event').get() as { events: number }
+      assert(events === position, 'a copy has no hole in its positions', events)
       // What others may still have open of it would keep the write-ahead log; nobody has.
       db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
       db.close()

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
@@ -98,12 +99,14 @@ describe('a second writer', () => {
 
 describe('a full disk', () => {
   test('at the first start is told as such, and the lock is let go', async () => {
-    expect(await codeOf(open({ maxPages: 2 }))).toBe('store_full')
+    expect(await codeOf(open({ writer: (given) => startWriter({ ...given, maxPages: 2 }) }))).toBe(
+      'store_full',
+    )
     await (await open()).close()
   })
 
   test('refuses what does not fit, keeps all that was acknowledged, and resumes when there is room', async () => {
-    const store = await open({ maxPages: 60 })
+    const store = await open({ writer: (given) => startWriter({ ...given, maxPages: 60 }) })
     const kept: string[] = []
     let refused: string | undefined
     for (let n = 0; refused === undefined; n++) {
@@ -132,7 +135,6 @@ describe('the queue', () => {
   test('is bounded: past it callers are told at once, and everybody before is answered', async () => {
     const gate = Promise.withResolvers<void>()
     const store = await open({
-      maxWaiting: 5,
       writer: async (options) => {
         const writer = await startWriter(options)
         return {
@@ -146,13 +148,13 @@ describe('the queue', () => {
         }
       },
     })
-    const appends = Array.from({ length: 8 }, (_, n) =>
+    const appends = Array.from({ length: LIMITS.appendQueue + 3 }, (_, n) =>
       codeOf(store.append(`s-${n}`, [anEvent()], { expected: 'any' })),
     )
-    await expect(Promise.race([appends[7], appends[0]])).resolves.toBe('store_unavailable')
+    await expect(Promise.race([appends.at(-1), appends[0]])).resolves.toBe('store_unavailable')
     gate.resolve()
     const outcomes = await Promise.all(appends)
-    expect(outcomes.filter((outcome) => outcome === 'no error')).toHaveLength(5)
+    expect(outcomes.filter((outcome) => outcome === 'no error')).toHaveLength(LIMITS.appendQueue)
     expect(outcomes.filter((outcome) => outcome === 'store_unavailable')).toHaveLength(3)
     await store.close()
   })

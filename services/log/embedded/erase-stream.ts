@@ -23,10 +23,8 @@ export const isStreamErased = (db: DatabaseSync, stream: string): boolean => {
 }
 
 /**
- * Erases a stream, from the file and from the write-ahead log, where its bytes stood until now. Returns after
- * both are on the disk. What a file system or a backup keeps of former contents is out of reach.
- *
- * @returns why it may not be done; repeating it is safe.
+ * Erases a stream from the file and from the write-ahead log; durable when it returns. @returns why it may not be done;
+ * repeating it is safe
  */
 export function eraseStream(db: DatabaseSync, stream: string): AppendRefusal | undefined {
   try {

@@ -1,9 +1,8 @@
 import type { Writer } from './writer.ts'
 
 /**
- * A writer that outlives its thread: where the thread has ended by itself, the next commit starts another.
- * What was under way is rejected as unknown by the one that ended; repeating it is safe, because ids are
- * asked before anything is appended.
+ * A writer that outlives its thread: after a thread ended, the next commit starts another. What was under way is
+ * rejected as unknown.
  */
 export async function keepWriterRunning(start: () => Promise<Writer>): Promise<Writer> {
   let writer = await start()

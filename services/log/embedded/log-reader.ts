@@ -1,163 +1,166 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventPlace, RecordedEvent } from '../../../contracts/event.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import { isErasable } from '../../../contracts/streams.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
-import type { EventFilter, ReadAllOptions, ReadOptions, ReadPlacesOptions } from '../event-store.ts'
+import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import { isArchivedData } from './archive-block.ts'
-import { archiveFolder, openArchivedContents } from './archived-contents.ts'
+import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { isErasedData } from './erase-stream.ts'
 import { requireLayout } from './schema.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
 
-const PLACE_COLUMNS = 'position, stream, revision, type, schema, id'
-const COLUMNS = `${PLACE_COLUMNS}, data, meta, at`
+const SELECT = 'SELECT id, stream, revision, position, type, schema, at, data, meta FROM event'
 
-interface PlaceRow extends Omit<EventPlace, 'position'> {
+type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
   readonly position: number
-}
-
-interface Row extends PlaceRow {
   readonly data: string
   readonly meta: string
-  readonly at: string
-}
-
-export interface LogReader {
-  read(stream: string, options: ReadOptions): AsyncGenerator<RecordedEvent, void, void>
-  readAll(options: ReadAllOptions): AsyncGenerator<RecordedEvent, void, void>
-  readPlaces(options: ReadPlacesOptions): AsyncGenerator<readonly EventPlace[], void, void>
-  readPage(after: Position, limit: number, filter?: EventFilter): LogPage
-  head(): Position
-  close(): void
 }
 
 /**
  * Reads the log in pages over a connection of its own, which the writer does not hold up. Between pages others
  * have their turn: a long read must not hold them up, nor keep a client's hanging up from being noticed.
  */
-export function openLogReader(file: string): LogReader {
-  const db = new DatabaseSync(file, { readOnly: true })
-  requireLayout(db)
-  const contents = openArchivedContents(db, archiveFolder(file))
-  const recorded = (row: Row): RecordedEvent => recordedOf(contents.filled(row))
-  const headStatement = db.prepare('SELECT max(position) AS position FROM event')
-  const requireOpen = (): void => {
-    if (!db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
-  }
-  const head = (): number => {
-    requireOpen()
-    return (headStatement.get() as { position: number | null }).position ?? 0
-  }
-  const streamPage = {
-    forwards: db.prepare(
-      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision ${LIMIT_PARAMETER}`,
-    ),
-    backwards: db.prepare(
-      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision DESC ${LIMIT_PARAMETER}`,
-    ),
-  }
-  const pages = new Map<string, StatementSync>()
+export class LogReader {
+  readonly #db: DatabaseSync
+  readonly #contents: ArchivedContents
+  readonly #statements = new Map<string, StatementSync>()
 
-  /** Matching rows behind `after`, and how far was looked: a rare match must not make one look long. */
-  function lookAt(
-    after: number,
-    end: number,
-    limit: number,
-    filter: EventFilter | undefined,
-    columns = COLUMNS,
-  ) {
-    requireOpen()
+  constructor(file: string) {
+    this.#db = new DatabaseSync(file, { readOnly: true })
+    requireLayout(this.#db)
+    this.#contents = openArchivedContents(this.#db, archiveFolder(file))
+  }
+
+  async *read(
+    stream: string,
+    { from, to, direction = 'forwards', limit = Infinity, signal }: ReadOptions = {},
+  ): AsyncGenerator<RecordedEvent, void, void> {
+    const isForwards = direction === 'forwards'
+    let low = isForwards ? (from ?? 0) : (to ?? 0)
+    let high = (isForwards ? to : from) ?? Number.MAX_SAFE_INTEGER
+    const sql = `${SELECT} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
+    let before: number | undefined
+    for (let left = limit; left > 0; ) {
+      const page = Math.min(left, LIMITS.readPageEvents)
+      const rows = this.#rows(sql, stream, low, high, page)
+      for (const row of rows) {
+        const step = row.revision - (before ?? row.revision)
+        assert(
+          before === undefined || step === (isForwards ? 1 : -1),
+          'a stream has no gap in its revisions',
+          step,
+        )
+        before = row.revision
+        if (signal?.aborted === true || isErasedData(row.data)) return
+        // Neighbours of a stream lie in as many blocks, each of which is unpacked.
+        if (isArchivedData(row.data)) await setImmediate()
+        yield this.#recorded(row)
+      }
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < page) return
+      left -= rows.length
+      if (isForwards) low = last.revision + 1
+      else high = last.revision - 1
+      await setImmediate()
+    }
+  }
+
+  async *readAll({
+    after = START,
+    upTo,
+    filter,
+    limit = Infinity,
+    signal,
+    onLooked,
+  }: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, void> {
+    const newest = this.#newest()
+    const end = typeof upTo === 'string' ? Math.min(toSequence(upTo), newest) : newest
+    const until = upTo instanceof Date ? upTo.toISOString() : undefined
+    let position = toSequence(after)
+    for (let left = limit; left > 0 && position < end; ) {
+      const { rows, lookedUpTo } = this.#lookAt(position, end, Math.min(left, LIMITS.readPageEvents), filter)
+      for (const row of rows) {
+        if (signal?.aborted === true || (until !== undefined && row.at > until)) return
+        yield this.#recorded(row)
+      }
+      const events = lookedUpTo - position
+      assert(events > 0, "a page's cursor advances", events)
+      position = lookedUpTo
+      left -= rows.length
+      await setImmediate()
+      await onLooked?.({ upTo: toPosition(position), events })
+      if (signal?.aborted === true) return
+    }
+  }
+
+  readPage(after: Position, limit: number, filter?: EventFilter): LogPage {
+    const { rows, lookedUpTo } = this.#lookAt(toSequence(after), this.#newest(), limit, filter)
+    return { events: rows.map((row) => this.#recorded(row)), lookedUpTo: toPosition(lookedUpTo) }
+  }
+
+  head(): Position {
+    return toPosition(this.#newest())
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #newest(): number {
+    const [found] = this.#rows('SELECT max(position) AS position FROM event')
+    return found?.position ?? 0
+  }
+
+  /** Matching rows after a position, and how far was looked: a rare match must not make one look long. */
+  #lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined) {
     const window = LIMITS.readPageEvents * (filter === undefined ? 1 : FILTERED_PAGES)
     const upTo = Math.min(end, after + window)
     const where = filterSql(filter)
-    const page = statementOf(
-      `SELECT ${columns} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+    const rows = this.#rows(
+      `${SELECT} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+      after,
+      upTo,
+      ...where.values,
+      limit,
     )
-    const rows = page.all(after, upTo, ...where.values, limit) as unknown as Row[]
     const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
+    assert(rows.length <= limit, 'a page of the log is within its limit', rows.length)
+    assert(
+      filter !== undefined || rows.length === Math.min(limit, Math.max(0, upTo - after)),
+      'the log has no hole in its positions',
+      after,
+    )
     return {
       rows: rows.filter((row) => !isErasable(row.stream)),
       lookedUpTo: Math.max(after, lookedUpTo),
     }
   }
 
-  function statementOf(sql: string): StatementSync {
-    const statement = pages.get(sql) ?? db.prepare(sql)
-    pages.set(sql, statement)
-    return statement
+  #rows(sql: string, ...values: (string | number)[]): Row[] {
+    if (!this.#db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+    const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement.all(...values) as unknown as Row[]
   }
 
-  return {
-    async *read(stream, { from, to, direction = 'forwards', limit = Infinity, signal }) {
-      let low = direction === 'forwards' ? (from ?? 0) : (to ?? 0)
-      let high = (direction === 'forwards' ? to : from) ?? Number.MAX_SAFE_INTEGER
-      for (let left = limit; left > 0; ) {
-        requireOpen()
-        const page = Math.min(left, LIMITS.readPageEvents)
-        const rows = streamPage[direction].all(stream, low, high, page) as unknown as Row[]
-        for (const row of rows) {
-          if (signal?.aborted === true || isErasedData(row.data)) return
-          // Neighbours of a stream lie in as many blocks, each of which is unpacked.
-          if (isArchivedData(row.data)) await setImmediate()
-          yield recorded(row)
-        }
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < page) return
-        left -= rows.length
-        if (direction === 'forwards') low = last.revision + 1
-        else high = last.revision - 1
-        await setImmediate()
-      }
-    },
-
-    async *readAll({ after = START, upTo, filter, limit = Infinity, signal, onLooked }) {
-      const newest = head()
-      const end = typeof upTo === 'string' ? Math.min(toSequence(upTo), newest) : newest
-      const until = upTo instanceof Date ? upTo.toISOString() : undefined
-      let position = toSequence(after)
-      for (let left = limit; left > 0 && position < end; ) {
-        const { rows, lookedUpTo } = lookAt(position, end, Math.min(left, LIMITS.readPageEvents), filter)
-        for (const row of rows) {
-          if (signal?.aborted === true || (until !== undefined && row.at > until)) return
-          yield recorded(row)
-        }
-        const events = lookedUpTo - position
-        position = lookedUpTo
-        left -= rows.length
-        await setImmediate()
-        await onLooked?.({ upTo: toPosition(position), events })
-        if (signal?.aborted === true) return
-      }
-    },
-
-    async *readPlaces({ after = START, upTo, filter, signal }) {
-      const end = upTo === undefined ? head() : Math.min(toSequence(upTo), head())
-      for (let position = toSequence(after); position < end; ) {
-        if (signal?.aborted === true) return
-        const page = LIMITS.readPageEvents
-        const { rows, lookedUpTo } = lookAt(position, end, page, filter, PLACE_COLUMNS)
-        position = lookedUpTo
-        if (rows.length > 0) yield rows.map(placed)
-        await setImmediate()
-      }
-    },
-
-    readPage(after, limit, filter) {
-      const from = toSequence(after)
-      const { rows, lookedUpTo } = lookAt(from, head(), limit, filter)
-      return { events: rows.map(recorded), lookedUpTo: toPosition(lookedUpTo) }
-    },
-
-    head: () => toPosition(head()),
-    close: () => db.close(),
+  #recorded(row: Row): RecordedEvent {
+    const { data, meta, ...rest } = this.#contents.filled(row)
+    return {
+      ...rest,
+      position: String(row.position),
+      data: JSON.parse(data) as RecordedEvent['data'],
+      meta: JSON.parse(meta) as RecordedEvent['meta'],
+    }
   }
 }
 
@@ -176,17 +179,3 @@ function filterSql(filter: EventFilter | undefined): { sql: string; values: stri
   }
   return { sql, values }
 }
-
-const placed = (row: PlaceRow): EventPlace => ({ ...row, position: String(row.position) })
-
-const recordedOf = (row: Row): RecordedEvent => ({
-  id: row.id,
-  stream: row.stream,
-  revision: row.revision,
-  position: String(row.position),
-  type: row.type,
-  schema: row.schema,
-  at: row.at,
-  data: JSON.parse(row.data) as RecordedEvent['data'],
-  meta: JSON.parse(row.meta) as RecordedEvent['meta'],
-})

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { syncPath } from './sync-path.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 
 /** The newest event that was durable, as it stands beside the log. */
 export interface NewestEvent {
@@ -45,9 +45,8 @@ export function readNewest(directory: string): NewestEvent | undefined {
 export const forgetNewest = (directory: string): void => rmSync(newestFile(directory), { force: true })
 
 /**
- * Notes the newest event that is on the disk. It is called after each commit, so the note is never ahead of the log. It
- * waits for the disk at the first one only: a killed process leaves it exact, a machine that goes down may leave it as
- * many seconds old as its kernel takes to write.
+ * Notes the newest durable event after each commit, so the note is never ahead of the log. Only the first note waits for
+ * the disk: after a kill it is exact, after a power cut it may be seconds old.
  */
 export function keepNewest(directory: string) {
   const file = newestFile(directory)

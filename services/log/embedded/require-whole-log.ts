@@ -21,14 +21,9 @@ export interface LostEnd {
 const MADE_BESIDE_A_LOG = ['newest-position', 'newest-checkpoint', 'projections.db', 'events.db-wal']
 
 /**
- * Refuses a folder whose log is gone, or ends before what was durable in it. SQLite would begin anew, or drop what follows
- * damage in its write-ahead log, and say nothing. It is asked before SQLite puts the log in order, and changes
- * nothing: the files stay as they were found.
- *
- * @param file `events.db`, which nobody writes to
- * @param acceptedEnd the position that the operator accepts as its end
- * @returns what was lost, where that was accepted
- * @throws ServiceError `store_mismatch`, `log_end_lost`
+ * Refuses a folder whose log is gone or lost its end, before SQLite begins anew or drops what follows damage without a
+ * word. Changes nothing. @returns what was lost, where `acceptedEnd` accepts it @throws ServiceError `store_mismatch`,
+ * `log_end_lost`
  */
 export function requireWholeLog(file: string, acceptedEnd?: number): LostEnd | undefined {
   requireNoneLost(file)
@@ -38,11 +33,7 @@ export function requireWholeLog(file: string, acceptedEnd?: number): LostEnd | u
 
 const isMissing = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0
 
-/**
- * Refuses a folder in which a log was begun and is no more.
- *
- * @throws ServiceError `store_mismatch`
- */
+/** Refuses a folder in which a log was begun and is no more. @throws ServiceError `store_mismatch` */
 export function requireNoneLost(file: string): void {
   const directory = dirname(file)
   const left = MADE_BESIDE_A_LOG.filter((name) => existsSync(join(directory, name)))
@@ -55,9 +46,8 @@ export function requireNoneLost(file: string): void {
 }
 
 /**
- * Compares where a log ends with what was noted beside it, also while the service writes to it.
- *
- * @throws ServiceError `log_end_lost`
+ * Compares where a log ends with what was noted beside it, also while the service writes to it. @throws ServiceError
+ * `log_end_lost`
  */
 export function requireEnd(file: string, damaged?: string, acceptedEnd?: number): LostEnd | undefined {
   const noted = readNewest(dirname(file))

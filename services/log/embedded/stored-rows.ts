@@ -12,30 +12,13 @@ const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
 const IS_ERASABLE = "(stream >= 'subject-' AND stream < 'subject.')"
 
 /** A log file as it is, for copies of it. */
-export interface StoredRows {
-  /** Position of the newest event, 0 in an empty log. */
-  head(): number
-  /** Rows of the log without keys, in its order: after one position, up to another, `limit` at most. */
-  page(after: number, upTo: number, limit: number): readonly StoredRow[]
-  /** All there is, keys of subjects included. */
-  everything(after: number, upTo: number, limit: number): readonly StoredRow[]
-  /** The keys of subjects, erased ones as blanks. */
-  keys(after: number, upTo: number, limit: number): readonly StoredRow[]
-  at(position: number): StoredRow | undefined
-  /** The event at a revision of a stream. */
-  find(stream: string, revision: number): StoredRow | undefined
-  close(): void
-}
+export type StoredRows = ReturnType<typeof openStoredRows>
 
 /**
- * Reads the file of a log beside the process that writes to it: each page is a look of its own, so that the writer is not
- * held up. What is read is in the log for good, since it only grows.
- *
- * @param file `events.db`
- * @throws ServiceError `store_unavailable` for a file that cannot be read
- * @example openStoredRows('data/simulated/events.db').page(0, Infinity, 100)
+ * Reads the file of a log beside its writer, a page at a time, so that the writer is not held up. @throws ServiceError
+ * `store_unavailable`
  */
-export function openStoredRows(file: string): StoredRows {
+export function openStoredRows(file: string) {
   const { db, statements } = open(file)
   const contents = openArchivedContents(db, archiveFolder(file))
 
@@ -48,12 +31,19 @@ export function openStoredRows(file: string): StoredRows {
     (statement.all(...values) as unknown as (number | null)[][])[0]?.[0] ?? 0
 
   return {
+    /** Position of the newest event, 0 in an empty log. */
     head: () => numberOf(statements.head),
+    /** Rows of the log without keys, in its order: after one position, up to another, `limit` at most. */
     page: within('page'),
+    /** All there is, keys of subjects included. */
     everything: within('everything'),
+    /** The keys of subjects, erased ones as blanks. */
     keys: within('keys'),
-    at: (position) => rowsOf(statements.everything, position - 1, position, 1)[0],
-    find: (stream, revision) => rowsOf(statements.find, stream, revision)[0],
+    at: (position: number): StoredRow | undefined =>
+      rowsOf(statements.everything, position - 1, position, 1)[0],
+    /** The event at a revision of a stream. */
+    find: (stream: string, revision: number): StoredRow | undefined =>
+      rowsOf(statements.find, stream, revision)[0],
     close: () => db.close(),
   }
 }

@@ -18,13 +18,9 @@ interface Frame {
 }
 
 /**
- * Finds a write-ahead log that was damaged, before SQLite opens it: SQLite takes the first frame with a wrong checksum for
- * the end and drops the rest. A process or a machine that goes down leaves such an end, too, but in the newest transaction
- * only: each commit waits for the disk before the next one writes. So a frame that goes on from a commit after the first
- * wrong one says that what is wrong was on the disk. Frames of before the log began anew carry other salts, and those of
- * a transaction that was undone have no commit that others go on from.
- *
- * @returns what is damaged; undefined where nothing is, or there is no such file
+ * Finds damage in a write-ahead log before SQLite takes the first wrong checksum for its end. A crash damages the newest
+ * transaction only, since each commit waits for the disk before the next writes: a valid frame after a commit after the
+ * first wrong one proves that durable bytes changed. @returns what is damaged; undefined where nothing is
  */
 export function walDamage(file: string): string | undefined {
   const handle = openIfThere(file)

@@ -4,7 +4,6 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { keepNewest } from './newest-position.ts'
-import { unpackBatch } from './pack-batch.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
@@ -36,7 +35,7 @@ if (opened !== undefined) {
   const { db, committer } = opened
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
-      const outcomes = committer.commit(unpackBatch(request.batch), request.at)
+      const outcomes = committer.commit(request.batch, request.at)
       reply({ kind: 'committed', outcomes, late })
       return
     }

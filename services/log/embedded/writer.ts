@@ -3,7 +3,6 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { AppendRefusal } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
-import { type PackedBatch, packBatch } from './pack-batch.ts'
 
 /** Commits batches and erases streams in the order they are given. */
 export interface Writer {
@@ -26,7 +25,7 @@ export interface WriterOptions {
 }
 
 export type WriterRequest =
-  | { readonly kind: 'commit'; readonly batch: PackedBatch; readonly at: string }
+  | { readonly kind: 'commit'; readonly batch: readonly EncodedAppend[]; readonly at: string }
   | { readonly kind: 'erase'; readonly stream: string }
   | { readonly kind: 'close' }
 
@@ -95,7 +94,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
       return late
     },
     async commit(batch, at) {
-      const reply = await ask({ kind: 'commit', batch: packBatch(batch), at })
+      const reply = await ask({ kind: 'commit', batch, at })
       if (reply.kind !== 'committed') return []
       late = reply.late
       return reply.outcomes

@@ -21,14 +21,9 @@ export interface AppendContext extends ReadContext {
 const TAKEN_PAUSES_MS = [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 100, 100, 100, 100, 100, 100]
 
 /**
- * One try to append.
- *
- * The server knows a repeated append by its event ids and answers it as if it had just been written: it
- * neither tells the two apart nor compares the content. So where the expectation names one place in the
- * stream (`no-stream`, a revision), the server gets new ids at each try and refuses a repeat as a wrong
- * revision; what is at that place is then read back and compared, by the service's own ids. A first append
- * costs no read that way. For `any` and `stream-exists` the server's memory of recent ids is the only help
- * there is; they go out under their own ids, and the first event is read back to see whose attempt it holds.
+ * One try to append. The server takes a repeat for a success by its ids alone. So where the expectation names a place,
+ * each try has new ids, a repeat is refused, and the event there is compared by the service's own ids; with `any` and
+ * `stream-exists` the event is read back to see whose attempt it holds.
  */
 export async function appendEvents(context: AppendContext, append: EncodedAppend): Promise<AppendResult> {
   const attempt = context.newId()
@@ -117,9 +112,8 @@ async function compareStored(
 }
 
 /**
- * The event at a revision that is taken. The server refuses a revision from the moment at which an event is written to it, and
- * shows the event once it is replicated and indexed: mostly milliseconds later, and not before the followers are back
- * where they are away. Until then nobody can tell whose it is; it may be that of an earlier try.
+ * The event at a revision that is taken. The server refuses a revision once it is written, and shows its event once it
+ * is replicated; until then nobody can tell whose it is.
  */
 async function readTaken(
   context: AppendContext,

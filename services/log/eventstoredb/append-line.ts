@@ -28,9 +28,8 @@ export interface AppendCall {
 /** Appends on their way to the server. */
 export interface AppendLine {
   /**
-   * One try to append. The caller bounds the wait, and ends it by the signal.
-   *
-   * @throws what the server says of this append, or what ended the call: then nobody knows whether it was written
+   * One try to append. The caller bounds the wait, and ends it by the signal. @throws what the server says of this
+   * append, or what ended the call: then nobody knows whether it was written
    */
   send(
     append: { stream: string; events: readonly ProposedEvent[]; expected: ExpectedRevision },
@@ -70,10 +69,9 @@ export interface AppendLineOptions {
 
 /**
  * Sends all appends over one call that stays open. An HTTP/2 stream, its headers and its end for each append cost four
- * times what the append itself does. What ends the call ends it for all who wait, who then learn from the log what became
- * of theirs; the next append opens another.
- *
- * No deadline is sent: the server would hold it against a clock of its own.
+ * times what the append itself does. What ends the call ends it for all who wait, who then learn from the log what
+ * became of theirs; the next append opens another. No deadline is sent: the server would hold it against a clock of its
+ * own.
  */
 export function createAppendLine(options: AppendLineOptions): AppendLine {
   const { open, newId, hasMoved, onMoved } = options

@@ -5,20 +5,13 @@ const LATE_MS = 1_000
 /** How long an append that was never confirmed is reported, where no other was confirmed since. */
 const REMEMBERED_MS = 30_000
 
-/** Sees how appends fare: while followers stand still a leader is read as ever, and confirms nothing. */
-export interface AppendWatch {
-  /** Follows one append to its end. */
-  see<Result>(append: Promise<Result>): Promise<Result>
-  /** Why appends are not confirmed; undefined where they are. */
-  problem(): string | undefined
-}
-
 /** @param elapsed a clock that is never set, milliseconds */
-export function createAppendWatch(elapsed: () => number): AppendWatch {
+export function createAppendWatch(elapsed: () => number) {
   const waiting = new Map<object, number>()
   let unknown: { readonly first: number; readonly last: number } | undefined
   return {
-    async see(append) {
+    /** Follows one append to its end. */
+    async see<Result>(append: Promise<Result>): Promise<Result> {
       const began = elapsed()
       waiting.set(append, began)
       try {
@@ -33,6 +26,7 @@ export function createAppendWatch(elapsed: () => number): AppendWatch {
         waiting.delete(append)
       }
     },
+    /** Why appends are not confirmed; undefined where they are. */
     problem() {
       const now = elapsed()
       // In the order in which they were begun.

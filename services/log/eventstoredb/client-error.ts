@@ -31,9 +31,12 @@ export function describeClientError(error: unknown): ClientError {
 export const isClientError = (error: unknown, type: ClientErrorType): boolean =>
   describeClientError(error).type === type
 
+/** Texts of 23.10, then of 24.10 and later. */
+const NO_PLACE =
+  /Unexpected Read\w*Result: Error|Exception was thrown by handler|Read\w*Result: InvalidPosition|from an invalid position/
+
 /** Whether the server refused a read or a subscription from a position at which no record begins. */
-export const isNoPlace = (error: unknown): boolean =>
-  /Unexpected Read\w*Result: Error|Exception was thrown by handler/.test(describeClientError(error).message)
+export const isNoPlace = (error: unknown): boolean => NO_PLACE.test(describeClientError(error).message)
 
 /** The server ended a subscription because more than a few events waited for it: nothing is wrong, it is resumed. */
 export const isTooSlow = (error: unknown): boolean =>
@@ -85,8 +88,6 @@ const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
 /**
  * The error of a failed append, for the caller. Unless it is surely unwritten, it is `append_unknown`: taking a
  * written append for a failed one loses its event, the reverse costs one repeat.
- *
- * @example appendError(error, 'verdict-SIM.BTC.1m').code === 'append_unknown'
  */
 export function appendError(error: unknown, stream: string): ServiceError {
   const { type, code, message } = describeClientError(error)

@@ -32,9 +32,8 @@ export interface EventPull {
 export type EventPulls = Set<(error: unknown) => void>
 
 /**
- * Takes hold of a stream. Call it in the turn that made the stream: an error nobody listens for is thrown.
- *
- * @param pulls has it until it is cancelled
+ * Takes hold of a stream. Call it in the turn that made the stream: an error nobody listens for is thrown. @param pulls
+ * has it until it is cancelled
  */
 export function pullEvents({ stream, cancel }: EventSource, pulls: EventPulls = new Set()): EventPull {
   let failure: { readonly error: unknown } | undefined

@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
+import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
 import streamsService, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { AppendCall } from './append-line.ts'
 
@@ -43,12 +45,16 @@ export interface Connection {
 /**
  * How long a connection may be silent, and a ping without an answer, in milliseconds: by default the client waits ten
  * seconds for each, and calls for a leader that is silent, not dead, wait with it. Others elect a new one in six to ten
- * seconds. A ping must outlast a process that comes to nothing for seconds, since its own timer is heard before the answer that
- * has come meanwhile: at three seconds, processes on a crowded machine cut their own reads off again and again.
+ * seconds. A ping must outlast a process that comes to nothing for seconds, since its own timer is heard before the
+ * answer that has come meanwhile: at three seconds, processes on a crowded machine cut their own reads off again and
+ * again.
  */
 const KEEP_ALIVE_MS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000 }
 /** How long a node that is asked who leads may say nothing, seconds: then the next one is asked. */
 const GOSSIP_S = { gossipTimeout: 1 }
+
+/** Other names of `esdb:` that the maker documents for the same servers; this client knows one. */
+const SAME_SCHEME = /^(?:kurrentdb|kurrent|kdb)(?=(?:\+discover)?:)/
 
 /** `esdb://name:password@host…`, found as the client finds it; the middle part is taken out. */
 const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
@@ -66,10 +72,11 @@ const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
  * - `handleError`, which nobody waits for: where the discovery of a leader fails, its rejection would end the process.
  *   The next call makes the next try.
  *
- * @throws ServiceError `config_invalid`, which never quotes the connection string.
+ * @throws ServiceError `config_invalid`, which never quotes the connection string; `dependency_changed` where the package
+ * has not the functions that are replaced or called here.
  */
 export function createEventStoreDbClient(connectionString: string): Connection {
-  const { address, credentials } = splitCredentials(connectionString)
+  const { address, credentials } = splitCredentials(connectionString.replace(SAME_SCHEME, 'esdb'))
   const { hosts, parameters } = splitAddress(address)
   requireUsable(parameters)
   for (const [name, value] of Object.entries({ ...KEEP_ALIVE_MS, ...GOSSIP_S })) {
@@ -78,6 +85,7 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   const whole = `${hosts}?${parameters.join('&')}`
   const client = connect(whole)
   const inner = client as unknown as ClientInternals
+  requireKnownInside(inner)
   const { callArguments, handleError, createGRPCClient } = inner
   const always = { requiresLeader: true, ...(credentials && { credentials }) }
   let newest: unknown
@@ -116,6 +124,28 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   }
 }
 
+/** Refuses a package whose inside is another: a function that is replaced and never called would fail silently, in an outage. */
+function requireKnownInside(inner: ClientInternals): void {
+  const functions: Record<string, unknown> = {
+    callArguments: inner.callArguments,
+    handleError: inner.handleError,
+    createGRPCClient: inner.createGRPCClient,
+    getChannel: inner.getChannel,
+    getGRPCClient: inner.getGRPCClient,
+    unpackToCommandError,
+    StreamsClient: streamsService.StreamsClient,
+    BatchAppendReq: streams.BatchAppendReq,
+  }
+  const missing = Object.keys(functions).filter((name) => typeof functions[name] !== 'function')
+  // A getter that asks the server: it is looked for and not read.
+  if (!('capabilities' in inner)) missing.push('capabilities')
+  if (missing.length > 0) {
+    throw new ServiceError('dependency_changed', {
+      message: `@eventstore/db-client has no ${missing.join(', ')}, which the adapter of EventStoreDB replaces or calls`,
+    })
+  }
+}
+
 const GRPC_UNAVAILABLE = 14
 
 /** An error of the kind by which the client knows that it has to connect anew. */
@@ -129,7 +159,9 @@ function connect(address: string): EventStoreDBClient {
     return EventStoreDBClient.connectionString(address)
   } catch {
     // Neither the message nor the cause goes on: the parser's error quotes what it was given.
-    throw invalidError('cannot be read; it looks like esdb://name:password@host:2113?tls=true')
+    throw invalidError(
+      'cannot be read; it looks like esdb://name:password@host:2113?tls=true (or kurrentdb://…)',
+    )
   } finally {
     Object.assign(console, { warn })
   }

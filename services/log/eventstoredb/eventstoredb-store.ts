@@ -6,8 +6,7 @@ import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
-import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
-import { placesOf } from '../places-of.ts'
+import type { AppendResult, EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
@@ -46,22 +45,18 @@ export interface EventStoreDbStore extends EventStore {
     stream: string,
     events: readonly NewEvent[],
     options: { readonly expected: ExpectedRevision; readonly at: string },
-  ): Promise<void>
+  ): Promise<AppendResult>
 }
 
 export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
 
 /**
- * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up).
- *
- * Each store has a client and a connection of its own; several in one process do not disturb each other.
- * The connection is made by the first call and again by the next call after it broke, so opening a store
- * whose server is away succeeds, and `health()` says so. What the server cannot promise, this store does not
- * either: with an expectation of `any` or `stream-exists` a repeat is recognised only while the server
- * remembers the ids, and the same id at another place of the log is not noticed.
- *
+ * The log in EventStoreDB or KurrentDB (23.10 or later, which say when a subscription has caught up). Each store has a client and a
+ * connection of its own; several in one process do not disturb each other. The connection is made by the first call and
+ * again by the next call after it broke, so opening a store whose server is away succeeds, and `health()` says so. What
+ * the server cannot promise, this store does not either: with an expectation of `any` or `stream-exists` a repeat is
+ * recognised only while the server remembers the ids, and the same id at another place of the log is not noticed.
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
- * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
   const { client, openAppends, hasMoved, ...connection } = createEventStoreDbClient(options.connectionString)
@@ -134,7 +129,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async appendCopied(stream, events, { expected, at }) {
       requireOpen()
-      await appendEvents(context, { ...encodeAppend(stream, events, expected), at })
+      return appendEvents(context, { ...encodeAppend(stream, events, expected), at })
     },
     async *read(stream, readOptions) {
       requireOpen()
@@ -143,10 +138,6 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     async *readAll(readOptions) {
       requireOpen()
       yield* readAll(readOptions)
-    },
-    async *readPlaces(readOptions) {
-      requireOpen()
-      yield* placesOf(readAll(readOptions))
     },
     subscribe(subscribeOptions) {
       requireOpen()

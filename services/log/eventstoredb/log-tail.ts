@@ -1,4 +1,5 @@
 import { type AllStreamSubscription, streamNameFilter } from '@eventstore/db-client'
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
@@ -26,18 +27,15 @@ export interface FollowContext extends ReadContext {
 /** The newest part of the log, for all who follow it. */
 export interface LogTail {
   /**
-   * Follows the log from anywhere. Events before the tail are read; it outlives restarts of the server.
-   *
-   * @throws ServiceError `invalid_request` where the position is no place of this log
+   * Follows the log from anywhere. Events before the tail are read; it outlives restarts of the server. @throws
+   * ServiceError `invalid_request` where the position is no place of this log
    */
   subscribe(options: SubscribeOptions): AsyncGenerator<SubscriptionItem, void, void>
 }
 
 /**
- * One subscription of the whole log for all who follow it, as long as anybody does. The newest events are held, so that a
- * slow follower keeps nobody up: one who falls behind what is held reads the log until it is back. Who follows comes to
- * the place of every event, whether it asked for it or not; places are always those of events, never the server's
- * checkpoints, which may be places of its own events, or none.
+ * One subscription for all who follow the log. The newest events are held; a follower that falls behind them reads the
+ * log. Positions are always those of events: the server's checkpoints may be places of its own events, or none.
  */
 export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
   const arrived = createWakeSignal()
@@ -63,6 +61,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
       dropped += gone.length
       since = gone.at(-1)?.position ?? since
     }
+    assert(held.length <= LIMITS.tailEvents, 'the tail of the log is bounded', held.length)
     arrived.notify()
   }
 
@@ -198,6 +197,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     function* pass(entry: LogEntry): Generator<SubscriptionItem, void, void> {
       if (comparePositions(entry.position, position) <= 0) return
       position = entry.position
+      assert(comparePositions(position, told) > 0, 'a follower of the log only advances', position)
       const event = matchesFilter(entry, filter) ? entry.event() : undefined
       if (event === undefined) return
       told = position

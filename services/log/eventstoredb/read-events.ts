@@ -1,4 +1,5 @@
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -69,11 +70,8 @@ export async function* readStoredStream(
 }
 
 /**
- * The log behind a position as far as it goes now, without the server's own events and without what can be erased: those
- * are read by name only, and no position is ever one of theirs, since a place that was scavenged is none to go on from.
- *
- * @param look told of the place of every event, also of those that are left out
- * @throws ServiceError `invalid_request` where the position is no place of this log
+ * The log after a position, without the server's own events and erasable ones, which are read by name only. `look` is
+ * told every place. @throws ServiceError `invalid_request` where the position is no place of this log
  */
 export async function* readEntries(
   context: ReadContext,
@@ -163,6 +161,7 @@ export async function* readWholeLog(
     lookedUpTo = entry.position
     const event = matchesFilter(entry, filter) ? entry.event() : undefined
     if (event === undefined) continue
+    assert(left > 0, 'a read gives no more events than its limit', left)
     yield event
     left -= 1
     if (left === 0) return

@@ -1,14 +1,14 @@
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import { isErasable, isStreamName } from '../../../contracts/streams.ts'
+import { imagesOf } from '../../../testing/servers/server-lines.ts'
 import { describeEventStoreContract } from '../event-store.contract.ts'
 import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.ts'
-import { placesOf } from '../places-of.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
-const IMAGE = 'eventstore/eventstore:23.10.0-bookworm-slim'
+const IMAGES = [...imagesOf('KurrentDB'), ...imagesOf('EventStoreDB')]
 const PORT = 2_113
 
 /** A server to run against. */
@@ -17,77 +17,84 @@ interface RealServer {
   restart(): Promise<void>
 }
 
-/** Where a server comes from: a given one, or a container; or why there is none. */
-async function findServer(): Promise<{ start?: () => Promise<RealServer>; missing?: string }> {
+interface Candidate {
+  readonly name: string
+  readonly start: () => Promise<RealServer>
+}
+
+/** Where servers come from: a given one, or a container of each supported line; or why there is none. */
+async function findServers(): Promise<{ candidates: Candidate[]; missing?: string }> {
   const url = process.env['EVENTSTORE_URL']
   // A given server is not ours to restart: reopening the store stands in for it.
   if (url !== undefined) {
-    return { start: async () => ({ connectionString: () => url, restart: async () => undefined }) }
+    const start = async () => ({ connectionString: () => url, restart: async () => undefined })
+    return { candidates: [{ name: 'the one of EVENTSTORE_URL', start }] }
   }
   try {
     await getContainerRuntimeClient()
-    return { start: startContainer }
+    return { candidates: IMAGES.map((name) => ({ name, start: () => startContainer(name) })) }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return { missing: `EVENTSTORE_URL is not set and there is no container engine: ${reason}` }
+    return {
+      candidates: [],
+      missing: `EVENTSTORE_URL is not set and there is no container engine: ${reason}`,
+    }
   }
 }
 
-let container: StartedTestContainer | undefined
+const containers: StartedTestContainer[] = []
 
-async function startContainer(): Promise<RealServer> {
-  const started = await new GenericContainer(IMAGE)
+async function startContainer(image: string): Promise<RealServer> {
+  const started = await new GenericContainer(image)
     .withCommand(['--insecure', '--run-projections=None'])
     .withExposedPorts(PORT)
     .withWaitStrategy(Wait.forHttp('/health/live', PORT).forStatusCode(204))
     .start()
-  container = started
+  containers.push(started)
   return {
     connectionString: () => `esdb://${started.getHost()}:${started.getMappedPort(PORT)}?tls=false`,
     restart: () => started.restart(),
   }
 }
 
-const { start, missing } = await findServer()
+const { candidates, missing } = await findServers()
+const run = crypto.randomUUID().slice(0, 8)
+let harnesses = 0
+
+afterAll(async () => {
+  for (const container of containers) await container.stop()
+})
 
 /** One test that is left out stands for the whole contract, whatever it grows to: what skips is counted. */
-const leaveOut = (): void => test('keeps the contract', () => expect(start).toBeDefined())
-const describeContract = start === undefined ? leaveOut : describeEventStoreContract
-
-describe.skipIf(start === undefined)(
+test.skipIf(missing !== undefined)(
   `a real server${missing === undefined ? '' : ` (skipped: ${missing})`}`,
-  () => {
-    let starting: Promise<RealServer> | undefined
-    let harnesses = 0
-    const run = crypto.randomUUID().slice(0, 8)
-
-    describeContract('EventStoreDB, a real server', async () => {
-      if (start === undefined) throw new Error('There is no server.')
-      starting ??= start()
-      const server = await starting
-      harnesses += 1
-      const prefix = `t${run}.${harnesses}.`
-      const open = () => openEventStoreDbStore({ connectionString: server.connectionString() })
-      let real = open()
-      const base = await real.head()
-      const confined = () => confineStore(real, prefix, base)
-      return {
-        store: confined(),
-        async restart() {
-          await real.close()
-          await server.restart()
-          real = open()
-          return confined()
-        },
-        faults: [],
-        close: () => real.close(),
-      }
-    })
-    afterAll(async () => {
-      await container?.stop()
-    })
-  },
+  () => expect(candidates).not.toEqual([]),
 )
+
+for (const { name, start } of candidates) {
+  let starting: Promise<RealServer> | undefined
+  describeEventStoreContract(`a real server, ${name}`, async () => {
+    starting ??= start()
+    const server = await starting
+    harnesses += 1
+    const prefix = `t${run}.${harnesses}.`
+    const open = () => openEventStoreDbStore({ connectionString: server.connectionString() })
+    let real = open()
+    const base = await real.head()
+    const confined = () => confineStore(real, prefix, base)
+    return {
+      store: confined(),
+      async restart() {
+        await real.close()
+        await server.restart()
+        real = open()
+        return confined()
+      },
+      faults: [],
+      close: () => real.close(),
+    }
+  })
+}
 
 /**
  * A store that shows only the streams of one prefix and what came after one position, so that tests which
@@ -124,9 +131,6 @@ function confineStore(store: EventStore, prefix: string, base: Position): EventS
     async *readAll({ after = START, filter, ...options } = {}) {
       const all = store.readAll({ ...options, after: fromBase(after), filter: confine(filter) })
       for await (const event of all) yield strip(event)
-    },
-    readPlaces(options) {
-      return placesOf(this.readAll(options))
     },
     async *subscribe({ after, filter, signal }) {
       const from = after === 'end' ? after : fromBase(after)

@@ -87,9 +87,8 @@ export function proposeEvent(
 }
 
 /**
- * The service's event in what EventStoreDB hands over, or undefined for one of EventStoreDB's own (`$…`).
- *
- * @throws ServiceError `event_unreadable` for an event that something else wrote into this log.
+ * The service's event in what EventStoreDB hands over, or undefined for one of EventStoreDB's own (`$…`). @throws
+ * ServiceError `event_unreadable` for an event that something else wrote into this log.
  */
 export function parseStored({ event: stored }: ResolvedEvent): StoredEvent | undefined {
   if (stored === undefined || stored.streamId.startsWith('$') || stored.type.startsWith('$')) return undefined
@@ -124,15 +123,13 @@ export function appendedAt({ created, metadata }: NonNullable<ResolvedEvent['eve
   return typeof at === 'string' ? at : created.toISOString()
 }
 
-/** @example toPosition({ commit: 12n, prepare: 12n }) === '12/12' */
 export const toPosition = ({ commit, prepare }: LogPosition): Position => `${commit}/${prepare}`
 
 const LOG_POSITION = /^(\d{1,20})\/(\d{1,20})$/
 
 /**
- * Inverse of {@link toPosition}; `START` is the server's own word for it.
- *
- * @throws ServiceError `invalid_request` for a position of another kind of store.
+ * Inverse of {@link toPosition}; `START` is the server's own word for it. @throws ServiceError `invalid_request` for a
+ * position of another kind of store.
  */
 export function toLogPosition(position: Position): LogPosition | 'start' {
   if (position === START) return 'start'

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
@@ -32,9 +33,8 @@ interface Scan {
 }
 
 /**
- * Read models are built from the whole log, and the reading costs more than the folding: nine of them at once took as long
- * as nine logs. They move as one: a page is fetched when the slowest is no more than a few behind, so that each page is
- * fetched once and few are held.
+ * Read models are built from the whole log, and reading costs more than folding. So readers that begin together share
+ * each page, at the pace of the slowest.
  */
 export function createSharedReading(context: FollowContext): SharedReading {
   const scans = new Set<Scan>()
@@ -63,6 +63,8 @@ export function createSharedReading(context: FollowContext): SharedReading {
         drop(scan)
         return page
       }
+      assert(reader.page >= scan.first, 'a page is kept until each reader took it', reader.page)
+      assert(scan.pages.length <= PAGES_AHEAD + 1, 'readers of one scan stay together', scan.pages.length)
       if (scan.isWhole) return undefined
       const slowest = Math.min(...[...scan.readers].map((other) => other.page))
       if (scan.fetching === undefined && reader.page - slowest < PAGES_AHEAD) {

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import type { Lease } from './leases.ts'
 
@@ -34,7 +35,8 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
   const kept = own.filter(({ shard }) => shard < claim.shards && !claim.stopped.has(shard))
   const fairShare = Math.ceil(claim.shards / (others.length + 1))
 
-  const taken = new Set([...others.flatMap(({ shards }) => shards), ...kept].map(({ shard }) => shard))
+  const ofOthers = new Set(others.flatMap(({ shards }) => shards).map(({ shard }) => shard))
+  const taken = new Set([...ofOthers, ...kept.map(({ shard }) => shard)])
   const free = Array.from({ length: claim.shards }, (_, shard) => shard).filter((shard) => !taken.has(shard))
   const gained = free
     .slice(0, Math.max(0, fairShare - kept.length))
@@ -46,15 +48,22 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
     ttlMs: claim.ttlMs,
     shards: [...kept, ...gained].toSorted((a, b) => a.shard - b.shard),
   }
+  assert(
+    part.shards.every(({ shard }) => shard < claim.shards && !ofOthers.has(shard)),
+    'a shard has one holder',
+    claim.holder,
+  )
+  assert(
+    gained.length === 0 || part.shards.length <= fairShare,
+    'nobody takes more than a fair share',
+    gained.length,
+  )
   return { table: [...others, part], gained, surplus: kept.slice(fairShare).map(({ shard }) => shard) }
 }
 
 /**
- * Whether a process has, or would get, anything by saying that it is there. Where every shard is with somebody who is
- * there and has no more than a fair share, also with this process counted in, nothing follows from it, and to look is
- * enough: of eight processes that wait for one shard, seven write nothing.
- *
- * @example isWorthSaying([{ holder: 'a', shards: [{ shard: 0, token: 3 }], … }], { holder: 'b', shards: 1, … }) === false
+ * Whether a claim would change anything: not where every shard is held by somebody present with no more than a fair
+ * share. So of eight processes that wait for one shard, seven write nothing.
  */
 export function isWorthSaying(
   before: readonly LeaseHolder[],

@@ -1,10 +1,5 @@
 /** Notices shards that the log gives to this process, and on which nothing goes on. */
-export interface IdleWatch {
-  /** Takes down what the log gives to this process now. */
-  assign(shards: readonly number[]): void
-  /** Shards without work for longer than a claim and a start can take. */
-  idle(): readonly number[]
-}
+export type IdleWatch = ReturnType<typeof createIdleWatch>
 
 /**
  * @param isWorking whether the work on a shard goes on
@@ -14,7 +9,7 @@ export function createIdleWatch(
   isWorking: (shard: number) => boolean,
   elapsed: () => number,
   idleMs: number,
-): IdleWatch {
+) {
   /** Since when each shard has been without work. */
   let without = new Map<number, number>()
   let assigned: readonly number[] = []
@@ -26,10 +21,12 @@ export function createIdleWatch(
   }
 
   return {
-    assign(shards) {
+    /** Takes down what the log gives to this process now. */
+    assign(shards: readonly number[]): void {
       assigned = shards
       look()
     },
+    /** Shards without work for longer than a claim and a start can take. */
     idle() {
       look()
       const at = elapsed()

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -5,8 +6,9 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { type LeaseHolder, LeaseReleased, LeaseTaken } from '../../../contracts/lease-events.ts'
 import { leaseStream } from '../../../contracts/streams.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { appendedOr, appendUntilKnown, PURSUED_BRIEFLY } from '../append-until-known.ts'
+import { PURSUED_BRIEFLY } from '../append-until-known.ts'
 import type { EventStore } from '../event-store.ts'
+import { executeCommand } from '../execute-command.ts'
 
 /** Everybody's part of a group of work, and where the log says so. */
 export interface LeaseTable {
@@ -14,65 +16,92 @@ export interface LeaseTable {
   readonly holders: readonly LeaseHolder[]
 }
 
-/** The stream of a group's leases; its newest event says everything. */
-export interface LeaseLog {
-  newest(): Promise<LeaseTable>
-  /**
-   * Appends behind what was read. False where somebody else was quicker: read again, and decide anew.
-   *
-   * @throws ServiceError of the store; `outcome_unknown` where it could not be learned for a while whether it happened
-   */
-  append(
-    type: 'LeaseTaken' | 'LeaseReleased',
-    table: readonly LeaseHolder[],
-    behind: LeaseTable['revision'],
-  ): Promise<boolean>
+/** A decided table to record, if any, and the result once it is durable. */
+export interface LeaseChange<Result> {
+  readonly record?: { readonly type: 'LeaseTaken' | 'LeaseReleased'; readonly table: readonly LeaseHolder[] }
+  readonly result: Result
 }
 
-export interface LeaseLogOptions extends Pick<Clock, 'sleep'> {
+export interface LeaseLogOptions extends Pick<Clock, 'sleep' | 'elapsed'> {
   readonly store: EventStore
   readonly group: string
+  /** This process, and no other one, also not an earlier one. */
   readonly holder: string
   readonly newId: () => string
-  /** Milliseconds of a clock that is never set. */
-  readonly elapsed: () => number
 }
 
-/** @example nextRevision('no-stream') === 0 */
 export const nextRevision = (revision: LeaseTable['revision']): Revision =>
   revision === 'no-stream' ? 0 : revision + 1
 
-export function createLeaseLog(options: LeaseLogOptions): LeaseLog {
-  const { store, group, holder, newId, elapsed, sleep } = options
-  // Its own patience ends it: what gives leases back does so when everything else has been told to end.
-  const { signal } = new AbortController()
-  const path = { store, policy: PURSUED_BRIEFLY, now: elapsed, sleep, signal }
-  const unknown = {
-    what: `${holder} has renewed or given back its leases of ${group}`,
-    again: 'The next renewal reads what became of it.',
-  }
-  const stream = leaseStream(group)
-  return {
-    async newest() {
-      for await (const recorded of store.read(stream, { direction: 'backwards', limit: 1 })) {
-        const event = decodeEvent(recorded)
-        if (event.type !== 'LeaseTaken' && event.type !== 'LeaseReleased') {
-          throw new ServiceError('event_unreadable', {
-            message: `The stream ${stream} holds a ${event.type} at revision ${event.revision}.`,
-          })
-        }
-        return { revision: event.revision, holders: event.data.table }
-      }
-      return { revision: 'no-stream', holders: [] }
-    },
+/** The stream of a group's leases; its newest event says everything. */
+export class LeaseLog {
+  readonly #options: LeaseLogOptions
+  readonly #stream: string
 
-    async append(type, table, behind) {
-      const id = newId()
-      const meta = { correlationId: id, actor: holder }
-      const data = { group, holder, table: [...table] }
-      const event = newEvent(type === 'LeaseTaken' ? LeaseTaken : LeaseReleased, { id, data, meta })
-      const outcome = await appendUntilKnown(path, { stream, events: [event], expected: behind })
-      return appendedOr(outcome, unknown) !== undefined
-    },
+  constructor(options: LeaseLogOptions) {
+    this.#options = options
+    this.#stream = leaseStream(options.group)
+  }
+
+  async newest(): Promise<LeaseTable> {
+    for await (const recorded of this.#options.store.read(this.#stream, {
+      direction: 'backwards',
+      limit: 1,
+    })) {
+      const event = decodeEvent(recorded)
+      if (event.type !== 'LeaseTaken' && event.type !== 'LeaseReleased') {
+        throw new ServiceError('event_unreadable', {
+          message: `The stream ${this.#stream} holds a ${event.type} at revision ${event.revision}.`,
+        })
+      }
+      return { revision: event.revision, holders: event.data.table }
+    }
+    return { revision: 'no-stream', holders: [] }
+  }
+
+  /** Decides over the newest table, again where another append was first. @throws ServiceError of {@link executeCommand} */
+  async change<Result>(decide: (before: LeaseTable) => LeaseChange<Result>): Promise<Result> {
+    const { store, group, holder, newId, elapsed, sleep } = this.#options
+    // Its own patience ends it: leases are given back when everything else has been told to end.
+    const { signal } = new AbortController()
+    const path = { store, policy: PURSUED_BRIEFLY, now: elapsed, sleep, signal }
+    const { result } = await executeCommand<LeaseTable, Result>(path, {
+      stream: this.#stream,
+      load: async () => {
+        const state = await this.newest()
+        return { state, revision: state.revision }
+      },
+      decide(before) {
+        const { record, result: decided } = decide(before)
+        if (record === undefined) return { events: [], result: decided }
+        requireRisingTerms(before, record.table)
+        const id = newId()
+        const data = { group, holder, table: [...record.table] }
+        const definition = record.type === 'LeaseTaken' ? LeaseTaken : LeaseReleased
+        return {
+          events: [newEvent(definition, { id, data, meta: { correlationId: id, actor: holder } })],
+          result: decided,
+        }
+      },
+      unknown: {
+        what: `${holder} has renewed or given back its leases of ${group}`,
+        again: 'The next renewal reads what became of it.',
+      },
+    })
+    return result
+  }
+}
+
+/** A token is kept with its shard, or is the revision of the event that gives the shard to somebody else. */
+function requireRisingTerms({ revision, holders }: LeaseTable, table: readonly LeaseHolder[]): void {
+  const before = new Map(
+    holders.flatMap(({ holder, shards }) => shards.map(({ shard, token }) => [shard, { holder, token }])),
+  )
+  for (const { holder, shards } of table) {
+    for (const { shard, token } of shards) {
+      const former = before.get(shard)
+      const isKept = former?.holder === holder && former.token === token
+      assert(isKept || token === nextRevision(revision), 'the term of a lease only rises', token)
+    }
   }
 }

@@ -8,26 +8,9 @@ interface Part {
 }
 
 /** This process's work on its shards: begun and ended for each in turn, and never two at once for one shard. */
-export interface LeasedWork {
-  start(lease: Lease): void
-  stop(shard: number): void
-  stopAll(): void
-  /** Ends the work on every shard that is not among these, by shard and token. */
-  keepOnly(shards: ReadonlyMap<number, number>): void
-  /** Shards on which the work has ended, and which were not started again. */
-  stopped(): ReadonlySet<number>
-  /** Forgets shards that were given back. */
-  forget(shards: ReadonlySet<number>): void
-  held(): readonly Lease[]
-  /** Whether this process does, did or stops something on a shard; of others it only has the name in the log. */
-  isKnown(shard: number): boolean
-  /** Whether the work on a shard has begun and goes on. */
-  isWorking(shard: number): boolean
-  /** Resolves when all that was asked to end has ended. */
-  settled(): Promise<void>
-}
+export type LeasedWork = ReturnType<typeof createLeasedWork>
 
-export function createLeasedWork(handlers: Handlers, report: (error: unknown) => void): LeasedWork {
+export function createLeasedWork(handlers: Handlers, report: (error: unknown) => void) {
   const parts = new Map<number, Part>()
   const tails = new Map<number, Promise<void>>()
 
@@ -47,7 +30,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
   }
 
   return {
-    start(lease) {
+    start(lease: Lease): void {
       const part: Part = { lease, state: 'beginning' }
       parts.set(lease.shard, part)
       serially(lease.shard, async () => {
@@ -65,16 +48,22 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     stopAll() {
       for (const shard of parts.keys()) stop(shard)
     },
-    keepOnly(shards) {
+    /** Ends the work on every shard that is not among these, by shard and token. */
+    keepOnly(shards: ReadonlyMap<number, number>): void {
       for (const [shard, { lease }] of parts) if (shards.get(shard) !== lease.token) stop(shard)
     },
+    /** Shards on which the work has ended, and which were not started again. */
     stopped: () => new Set([...parts].filter(([, { state }]) => state === 'stopped').map(([shard]) => shard)),
-    forget(shards) {
+    /** Forgets shards that were given back. */
+    forget(shards: ReadonlySet<number>): void {
       for (const shard of shards) if (parts.get(shard)?.state === 'stopped') parts.delete(shard)
     },
     held: () => [...parts.values()].filter(isHeld).map(({ lease }) => lease),
-    isKnown: (shard) => parts.has(shard),
-    isWorking: (shard) => parts.get(shard)?.state === 'working',
+    /** Whether this process does, did or stops something on a shard; of others it only has the name in the log. */
+    isKnown: (shard: number): boolean => parts.has(shard),
+    /** Whether the work on a shard has begun and goes on. */
+    isWorking: (shard: number): boolean => parts.get(shard)?.state === 'working',
+    /** Resolves when all that was asked to end has ended. */
     async settled() {
       // A turn may add another one: work that would not begin is stopped.
       while ([...parts.values()].some(({ state }) => state === 'stopping')) await Promise.all(tails.values())

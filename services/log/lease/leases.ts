@@ -8,10 +8,6 @@ export interface Lease {
 /**
  * Shares the numbered shards of a group of work among the processes that do it, through the log. A process that
  * dies loses its shards within seconds; one that joins is given its part.
- *
- * @example
- * const leases = createLeases({ store, group: 'dispatcher', shards: 16, holder: newId(), … })
- * await leases.run({ gained: async (lease) => start(lease), lost: async (lease) => stop(lease) }, signal)
  */
 export interface Leases {
   /**

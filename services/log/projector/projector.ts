@@ -1,24 +1,25 @@
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { EventPlace } from '../../../contracts/event.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { inFrontOf, type Position, START } from '../../../contracts/position.ts'
-import type { Projection, Rows } from '../../../projections/projection.ts'
+import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
+import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
-import type { EventStore } from '../event-store.ts'
+import type { EventStore, LookedAt } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { dataSource, type ProjectionSource, placeSource } from './projection-source.ts'
-import type { Entry, EventMark, RangeOptions, RowTables } from './row-tables.ts'
+import type { Entry, EventMark, RangeOptions, RowTable, RowTables, VersionState } from './row-tables.ts'
 
 export interface ProjectionHealth {
   readonly name: string
   readonly version: number
   /**
-   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now,
-   * `stopped` met an event it cannot fold, `withheld` differs from the version before although it must not;
-   * that version then answers as it stood.
+   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now, `stopped` met an event
+   * it cannot fold, `withheld` differs from the version before although it must not; that version then answers as it
+   * stood.
    */
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   readonly position: Position
@@ -71,6 +72,8 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
+/** Events of the past that were looked at, matching or not, after which the checkpoint is moved. */
+const LOOKED_EVENTS = 20_000
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -78,18 +81,13 @@ const TRIES_PER_REMINDER = 24
  */
 export function startProjector(options: ProjectorOptions): Projector {
   const ending = new AbortController()
-  const { store, projections } = options
   let lostEvent: EventMark | undefined
   const ofThisLog = askedOnce(async () => {
     lostEvent = await keepRowsOfThisLog(options)
     if (lostEvent !== undefined) options.onLost?.(lostEvent)
   })
-  const parts = { ...options, ofThisLog, lostEvent: () => lostEvent }
-  const runs = projections.map((projection) =>
-    projection.needs === 'places'
-      ? runProjection(projection, placeSource(store, projection), parts, ending.signal)
-      : runProjection(projection, dataSource(store, projection), parts, ending.signal),
-  )
+  const parts = { ...options, ofThisLog, lostEvent: () => lostEvent, signal: ending.signal }
+  const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
   return {
     health: () => runs.map((run) => run.health()),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
@@ -98,7 +96,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       return {
         get: (key) => run.active().get(key) as Row | undefined,
         range: (range) => run.active().range(range) as Entry<Row>[],
-        health: run.health,
+        health: () => run.health(),
       }
     },
     async inService() {
@@ -115,11 +113,7 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
-/**
- * Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone.
- *
- * @returns the event that is missed, where that is so
- */
+/** Drops the rows where the log was restored from an older copy since they were folded. @returns the event that is missing */
 async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<EventMark | undefined> {
   const newest = tables.newest()
   // Without one, nothing was folded, or by a release that did not write it down.
@@ -155,161 +149,226 @@ function askedOnce(ask: () => Promise<void>): () => Promise<void> {
 }
 
 interface ProjectionParts extends ProjectorOptions {
-  /** Resolves once what is in the tables is known to follow from this log. */
+  /** Resolves once the rows in the tables are known to follow from this log. */
   readonly ofThisLog: () => Promise<void>
   readonly lostEvent: () => EventMark | undefined
+  readonly signal: AbortSignal
 }
 
-function runProjection<Event extends EventPlace>(
-  projection: Projection,
-  source: ProjectionSource<Event>,
-  options: ProjectionParts,
-  signal: AbortSignal,
-) {
-  const { store, tables } = options
-  const { name, version } = projection
-  const filter = { types: projection.events }
-  let status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull' | 'comparison'> = { state: 'building' }
-  let hasBeenLive = false
-  const caughtUp = Promise.withResolvers<void>()
+/** One projection: builds its rows, follows the log, and reports how it fares. */
+class ProjectionRun {
+  readonly name: string
+  readonly done: Promise<void>
+  readonly #projection: Projection
+  readonly #parts: ProjectionParts
+  readonly #answers = Promise.withResolvers<void>()
+  readonly #caughtUp = Promise.withResolvers<void>()
+  #status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull' | 'comparison'> = { state: 'building' }
+  #hasBeenLive = false
   /** Tries in a row that failed for a reason that may pass. */
-  let failures = 0
-  let retries = 0
-
-  let inService: number | undefined
-  const answers = Promise.withResolvers<void>()
-  const refreshInService = (): void => {
-    inService = tables.states(name).find((state) => state.role === 'active')?.version
-    if (inService !== undefined) answers.resolve()
-  }
-  const own = () => tables.states(name).find((state) => state.version === version)
-  const former = () =>
-    tables.states(name).find((state) => state.role === 'active' && state.version !== version)
+  #failures = 0
+  #retries = 0
+  #inService: number | undefined
   /** The last committed position of this version: every counted call reads it. */
-  let reached: Position = START
-  const health = (): ProjectionHealth => {
-    const hasFormer = inService !== undefined && inService !== version
+  #reached: Position = START
+
+  constructor(projection: Projection, parts: ProjectionParts) {
+    this.#projection = projection
+    this.#parts = parts
+    this.name = projection.name
+    this.done = this.#run()
+  }
+
+  get inService(): Promise<void> {
+    return Promise.race([this.#answers.promise, this.done])
+  }
+
+  get caughtUp(): Promise<void> {
+    return this.#caughtUp.promise
+  }
+
+  health(): ProjectionHealth {
+    const { version } = this.#projection
     return {
-      name,
+      name: this.name,
       version,
-      position: reached,
-      hasBeenLive,
-      hasFormer,
-      retries,
-      lostEvent: options.lostEvent(),
-      ...status,
+      position: this.#reached,
+      hasBeenLive: this.#hasBeenLive,
+      hasFormer: this.#inService !== undefined && this.#inService !== version,
+      retries: this.#retries,
+      lostEvent: this.#parts.lostEvent(),
+      ...this.#status,
     }
   }
-  const problem = (state: ProjectionHealth['state'], detail: string, isFull = false): void => {
-    const isKnown = status.state === state && status.detail === detail
-    status = { ...status, state, detail, isFull }
-    if (!isKnown || failures % TRIES_PER_REMINDER === 0) options.onProblem?.(health())
+
+  active(): RowTable {
+    if (this.#inService !== undefined) return this.#parts.tables.table(this.name, this.#inService)
+    throw new ServiceError('store_unavailable', {
+      message: `The read model ${this.name} was not opened yet.`,
+    })
   }
 
-  /** Folds a batch and commits it; false when an event in it stops the projection. */
-  function take(events: readonly Event[], upTo: Position): boolean {
-    const table = tables.table(name, version)
-    const { changes, poison } = foldBatch(source.fold, (key) => table.get(key), events)
-    const newest = events[(poison?.folded ?? events.length) - 1]
-    const soundUpTo = poison === undefined ? upTo : newest?.position
-    if (soundUpTo !== undefined) {
-      table.commit(changes, reached, soundUpTo, newest)
-      reached = soundUpTo
+  async #run(): Promise<void> {
+    const { signal, sleep } = this.#parts
+    while (!signal.aborted) {
+      const before = this.#reached
+      try {
+        await this.#follow()
+        break
+      } catch (error) {
+        // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
+        if (signal.aborted) break
+        this.#retries += 1
+        this.#problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
+        // A projection that advances at each try does not wait longer from try to try.
+        if (this.#reached !== before) this.#failures = 0
+        const wait = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] ?? 2_500
+        this.#failures += 1
+        await sleep(wait, signal)
+      }
     }
-    if (poison === undefined) return true
-    problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
-    return false
+    this.#caughtUp.resolve()
   }
 
-  /** Reads from the checkpoint to a position. */
-  async function catchUp(upTo: Position): Promise<boolean> {
-    const after = own()?.position ?? START
-    reached = after
-    return source.read({ after, upTo, filter, signal }, take)
+  async #follow(): Promise<void> {
+    const { store, tables, signal, ofThisLog } = this.#parts
+    const { version, events: types } = this.#projection
+    await ofThisLog()
+    if (this.#own() === undefined)
+      tables.create(this.name, version, this.#former() === undefined ? 'active' : 'building')
+    this.#refreshInService()
+    this.#reached = this.#own()?.position ?? START
+    if (!(await this.#replaceFormer())) return
+    if (!(await this.#catchUp(await store.head()))) return
+    const { detail: _resolved, isFull: _room, ...rest } = this.#status
+    this.#status = { ...rest, state: 'live' }
+    this.#hasBeenLive = true
+    this.#failures = 0
+    this.#caughtUp.resolve()
+    const items = store.subscribe({ after: this.#reached, filter: { types }, signal })
+    for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
+      const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+      const last = batch.at(-1)
+      if (last === undefined) continue
+      if (!this.#take(events, last.kind === 'event' ? last.event.position : last.position)) return
+    }
   }
 
   /** Builds this version up to where the one in service stands, compares, and puts it in service. */
-  async function replaceFormer(): Promise<boolean> {
-    const before = former()
+  async #replaceFormer(): Promise<boolean> {
+    const { tables } = this.#parts
+    const { version, changes } = this.#projection
+    const before = this.#former()
     if (before === undefined) {
       // The one that it was to replace was dropped meanwhile, so there is nothing to compare it with.
-      if (own()?.role === 'building') tables.activate(name, version)
-      refreshInService()
+      if (this.#own()?.role === 'building') tables.activate(this.name, version)
+      this.#refreshInService()
       return true
     }
-    if (!(await catchUp(before.position))) return false
-    const comparison = compareTables(tables.table(name, before.version), tables.table(name, version))
-    status = { ...status, comparison }
-    if (projection.changes === 'nothing' && comparison.changed + comparison.added + comparison.removed > 0) {
-      problem(
+    if (!(await this.#catchUp(before.position))) return false
+    const comparison = compareTables(
+      tables.table(this.name, before.version),
+      tables.table(this.name, version),
+    )
+    this.#status = { ...this.#status, comparison }
+    if (changes === 'nothing' && comparison.changed + comparison.added + comparison.removed > 0) {
+      this.#problem(
         'withheld',
         `differs from version ${before.version}, which stays in service: ${comparison.sample.join(', ')}`,
       )
       return false
     }
-    tables.activate(name, version)
-    refreshInService()
+    tables.activate(this.name, version)
+    this.#refreshInService()
     return true
   }
 
-  async function follow(): Promise<void> {
-    await options.ofThisLog()
-    if (own() === undefined) tables.create(name, version, former() === undefined ? 'active' : 'building')
-    refreshInService()
-    reached = own()?.position ?? START
-    if (!(await replaceFormer())) return
-    if (!(await catchUp(await store.head()))) return
-    const { detail: _resolved, isFull: _room, ...rest } = status
-    status = { ...rest, state: 'live' }
-    hasBeenLive = true
-    failures = 0
-    caughtUp.resolve()
-    const items = store.subscribe({ after: reached, filter, signal })
-    for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
-      const events = batch.flatMap((item) => (item.kind === 'event' ? [source.of(item.event)] : []))
-      const last = batch.at(-1)
-      if (last === undefined) continue
-      if (!take(events, last.kind === 'event' ? last.event.position : last.position)) return
+  /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
+  async #catchUp(upTo: Position): Promise<boolean> {
+    const { store, signal } = this.#parts
+    const after = this.#own()?.position ?? START
+    this.#reached = after
+    // A server that was asked may not have come so far yet.
+    if (comparePositions(upTo, after) <= 0) return true
+    let batch: RecordedEvent[] = []
+    let looked = 0
+    let goesOn = true
+    const give = (to: Position): void => {
+      goesOn &&= this.#take(batch, to)
+      batch = []
+      looked = 0
     }
+    // A reading that breaks goes on from here, also where nothing matched.
+    const onLooked = async (seen: LookedAt): Promise<void> => {
+      looked += seen.events
+      if (looked >= LOOKED_EVENTS) give(seen.upTo)
+    }
+    const filter = { types: this.#projection.events }
+    for await (const event of store.readAll({ after, upTo, filter, signal, together: true, onLooked })) {
+      if (!goesOn) return false
+      batch.push(event)
+      if (batch.length >= LIMITS.projectionBatchEvents) give(event.position)
+    }
+    if (signal.aborted) return false
+    give(upTo)
+    return goesOn
   }
 
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      const before = reached
-      try {
-        await follow()
-        caughtUp.resolve()
-        return
-      } catch (error) {
-        // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
-        if (signal.aborted) break
-        retries += 1
-        problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
-        // A projection that advances at each try does not wait longer from try to try.
-        if (reached !== before) failures = 0
-        const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 2_500
-        failures += 1
-        await options.sleep(wait, signal)
-      }
+  /** Folds a batch and commits it; false when an event in it stops the projection. */
+  #take(events: readonly RecordedEvent[], upTo: Position): boolean {
+    this.#requireNext(events, upTo)
+    const table = this.#parts.tables.table(this.name, this.#projection.version)
+    const { changes, poison } = foldBatch(this.#projection, (key) => table.get(key), events)
+    const newest = events[(poison?.folded ?? events.length) - 1]
+    const soundUpTo = poison === undefined ? upTo : newest?.position
+    if (soundUpTo !== undefined) {
+      table.commit(changes, this.#reached, soundUpTo, newest)
+      this.#reached = soundUpTo
     }
-    caughtUp.resolve()
+    if (poison === undefined) return true
+    this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
+    return false
   }
 
-  const done = run()
-  return {
-    name,
-    health,
-    done,
-    inService: Promise.race([answers.promise, done]),
-    caughtUp: caughtUp.promise,
-    active: () => {
-      if (inService === undefined) {
-        throw new ServiceError('store_unavailable', {
-          message: `The read model ${name} was not opened yet.`,
-        })
-      }
-      return tables.table(name, inService)
-    },
+  #requireNext(events: readonly RecordedEvent[], upTo: Position): void {
+    assert(
+      events.length <= LIMITS.projectionBatchEvents,
+      'a batch to fold is within its limit',
+      events.length,
+    )
+    let before = this.#reached
+    for (const { position } of events) {
+      assert(
+        comparePositions(position, before) > 0,
+        'a fold sees each event once, in the order of the log',
+        position,
+      )
+      before = position
+    }
+    assert(comparePositions(upTo, before) >= 0, 'a checkpoint is not before the events it covers', upTo)
+  }
+
+  #own(): VersionState | undefined {
+    return this.#parts.tables.states(this.name).find(({ version }) => version === this.#projection.version)
+  }
+
+  #former(): VersionState | undefined {
+    return this.#parts.tables
+      .states(this.name)
+      .find(({ role, version }) => role === 'active' && version !== this.#projection.version)
+  }
+
+  #refreshInService(): void {
+    const active = this.#parts.tables.states(this.name).filter(({ role }) => role === 'active')
+    assert(active.length <= 1, 'a read model has one version in service', active.length)
+    this.#inService = active[0]?.version
+    if (this.#inService !== undefined) this.#answers.resolve()
+  }
+
+  #problem(state: ProjectionHealth['state'], detail: string, isFull = false): void {
+    const isKnown = this.#status.state === state && this.#status.detail === detail
+    this.#status = { ...this.#status, state, detail, isFull }
+    if (!isKnown || this.#failures % TRIES_PER_REMINDER === 0) this.#parts.onProblem?.(this.health())
   }
 }
 
@@ -321,10 +380,10 @@ interface FoldedBatch {
 }
 
 /** Folds events over rows that are read through `stored`, without changing what is stored. */
-function foldBatch<Event extends EventPlace>(
-  fold: (rows: Rows<JsonObject>, event: Event) => void,
+function foldBatch(
+  projection: Projection,
   stored: (key: string) => JsonObject | undefined,
-  events: readonly Event[],
+  events: readonly RecordedEvent[],
 ): FoldedBatch {
   const changes = new Map<string, JsonObject | undefined>()
   const rows = {
@@ -334,11 +393,14 @@ function foldBatch<Event extends EventPlace>(
   }
   for (const [index, event] of events.entries()) {
     try {
-      fold(rows, event)
+      if (projection.needs === 'recorded') {
+        requireReadable(event)
+        projection.fold(rows, event)
+      } else projection.fold(rows, decodeEvent(event))
     } catch (error) {
       const reason = reasonOf(error)
       // The failed fold may have changed rows before it failed: fold again, up to the event before it.
-      const sound = foldBatch(fold, stored, events.slice(0, index))
+      const sound = foldBatch(projection, stored, events.slice(0, index))
       return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
     }
   }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -8,6 +9,7 @@ import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import { transaction } from '../../runtime/sqlite/transaction.ts'
 
 /** The progress of one version of a projection. */
 export interface VersionState {
@@ -44,11 +46,8 @@ export interface RowTable {
   /** Keys and rows as text, in order of keys. */
   entries(): IterableIterator<{ key: string; row: string }>
   /**
-   * Rows and checkpoint change in one transaction: after a crash they fit one another.
-   *
-   * @param from where the checkpoint stood when the rows were read that the changes follow from
-   * @param newest the last event that they follow from, where there is one
-   * @throws ServiceError `store_locked` where it does not stand there any more; nothing is changed then
+   * Changes rows and checkpoint in one transaction. `newest` is the last event they follow from. @throws ServiceError
+   * `store_locked` where the checkpoint is not at `from` any more
    */
   commit(
     changes: ReadonlyMap<string, JsonObject | undefined>,
@@ -58,23 +57,7 @@ export interface RowTable {
   ): void
 }
 
-export interface RowTables {
-  states(name: string): VersionState[]
-  create(name: string, version: number, role: VersionState['role']): void
-  table(name: string, version: number): RowTable
-  /** Makes a version the active one and drops all others, in one transaction. */
-  activate(name: string, version: number): void
-  /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
-  newest(): EventMark | undefined
-  /**
-   * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
-   * there is the log known to be the same.
-   */
-  standOnNewest(): void
-  /** Drops everything. */
-  empty(): void
-  close(): void
-}
+export type RowTables = ReturnType<typeof openRowTables>
 
 /**
  * Pages are copied into the file so many at a time: a table with keys in no order changes the same ones again and
@@ -86,12 +69,10 @@ const PAGES_PER_CHECKPOINT = 4_000
 const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
 
 /**
- * The read models of one log in one SQLite file. A file that belongs to another log is emptied.
- *
- * @param logId what tells the log apart from every other: the id of its first event.
- * @throws ServiceError `store_locked` where another process folds into the file; `store_unavailable`
+ * The read models of one log in one SQLite file, which is emptied where it belongs to another log. @throws ServiceError
+ * `store_locked`, `store_unavailable`
  */
-export function openRowTables(file: string, logId: string): RowTables {
+export function openRowTables(file: string, logId: string) {
   const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
   let db: DatabaseSync
   try {
@@ -125,25 +106,32 @@ export function openRowTables(file: string, logId: string): RowTables {
 
   return {
     states,
-    create(name, version, role) {
+    create(name: string, version: number, role: VersionState['role']): void {
       transaction(db, () => {
         dropTable(name, version)
         createTable(db, name, version, role)
       })
     },
-    table(name, version) {
+    table(name: string, version: number): RowTable {
       const key = tableName(name, version)
       const known = tables.get(key) ?? openTable(db, name, version, sawEvent)
       tables.set(key, known)
       return known
     },
-    activate(name, version) {
+    /** Makes a version the active one and drops all others, in one transaction. */
+    activate(name: string, version: number): void {
       transaction(db, () => {
         for (const state of states(name)) if (state.version !== version) dropTable(name, state.version)
         db.prepare("UPDATE version SET role = 'active' WHERE name = ? AND version = ?").run(name, version)
+        assert(states(name).length === 1, 'a version in service is the only one')
       })
     },
+    /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
     newest,
+    /**
+     * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
+     * there is the log known to be the same.
+     */
     standOnNewest() {
       const position = newest()?.position ?? START
       const all = db.prepare('SELECT name, version, position FROM version').all() as unknown as {
@@ -156,6 +144,7 @@ export function openRowTables(file: string, logId: string): RowTables {
         if (comparePositions(state.position, position) > 0) setBack.run(position, state.name, state.version)
       }
     },
+    /** Drops everything. */
     empty() {
       transaction(db, () => dropAll(db))
       tables.clear()
@@ -232,17 +221,6 @@ function dropAll(db: DatabaseSync): void {
   db.exec('DELETE FROM version; DELETE FROM newest;')
 }
 
-function transaction(db: DatabaseSync, work: () => void): void {
-  db.exec('BEGIN IMMEDIATE')
-  try {
-    work()
-    db.exec('COMMIT')
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
-  }
-}
-
 function openTable(
   db: DatabaseSync,
   name: string,
@@ -285,6 +263,12 @@ function openTable(
         row: string
       }>,
     commit(changes, from, to, newest) {
+      assert(comparePositions(to, from) >= 0, 'a checkpoint only rises', to)
+      assert(
+        newest === undefined || comparePositions(newest.position, to) <= 0,
+        'a checkpoint covers what was folded',
+        to,
+      )
       transaction(db, () => {
         if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
         if (newest !== undefined) sawEvent(newest)

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { syncFolder } from '../../runtime/secrets/sealing-key.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
+import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/checkpoint.ts'
 import { writeWholeFile } from '../whole-file.ts'
 
@@ -38,7 +38,7 @@ export function keepNewestCheckpoint(file: string) {
         checkpoint.size,
       )
       writeWholeFile(file, checkpointText(checkpoint), { mode: 0o600, flush: true })
-      syncFolder(dirname(file))
+      syncPath(dirname(file))
       kept = checkpoint
     },
   }

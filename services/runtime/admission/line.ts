@@ -1,12 +1,8 @@
 /** A line for work that costs much: a few pieces at a time, one of each subject, and the subjects in rotation. */
 export interface Line {
   /**
-   * Waits for a place.
-   *
-   * @param subject whose work it is: somebody who asks often waits for their own work, and holds nobody else up
-   * @param gone aborted when nobody waits for the work any more: it leaves the line
-   * @returns gives the place back; to be called when the work has ended, however it ends
-   * @throws what `full` makes, where there is no room in the line, or no longer; the reason of `gone`
+   * Waits for a place. `gone` is aborted when nobody waits for the work any more. @returns gives the place back, however
+   * the work ends @throws what `full` makes; the reason of `gone`
    */
   enter(subject: string, gone?: AbortSignal): Promise<() => void>
 }
@@ -104,10 +100,6 @@ function createSubjects() {
 /**
  * When as many wait as may, the subject with most of them loses its last one to a subject with fewer: a few subjects
  * that send all they may do not keep others out.
- *
- * @example
- * const leave = await line.enter(address, gone)
- * try { return await makePage() } finally { leave() }
  */
 export function createLine(options: LineOptions): Line {
   const { places, each, restMs, heldMs, full, time } = options

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
@@ -38,7 +39,6 @@ interface Holder {
   readonly lose: () => void
 }
 
-/** @example const { give } = createPlaces({ total: 1_024, each: { payer: 128, address: 256 } }).take({ payer, address }) */
 export function createPlaces<By extends string>(options: PlacesOptions<By>): Places<By> {
   const { total, each, keptShare, lost } = options
   const ways = Object.keys(each) as By[]
@@ -78,6 +78,7 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
       const add = (change: 1 | -1): void => {
         for (const [, name] of names) {
           const count = (counts.get(name) ?? 0) + change
+          assert(count >= 0, 'a place is given back once', count)
           if (count === 0) counts.delete(name)
           else counts.set(name, count)
         }
@@ -93,6 +94,7 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
         },
       }
       holders.add(holder)
+      assert(holders.size <= total, 'no more places are held than there are', holders.size)
       add(1)
       return {
         give,
@@ -107,9 +109,8 @@ export function createPlaces<By extends string>(options: PlacesOptions<By>): Pla
 /** Room for long answers in this process. */
 export interface StreamPlaces<By extends string> {
   /**
-   * Takes a place until the answer is given.
-   *
-   * @throws ServiceError `rate_limited` when who asks has all it may have, `too_many_streams` when all are taken
+   * Takes a place until the answer is given. @throws ServiceError `rate_limited` when who asks has all it may have,
+   * `too_many_streams` when all are taken
    */
   take(by: Readonly<Record<By, string | undefined>>, lose?: () => void): StreamPlace
 }
@@ -118,9 +119,7 @@ export type StreamPlace = Extract<Taken<string>, { give: () => void }>
 
 /**
  * The last places are for callers that hold none, so that a few that hold all they may do not keep everybody else out.
- *
  * @param what in the plural, for refusals: `live streams`
- * @example const { give } = createStreamPlaces('replays', { total: 50, each: { address: 4 } }).take({ address })
  */
 export function createStreamPlaces<By extends string>(
   what: string,

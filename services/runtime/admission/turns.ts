@@ -22,13 +22,6 @@ export interface TurnsOptions extends Pick<LineOptions, 'restMs' | 'time'> {
   readonly turnMs: number
 }
 
-/**
- * @example
- * const turn = turns.join(address)
- * await turn.begin()
- * for (const row of rows) { if (turn.isOver()) await turn.again(); … }
- * turn.release()
- */
 export function createTurns({ turnMs, ...options }: TurnsOptions): Turns {
   const noLimit = Number.POSITIVE_INFINITY
   const full = (): Error => new Error('a line without a limit is full')

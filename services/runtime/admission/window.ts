@@ -1,10 +1,5 @@
 /** Counts of many subjects, each in a window of time of its own. */
-export interface Window {
-  /** Counts once; the window begins with the first count and is not prolonged by later ones. */
-  add(subject: string): { readonly count: number; readonly expiresInMs: number }
-  /** Subjects that take memory. */
-  size(): number
-}
+export type Window = ReturnType<typeof createWindow>
 
 export interface WindowOptions {
   /** Milliseconds; it need not be a clock. */
@@ -22,10 +17,8 @@ interface Counted {
 /**
  * Counts in memory, without a timer: subjects live in two generations, of which the older one is dropped whole after
  * a window's length, when nothing in it can still count.
- *
- * @example createWindow({ now: Date.now, windowMs: 1_000, maxSubjects: 100_000 }).add('203.0.113.9').count
  */
-export function createWindow({ now, windowMs, maxSubjects }: WindowOptions): Window {
+export function createWindow({ now, windowMs, maxSubjects }: WindowOptions) {
   let young = new Map<string, Counted>()
   let old = new Map<string, Counted>()
   let turnsAt = now() + windowMs
@@ -37,7 +30,8 @@ export function createWindow({ now, windowMs, maxSubjects }: WindowOptions): Win
   }
 
   return {
-    add(subject) {
+    /** Counts once; the window begins with the first count and is not prolonged by later ones. */
+    add(subject: string): { readonly count: number; readonly expiresInMs: number } {
       const time = now()
       // A clock that was set back would otherwise keep windows open until it has caught up.
       if (time >= turnsAt || turnsAt - time > windowMs || young.size >= maxSubjects / 2) turn(time)
@@ -49,6 +43,7 @@ export function createWindow({ now, windowMs, maxSubjects }: WindowOptions): Win
       young.set(subject, { count: 1, endsAt: time + windowMs })
       return { count: 1, expiresInMs: windowMs }
     },
+    /** Subjects that take memory. */
     size: () => young.size + old.size,
   }
 }

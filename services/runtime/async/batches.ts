@@ -1,12 +1,6 @@
 /**
- * Gathers what an async iterable has ready into arrays, without waiting for more: under load one array holds
- * many items, and a lone item is passed on at once.
- *
- * @param max an array is full when its items weigh so much together; the last one may weigh more.
- * @param weightOf what an item weighs; 1 by default.
- *
- * Leaving the iteration asks the source to end and does not wait for it: a source that sleeps would answer
- * only when it wakes.
+ * Gathers what an iterable has ready into arrays of at most `max` weight, without waiting for more. Leaving the
+ * iteration does not wait for the source, which may be asleep.
  */
 export async function* batchesOf<Item>(
   items: AsyncIterable<Item>,

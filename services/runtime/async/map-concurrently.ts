@@ -1,8 +1,6 @@
 /**
  * Works on many items, a bounded number at a time, each begun in order; answers in the order of the items.
  * What one of them fails with is thrown, after which no further one is begun.
- *
- * @example await mapConcurrently(urls, 8, (url) => fetch(url))
  */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],

@@ -1,21 +1,8 @@
-/** A look that many may wait for at once. */
-export interface SharedLook<Seen> {
-  /** The result of a look that begins after this call. */
-  look(): Promise<Seen>
-  /** Calls that wait. */
-  readonly waiting: number
-}
-
 /**
  * One look at a time: calls made while one is under way, or in the pause after it, share the next. So what is looked
  * at is not asked more often than the pause allows, however many ask.
- *
- * @example const atHead = createSharedLook(() => store.head(), () => sleep(20, signal))
  */
-export function createSharedLook<Seen>(
-  see: () => Promise<Seen>,
-  pause: () => Promise<void>,
-): SharedLook<Seen> {
+export function createSharedLook<Seen>(see: () => Promise<Seen>, pause: () => Promise<void>) {
   let busy: Promise<unknown> | undefined
   let next: Promise<Seen> | undefined
   let waiting = 0
@@ -31,9 +18,11 @@ export function createSharedLook<Seen>(
   }
 
   return {
+    /** Calls that wait. */
     get waiting() {
       return waiting
     },
+    /** The result of a look that begins after this call. */
     async look() {
       waiting += 1
       try {

@@ -5,25 +5,15 @@ export interface Flight<Value> {
 }
 
 /** Does the work of requests with one key once, however many of them come while it goes on. */
-export interface SingleFlight<Value> {
-  /**
-   * The first of a key works; the others of the same fingerprint have its outcome, failures included. One of another
-   * fingerprint waits for its end and then works itself: only what was recorded by then can tell that it must not, and
-   * a request that failed has recorded nothing.
-   *
-   * @param fingerprint what the request asks for
-   */
-  run(key: string, fingerprint: string, work: () => Promise<Value>): Promise<Flight<Value>>
-  /** Keys under way. */
-  readonly size: number
-}
-
-/** @example const { value, isShared } = await flights.run(`${payerId} ${keyHash}`, requestHash, () => count(call)) */
-export function createSingleFlight<Value>(): SingleFlight<Value> {
+export function createSingleFlight<Value>() {
   const underWay = new Map<string, { readonly fingerprint: string; readonly outcome: Promise<Value> }>()
 
   return {
-    async run(key, fingerprint, work) {
+    /**
+     * The first of a key works, and others of the same fingerprint share its outcome. One of another fingerprint waits for
+     * its end and then works itself: a request that failed has recorded nothing.
+     */
+    async run(key: string, fingerprint: string, work: () => Promise<Value>): Promise<Flight<Value>> {
       for (let first = underWay.get(key); first !== undefined; first = underWay.get(key)) {
         if (first.fingerprint === fingerprint) return { value: await first.outcome, isShared: true }
         await first.outcome.then(ignore, ignore)
@@ -37,6 +27,7 @@ export function createSingleFlight<Value>(): SingleFlight<Value> {
         underWay.delete(key)
       }
     },
+    /** Keys under way. */
     get size() {
       return underWay.size
     },

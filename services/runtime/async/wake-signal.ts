@@ -1,16 +1,11 @@
 /** Wakes everybody who waits for something new in a log. */
-export interface WakeSignal {
-  /** How many notifications there were. */
-  readonly count: number
-  notify(): void
-  /** Resolves once there were more than `seen` notifications, or when the signal is aborted. */
-  wait(seen: number, signal: AbortSignal): Promise<void>
-}
+export type WakeSignal = ReturnType<typeof createWakeSignal>
 
-export function createWakeSignal(): WakeSignal {
+export function createWakeSignal() {
   const waiting = new Set<() => void>()
   let count = 0
   return {
+    /** How many notifications there were. */
     get count() {
       return count
     },
@@ -18,7 +13,8 @@ export function createWakeSignal(): WakeSignal {
       count += 1
       for (const wake of waiting) wake()
     },
-    wait(seen, signal) {
+    /** Resolves once there were more than `seen` notifications, or when the signal is aborted. */
+    wait(seen: number, signal: AbortSignal): Promise<void> {
       if (count > seen || signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const wake = () => {

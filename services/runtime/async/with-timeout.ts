@@ -1,8 +1,6 @@
 /**
  * The outcome of a promise, or the given error once the time is over. The promise itself goes on; an outcome
  * that comes later is of no use to anybody.
- *
- * @example await withTimeout(client.appendToStream(…), 10_000, () => new ServiceError('append_unknown'))
  */
 export async function withTimeout<Value>(
   work: Promise<Value>,

@@ -28,14 +28,6 @@ export type ReportFault = (fault: ServiceError) => void
  *
  * Errors are {@link ServiceError}s: `bus_unavailable`, `payload_too_large` past `LIMITS.busMessageBytes`,
  * and `internal_error` for an invalid subject or body, which is a fault of the calling code.
- *
- * @example
- * bus.listen('signals', () => readLog(), { signal })
- * await bus.notify('signals')
- *
- * @example
- * bus.serve('engine.verdict', async (body) => ({ asked: body }), { signal })
- * await bus.request('engine.verdict', { coin: 'BTC' }, { timeoutMs: 1_000 })
  */
 export interface Bus {
   /** Tells every listener of the subject that there is something new. Resolves when the message is sent. */
@@ -49,4 +41,10 @@ export interface Bus {
   health(): Promise<BusHealth>
   /** Ends listening and serving, lets answers under way finish, then refuses everything. Safe to call twice. */
   close(): Promise<void>
+}
+
+/** The part of an adapter that carries requests. */
+export interface BusRequests extends Pick<Bus, 'request' | 'serve'> {
+  /** Resolves when no answer is under way. */
+  finish(): Promise<void>
 }

@@ -1,17 +1,16 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
-import type { Bus, ReportFault, RequestHandler } from './bus.ts'
+import type { Bus, BusRequests, ReportFault } from './bus.ts'
 import { encodeBody } from './message-body.ts'
-import { type AnswerRequest, answerRequests, nobodyAnswersError, readReply } from './request-answering.ts'
+import {
+  type AnswerRequest,
+  answerRequests,
+  nobodyAnswersError,
+  readReply,
+  withinTime,
+} from './request-answering.ts'
 import { checkSubject } from './subjects.ts'
-import { withinTime } from './within-time.ts'
 
-/**
- * The bus of a single process, which is the default.
- *
- * @example
- * const bus = createInProcessBus({ report: (fault) => log.warn(fault) })
- */
+/** The bus of a single process, which is the default. */
 export function createInProcessBus({ report }: { readonly report: ReportFault }): Bus {
   const listeners = new Map<string, Set<() => void>>()
   const requests = createInProcessRequests(report)
@@ -54,15 +53,8 @@ export function createInProcessBus({ report }: { readonly report: ReportFault })
   }
 }
 
-interface InProcessRequests {
-  request(subject: string, body: Json, options: { readonly timeoutMs: number }): Promise<Json>
-  serve(subject: string, handler: RequestHandler, options: { readonly signal: AbortSignal }): void
-  /** Resolves when no answer is under way. */
-  finish(): Promise<void>
-}
-
 /** Requests between parts of one process. They travel as text, as between processes, so that nothing is shared. */
-function createInProcessRequests(report: ReportFault): InProcessRequests {
+function createInProcessRequests(report: ReportFault): BusRequests {
   const servers = new Map<string, AnswerRequest[]>()
   const underWay = new Set<Promise<string>>()
 

@@ -3,9 +3,8 @@ import { type Json, jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /**
- * The JSON text of a message body.
- *
- * @throws ServiceError `internal_error` for what is not JSON, `payload_too_large` past `LIMITS.busMessageBytes`.
+ * The JSON text of a message body. @throws ServiceError `internal_error` for what is not JSON, `payload_too_large` past
+ * `LIMITS.busMessageBytes`.
  */
 export function encodeBody(subject: string, body: Json): string {
   const fault = jsonFault(body, LIMITS.jsonDepth)

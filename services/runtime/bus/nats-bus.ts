@@ -2,8 +2,8 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Bus, BusHealth } from './bus.ts'
 import { type NatsLink, type NatsLinkOptions, openNatsLink } from './nats-connection.ts'
 import { createNatsRequests } from './nats-requests.ts'
+import { withinTime } from './request-answering.ts'
 import { checkSubject } from './subjects.ts'
-import { withinTime } from './within-time.ts'
 
 const HEALTH_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 2_000
@@ -16,11 +16,8 @@ export interface NatsBusOptions extends NatsLinkOptions {
 
 /**
  * The bus over core NATS, for nats-server 2.9 and later. The server stores nothing, so it needs no JetStream. Subjects
- * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server.
- *
- * @throws ServiceError `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
- * @example
- * const bus = await openNatsBus({ url: 'nats://127.0.0.1:4222', logId, now: Date.now, random: Math.random, report })
+ * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server. @throws ServiceError
+ * `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   const prefix = prefixOf(options.logId)

@@ -28,9 +28,8 @@ export interface NatsLinkOptions extends Pick<Clock, 'now'> {
 }
 
 /**
- * Connects, and from then on reconnects for ever, waiting longer the longer the outage lasts.
- *
- * @throws ServiceError `bus_unavailable` when the first connection fails, `config_invalid` for a bad URL.
+ * Connects, and from then on reconnects for ever, waiting longer the longer the outage lasts. @throws ServiceError
+ * `bus_unavailable` when the first connection fails, `config_invalid` for a bad URL.
  */
 export async function openNatsLink({ url, now, random, report }: NatsLinkOptions): Promise<NatsLink> {
   const { hosts, ...server } = readUrl(url)

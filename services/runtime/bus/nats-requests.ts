@@ -1,7 +1,6 @@
 import { ErrorCode, type Msg, NatsError, type Subscription } from 'nats'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
-import type { ReportFault, RequestHandler } from './bus.ts'
+import type { BusRequests, ReportFault } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
 import { answerRequests, nobodyAnswersError, readReply } from './request-answering.ts'
@@ -9,20 +8,13 @@ import { answerRequests, nobodyAnswersError, readReply } from './request-answeri
 /** All who serve a subject are one queue group, so that a request goes to one of them. */
 const SERVERS = 'servers'
 
-export interface NatsRequests {
-  request(subject: string, body: Json, options: { readonly timeoutMs: number }): Promise<Json>
-  serve(subject: string, handler: RequestHandler, options: { readonly signal: AbortSignal }): void
-  /** Resolves when the answers under way are sent. */
-  finish(): Promise<void>
-}
-
 /** Requests and answers over core NATS. */
 export function createNatsRequests(options: {
   readonly link: NatsLink
   /** Begins every subject on the server. */
   readonly prefix: string
   readonly report: ReportFault
-}): NatsRequests {
+}): BusRequests {
   const { link, prefix, report } = options
   const { connection } = link
   const subjectOf = (subject: string): string => prefix + subject

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ERRORS, type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { withTimeout } from '../async/with-timeout.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'
 import { decodeBody, encodeBody } from './message-body.ts'
 
@@ -49,11 +50,7 @@ export function answerRequests(subject: string, handler: RequestHandler, report:
   }
 }
 
-/**
- * The answer in a reply.
- *
- * @throws ServiceError what the handler threw; `internal_error` for a reply that cannot be read.
- */
+/** The answer in a reply. @throws ServiceError what the handler threw; `internal_error` for a reply that cannot be read. */
 export function readReply(subject: string, replyText: string): Json {
   const reply = replySchema.safeParse(decodeReply(subject, replyText))
   if (!reply.success) throw unreadableError(subject, reply.error)
@@ -88,3 +85,11 @@ export const nobodyAnswersError = (subject: string, cause?: unknown): ServiceErr
     details: { isServed: false },
     cause,
   })
+
+/** The result of some work, or `bus_unavailable` once the time is over; the work itself goes on. */
+export const withinTime = <Result>(work: Promise<Result>, timeoutMs: number, what: string): Promise<Result> =>
+  withTimeout(
+    work,
+    timeoutMs,
+    () => new ServiceError('bus_unavailable', { message: `${what} was not answered within ${timeoutMs} ms` }),
+  )

@@ -4,12 +4,7 @@ const SUBJECT_TOKENS = 16
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/
 const QUOTED_CHARACTERS = 80
 
-/**
- * Refuses anything but tokens joined by dots; wildcards are no tokens.
- *
- * @throws ServiceError `internal_error`
- * @example checkSubject('engine.tool.7f3a')
- */
+/** Refuses anything but tokens joined by dots; wildcards are no tokens. @throws ServiceError `internal_error` */
 export function checkSubject(subject: string): void {
   const tokens = subject.split('.')
   if (tokens.length > SUBJECT_TOKENS) {

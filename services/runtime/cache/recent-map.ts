@@ -17,8 +17,6 @@ interface Entry<Value> {
 /**
  * A bounded map. Setting an entry again renews it; past a bound the entry that was set longest ago is evicted. Entries that
  * expired are removed when they are read, and by a sweep that goes a few entries further with every `set`.
- *
- * @example new RecentMap<string, number>(2).set('a', 1).set('b', 2).set('a', 3).set('c', 4).has('b') === false
  */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>()

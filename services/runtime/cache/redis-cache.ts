@@ -3,9 +3,7 @@ import { connect } from 'node:net'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Cache, CacheHealth } from './cache.ts'
-import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-arguments.ts'
-import { ACQUIRE_LOCK, INCREMENT, RELEASE_LOCK, type RedisScript, runScript } from './redis-scripts.ts'
+import { type Cache, type CacheHealth, checkCounter } from './cache.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 /** A cache slower than this is of no use to its callers. */
@@ -15,6 +13,19 @@ const SILENCE_MS = 2_000
 const RECONNECT_FLOOR_MS = 50
 const RECONNECT_CEILING_MS = 5_000
 const RECONNECT_DOUBLINGS = 7
+
+/** Begins a window of `ARGV[1]` ms where none runs, so no counter is left without an end. */
+const COUNT_IN_WINDOW = `
+local count = redis.call('INCR', KEYS[1])
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  left = tonumber(ARGV[1])
+end
+return {count, left}`
+
+/** The client, with the script above as a command. */
+type CountingRedis = Redis & { countInWindow(key: string, ttlMs: number): Promise<unknown> }
 
 const countSchema = z.tuple([z.int().positive(), z.int().nonnegative()])
 
@@ -30,18 +41,12 @@ export interface RedisCacheOptions {
 }
 
 /**
- * The cache over Redis 6 and later, shared by processes. It reconnects in the background; until then every
- * operation rejects at once.
- *
- * @throws ServiceError `cache_unavailable` when the first connection fails, `config_invalid` for a URL that
- *   is none.
- * @example
- * const cache = await openRedisCache({ url: 'redis://127.0.0.1:6379', logId, random: Math.random, report })
+ * The cache over Redis 6 and later, shared by processes. It reconnects in the background; until then every operation
+ * rejects at once. @throws ServiceError `cache_unavailable` when the first connection fails, `config_invalid` for a URL
+ * that is none
  */
 export async function openRedisCache(options: RedisCacheOptions): Promise<Cache> {
-  const prefix = `signal-service:${options.logId}:`
   const { redis, host } = await connectRedis(options)
-  const keyOf = { value: `${prefix}v:`, counter: `${prefix}c:`, lock: `${prefix}l:` }
   let closed: Promise<void> | undefined
 
   /** Every command goes through here, so that nothing but a ServiceError comes out. */
@@ -50,66 +55,30 @@ export async function openRedisCache(options: RedisCacheOptions): Promise<Cache>
     try {
       return await command()
     } catch (error) {
-      const reason = redis.status === 'ready' ? describe(error) : 'not connected'
+      const reason = redis.status === 'ready' ? reasonOf(error) : 'not connected'
       const message = `${what} in Redis at ${host} failed: ${reason}`
       // Without the cause: the client's errors carry the arguments of their command.
       throw new ServiceError('cache_unavailable', { message })
     }
   }
 
-  const askLock = async (script: RedisScript, name: string, ...values: readonly (string | number)[]) =>
-    (await ask(`the lock ${name}`, () => runScript(redis, script, keyOf.lock + name, values))) === 1
-
   return {
-    async get(key) {
-      checkKey('key', key)
-      return (await ask(`getting ${key}`, () => redis.get(keyOf.value + key))) ?? undefined
-    },
-
-    async set(key, value, ttlMs) {
-      checkKey('key', key)
-      checkValue(key, value)
-      checkTtl(ttlMs)
-      await ask(`setting ${key}`, () => redis.set(keyOf.value + key, value, 'PX', ttlMs))
-    },
-
-    async delete(key) {
-      checkKey('key', key)
-      await ask(`deleting ${key}`, () => redis.del(keyOf.value + key, keyOf.counter + key))
-    },
-
-    async increment(key, { ttlMs, by = 1 }) {
-      checkKey('key', key)
-      checkTtl(ttlMs)
-      checkIncrement(by)
+    async increment(key, { ttlMs }) {
+      checkCounter(key, ttlMs)
+      const counter = `signal-service:${options.logId}:c:${key}`
       const [count, expiresInMs] = await ask(`counting ${key}`, async () =>
-        countSchema.parse(await runScript(redis, INCREMENT, keyOf.counter + key, [by, ttlMs])),
+        countSchema.parse(await redis.countInWindow(counter, ttlMs)),
       )
       return { count, expiresInMs }
     },
-
-    async acquireLock(name, { ttlMs, token }) {
-      checkKey('lock name', name)
-      checkKey('token', token)
-      checkTtl(ttlMs)
-      return askLock(ACQUIRE_LOCK, name, token, ttlMs)
-    },
-
-    async releaseLock(name, token) {
-      checkKey('lock name', name)
-      checkKey('token', token)
-      return askLock(RELEASE_LOCK, name, token)
-    },
-
     async health(): Promise<CacheHealth> {
       try {
         await ask('a ping', () => redis.ping())
         return { ok: true, adapter: 'redis', detail: host, version: await versionOf(redis) }
       } catch (error) {
-        return { ok: false, adapter: 'redis', detail: describe(error) }
+        return { ok: false, adapter: 'redis', detail: reasonOf(error) }
       }
     },
-
     close() {
       closed ??= disconnect(redis)
       return closed
@@ -131,11 +100,12 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENCE_MS,
     connectionName: 'signal-service',
+    scripts: { countInWindow: { lua: COUNT_IN_WINDOW, numberOfKeys: 1 } },
     retryStrategy: (attempt) => {
       const backoffMs = RECONNECT_FLOOR_MS * 2 ** Math.min(attempt, RECONNECT_DOUBLINGS)
       return Math.round(Math.min(RECONNECT_CEILING_MS, backoffMs) * (0.5 + random()))
     },
-  })
+  }) as CountingRedis
   redis.on('error', (error: unknown) => {
     lastError = error
   })
@@ -152,7 +122,7 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
   } catch (error) {
     redis.disconnect()
     const { hostname, port } = new URL(url)
-    const reason = (await redisRefusal(hostname, Number(port || 6379))) ?? describe(lastError ?? error)
+    const reason = (await redisRefusal(hostname, Number(port || 6379))) ?? reasonOf(lastError ?? error)
     // Without the cause: the client's errors carry the arguments of their command, here the password.
     throw new ServiceError('cache_unavailable', { message: `no connection to Redis at ${host}: ${reason}` })
   }
@@ -181,8 +151,6 @@ function hostOf(url: string): string {
   }
   return `${server.hostname}:${server.port || 6379}`
 }
-
-const describe = (error: unknown): string => reasonOf(error)
 
 const LISTEN_MS = 500
 const LONGEST_SENTENCE = 200

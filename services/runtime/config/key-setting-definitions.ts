@@ -4,7 +4,6 @@ import { defineSettings } from './setting-definition.ts'
 /** Keys that what is secret in the log is made and sealed with. */
 export const KEY_SETTINGS = defineSettings({
   SEALING_KEY: {
-    flag: 'sealing-key',
     schema: z
       .string()
       .refine((text) => /^[A-Za-z0-9+/]{43}=$/.test(text), { message: 'must be 32 bytes in base64' })
@@ -14,7 +13,6 @@ export const KEY_SETTINGS = defineSettings({
     example: 'the output of: openssl rand -base64 32',
   },
   WRAPPING_KEYS: {
-    flag: 'wrapping-keys',
     schema: z.string().min(1).max(4_000).optional(),
     help: 'Keys that replace SEALING_KEY for what is personal, as in the file wrapping.keys, with commas between them, newest last; `next ` in front of one that is not used yet. Default: wrapping.keys in the folder of the market, where there is one.',
     isSecret: true,

@@ -3,46 +3,42 @@ import { addressSchema } from '../../../contracts/chain.ts'
 import { defineSettings } from './setting-definition.ts'
 import { onOrOff, url, usdc } from './setting-schemas.ts'
 
+const privateKey = z
+  .string()
+  .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
+  .optional()
+
 /** Settings of payments for single calls and plans. */
 export const PAYMENT_SETTINGS = defineSettings({
   X402_PAY_TO: {
-    flag: 'x402-pay-to',
     schema: addressSchema.optional(),
     help: 'Address on Base that USDC is paid to. Default: none, calls cannot be paid for one by one.',
     example: '0x2222222222222222222222222222222222222222',
   },
   X402_RPC_URL: {
-    flag: 'x402-rpc-url',
     schema: url(['http:', 'https:']),
     help: 'Node of the Base chain that payers are checked by and payments are settled through. Default: none; then X402_FACILITATOR_URL settles, or payments are not taken.',
     isSecret: true,
     example: 'https://base.example.com/v1/key',
   },
   X402_SETTLER_KEY: {
-    flag: 'x402-settler-key',
-    schema: z
-      .string()
-      .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
-      .optional(),
+    schema: privateKey,
     help: 'Private key of the wallet that sends settlements and pays their gas; needs X402_RPC_URL. It can spend nothing of the payers, and receives nothing. Default: none.',
     isSecret: true,
     example: 'the output of: echo 0x$(openssl rand -hex 32)',
   },
   X402_FACILITATOR_URL: {
-    flag: 'x402-facilitator-url',
     schema: url(['http:', 'https:']),
     help: 'Facilitator that settles instead of a wallet of our own (/verify, /settle, /supported). Default: none.',
     example: 'https://api.cdp.coinbase.com/platform/v2/x402',
   },
   X402_FACILITATOR_TOKEN: {
-    flag: 'x402-facilitator-token',
     schema: z.string().min(1).max(4_096).optional(),
     help: 'Bearer token for the facilitator. Default: none.',
     isSecret: true,
     example: 'the token that your facilitator gave you',
   },
   X402_CDP_KEY: {
-    flag: 'x402-cdp-key',
     schema: z
       .string()
       .refine((text) => /^[^:\s]{1,256}:\S{1,4096}$/.test(text), { message: 'must be id:secret' })
@@ -52,41 +48,32 @@ export const PAYMENT_SETTINGS = defineSettings({
     example: '0f5c…:MC4CAQAwBQYDK2VwBCIEIE…',
   },
   X402_GATEWAY_URL: {
-    flag: 'x402-gateway-url',
     schema: z.union([z.literal('off'), url(['http:', 'https:']).unwrap()]).optional(),
     help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken, and on a demo chain not offered.',
     example: 'off',
   },
   X402_REFUND_KEY: {
-    flag: 'x402-refund-key',
-    schema: z
-      .string()
-      .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
-      .optional(),
+    schema: privateKey,
     help: 'Private key of the wallet that refunds are paid from, which holds some USDC and needs no gas; needs X402_SETTLER_KEY, and is another key. Default: none, what was paid in vain becomes a credit.',
     isSecret: true,
     example: 'the output of: echo 0x$(openssl rand -hex 32)',
   },
   X402_REFUND_DAILY_CAP: {
-    flag: 'x402-refund-daily-cap',
     schema: usdc('10'),
     help: 'USDC that refunds may transfer in one UTC day; beyond it they become credits. Default: 10.',
     example: '25',
   },
   X402_PAYER_CAP: {
-    flag: 'x402-payer-cap',
     schema: usdc('1'),
     help: 'USDC that one payer may have claimed and not settled; beyond it answers wait for the settlement. Default: 1.',
     example: '0.5',
   },
   X402_TOTAL_CAP: {
-    flag: 'x402-total-cap',
     schema: usdc('50'),
     help: 'USDC that all payers together may have claimed and not settled; beyond it answers wait for their money. Default: 50.',
     example: '20',
   },
   DEMO_CHAIN: {
-    flag: 'demo-chain',
     schema: onOrOff(),
     isSwitch: true,
     help: 'Starts a chain of its own on this machine, with play money, so that a paid call can be tried; not with a live market. As a flag it needs no value. Default: false.',

@@ -31,10 +31,8 @@ export interface ReadFlags {
 }
 
 /**
- * Reads flags and the variables that stand in for them. A flag wins; an empty variable counts as absent.
- *
- * @param hint ends a refusal that has no better suggestion: where all flags are listed
- * @throws ServiceError `config_invalid` that names the flag, the value and an example
+ * Reads flags and the variables that stand in for them. A flag wins; an empty variable counts as absent. `hint` says
+ * where all flags are listed. @throws ServiceError `config_invalid`
  */
 export function readFlags(
   definitions: FlagDefinitions,

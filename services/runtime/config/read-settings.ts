@@ -10,10 +10,8 @@ export const SETTING_DEFINITIONS: FlagDefinitions = Object.fromEntries(
 )
 
 /**
- * Reads every setting from flags and the environment; a flag wins. Empty variables count as absent.
- *
- * @throws ServiceError `config_invalid` that names the setting, what it was given, and an example.
- * @example readSettings(['--market', 'recorded', '--data', './candles'], process.env).MARKET === 'recorded'
+ * Reads every setting from flags and the environment; a flag wins. Empty variables count as absent. @throws ServiceError
+ * `config_invalid` that names the setting, what it was given, and an example.
  */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
   requireDashes(environment)
@@ -105,9 +103,8 @@ const OF_THE_DEMO_CHAIN = [
 ] as const
 
 /**
- * Payments that could not be settled, and real money for made-up verdicts, are refused before anything starts.
- *
- * @throws ServiceError `config_invalid`
+ * Payments that could not be settled, and real money for made-up verdicts, are refused before anything starts. @throws
+ * ServiceError `config_invalid`
  */
 function requireFittingPayments(settings: Settings): void {
   const isSet = (name: keyof Settings): boolean => settings[name] !== undefined

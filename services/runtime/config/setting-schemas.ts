@@ -31,15 +31,16 @@ export const url = (protocols: readonly string[], characters = 2_048) =>
     })
     .optional()
 
-/** `esdb://name:password@a:2113,b:2113?key=value`, as EventStoreDB's clients read it: several hosts make no URL. */
-const EVENTSTORE = /^esdb(?:\+discover)?:\/\/(?:[^:@/\s]+:[^@\s]*@)?[^@?,/\s]+(?:,[^@?,/\s]+)*\/?(?:\?\S*)?$/
+/** `esdb://name:password@a:2113,b:2113?key=value`, by any name of the scheme that the maker documents; several hosts make no URL. */
+const EVENTSTORE =
+  /^(?:esdb|kurrentdb|kurrent|kdb)(?:\+discover)?:\/\/(?:[^:@/\s]+:[^@\s]*@)?[^@?,/\s]+(?:,[^@?,/\s]+)*\/?(?:\?\S*)?$/
 
 export const eventStoreUrl = z
   .string()
   .max(2_048)
   .regex(EVENTSTORE, {
     error:
-      'must be esdb://host:2113, esdb://host,host,host for the nodes of a cluster, or esdb+discover://name for one name of them all',
+      'must be esdb://host:2113, esdb://host,host,host for the nodes of a cluster, or esdb+discover://name for one name of them all; kurrentdb: stands for esdb:',
   })
   .optional()
 

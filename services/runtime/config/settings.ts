@@ -28,13 +28,11 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] 
 
 export const SETTINGS = defineSettings({
   HOST: {
-    flag: 'host',
     schema: z.string().min(1).default('127.0.0.1'),
     help: 'Address to listen on. Default: 127.0.0.1, this machine only.',
     example: '0.0.0.0',
   },
   PORT: {
-    flag: 'port',
     schema: decimal(/^\d{1,5}$/)
       .pipe(z.number().max(65_535))
       .default(8402),
@@ -42,14 +40,12 @@ export const SETTINGS = defineSettings({
     example: '8402',
   },
   PUBLIC_URL: {
-    flag: 'public-url',
     // It is part of bodies that have a largest size.
     schema: url(['http:', 'https:'], LIMITS.webhookBaseUrlCharacters),
     help: 'The address under which callers reach the service. Default: http://HOST:PORT, and the address of this machine itself where HOST stands for all addresses.',
     example: 'https://signals.example.com',
   },
   MCP_REGISTRY_PROOF: {
-    flag: 'mcp-registry-proof',
     schema: z
       .string()
       .regex(
@@ -61,7 +57,6 @@ export const SETTINGS = defineSettings({
     example: 'v=MCPv1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
   },
   HEALTH_PORT: {
-    flag: 'health-port',
     schema: decimal(/^\d{1,5}$/)
       .pipe(z.number().max(65_535))
       .optional(),
@@ -69,44 +64,37 @@ export const SETTINGS = defineSettings({
     example: '9402',
   },
   HEALTH_HOST: {
-    flag: 'health-host',
     schema: z.string().min(1).default('127.0.0.1'),
     help: 'Address that HEALTH_PORT listens on; every host that reaches it can read the metrics. Default: 127.0.0.1, this machine only.',
     example: '0.0.0.0',
   },
   TRUST_PROXY: {
-    flag: 'trust-proxy',
     schema: trustProxy,
     help: `Whose X-Forwarded-For is believed: off; the number of proxies in front of the service, from 1 to ${LIMITS.proxyHops}; or the networks they are in, separated by commas. Believing it without a proxy lets every caller choose an address. Default: off.`,
     example: '10.0.0.0/8,fd00::/8',
   },
   RATE_PER_ADDRESS: {
-    flag: 'rate-per-address',
     schema: requestsPerSecond(100),
     help: 'Requests a second that are answered to one client address (IPv6: one /64 network), or off. Default: 100.',
     example: '100',
   },
   RATE_PER_KEY: {
-    flag: 'rate-per-key',
     schema: requestsPerSecond(50),
     help: 'Requests a second that are answered to one API key, or off. They count for its address too. Default: 50.',
     example: '50',
   },
   SMTP_URL: {
-    flag: 'smtp-url',
     schema: url(['smtp:', 'smtps:']),
     help: 'Mail server that sign-in codes are sent by. Default: none, they are shown to the operator on standard error.',
     isSecret: true,
     example: 'smtp://name:password@mail.example.com:587',
   },
   MAIL_FROM: {
-    flag: 'mail-from',
     schema: z.string().min(3).max(320).default('signal-service@localhost'),
     help: 'Sender of mails. Default: signal-service@localhost.',
     example: 'Signals <signals@example.com>',
   },
   ORIGINS: {
-    flag: 'origins',
     schema: listOf(
       z.string().refine((text) => /^https?:\/\/[^/]+$/.test(text) && URL.canParse(text), {
         message: 'must be an origin, without a path',
@@ -116,7 +104,6 @@ export const SETTINGS = defineSettings({
     example: 'https://app.example.com',
   },
   MCP_CONFORMANCE: {
-    flag: 'mcp-conformance',
     schema: z
       .enum(['0', '1'])
       .default('0')
@@ -125,19 +112,16 @@ export const SETTINGS = defineSettings({
     example: '1',
   },
   DATA_DIR: {
-    flag: 'data-dir',
     schema: z.string().min(1).default('./data'),
     help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',
     example: './data',
   },
   ROLES: {
-    flag: 'roles',
     schema: listOf(z.enum(ROLES)).default([...ROLES]),
     help: `What this process does: ${ROLES.join(', ')}. Default: all. Fewer than all need EVENTSTORE_URL, so that the processes share a store.`,
     example: 'api,projector',
   },
   MARKET: {
-    flag: 'market',
     schema: z.enum(MARKET_KINDS).default('simulated'),
     help: 'Where bars come from: simulated (a made-up market on the exchange SIM), recorded (files) or live (the venues). Default: simulated.',
     example: 'simulated',
@@ -157,7 +141,6 @@ export const SETTINGS = defineSettings({
     example: '60',
   },
   FRESH: {
-    flag: 'fresh',
     schema: onOrOff(),
     isSwitch: true,
     help: 'Simulated market: begin now. Without it a first start records the newest bars of every series as a market with a past would have. As a flag it needs no value. Default: false.',
@@ -182,31 +165,26 @@ export const SETTINGS = defineSettings({
     example: '2024-07-01T00:00:00Z',
   },
   EXCHANGES: {
-    flag: 'exchanges',
     schema: listOrAll(z.enum(EXCHANGES)),
     help: 'Exchanges to monitor, separated by commas. Default: all that the market has.',
     example: 'BINANCE,HL',
   },
   COINS: {
-    flag: 'coins',
     schema: listOrAll(coinParameter),
     help: 'Coins to monitor, separated by commas. Default: all that the market has.',
     example: 'BTC,ETH',
   },
   SIMULATED_COINS: {
-    flag: 'simulated-coins',
     schema: listOf(coinParameter).optional(),
     help: 'Coins of your own invention that the simulated market has besides its own, separated by commas. Default: none, and a coin that it does not know is refused.',
     example: 'MINE,YOURS',
   },
   TIMEFRAMES: {
-    flag: 'timeframes',
     schema: listOrAll(z.enum(TIMEFRAMES)),
     help: 'Timeframes to monitor, separated by commas. Default: all that the market has.',
     example: '15m,1h',
   },
   TOP_COINS: {
-    flag: 'top-coins',
     schema: decimal(/^\d{1,3}$/)
       .pipe(z.number().min(1).max(LIMITS.scanCoins))
       .default(20),
@@ -214,13 +192,11 @@ export const SETTINGS = defineSettings({
     example: '50',
   },
   MODEL_FILES: {
-    flag: 'model-files',
     schema: listOf(z.string().min(1).max(1_024)).optional(),
     help: 'Files of models that run beside the one of this release, separated by commas: their verdicts are recorded and scored, and nobody is served them unless the operator has one speak (`signal models use`). Each costs as much computing as the first. Default: none.',
     example: '/etc/signal-service/barrier-4.json',
   },
   BARS_KEEP_DAYS: {
-    flag: 'bars-keep-days',
     schema: decimal(/^\d{1,4}$/)
       .pipe(z.number().max(LIMITS.barsKeepDays))
       .default(400),
@@ -228,49 +204,42 @@ export const SETTINGS = defineSettings({
     example: '90',
   },
   VENUE_URLS: {
-    flag: 'venue-urls',
     schema: venueUrls,
     help: 'Live market: other base addresses for exchanges, as EXCHANGE=URL separated by commas: a proxy, or a venue of your own for tests. Default: the addresses of the exchanges.',
     isSecret: true,
     example: 'BINANCE=http://127.0.0.1:9000',
   },
   EVENTSTORE_URL: {
-    flag: 'eventstore-url',
     schema: eventStoreUrl,
     help: 'EventStoreDB to keep the log in: one node, or the nodes of a cluster separated by commas. Default: the embedded store in DATA_DIR.',
     isSecret: true,
     example: 'esdb://localhost:2113?tls=false',
   },
   ACCEPT_LOST_END: {
-    flag: 'accept-lost-end',
     schema: decimal(/^[1-9]\d{0,15}$/).optional(),
     help: 'Position at which a log of DATA_DIR that lost its newest events is gone on with, as the start that refused it said (exit code 22). The log records it. Has no effect on a log that is whole, or ends elsewhere. Default: none.',
     example: '120000',
   },
   STORE_WAIT: {
-    flag: 'store-wait',
     schema: decimal(/^\d{1,4}$/).default(120),
     help: 'Seconds for which a start waits for an event store that is away before it ends with exit code 5. Default: 120.',
     example: '30',
   },
   NATS_URL: {
-    flag: 'nats-url',
     schema: url(['nats:', 'tls:']),
     help: 'NATS server that wakes other processes and carries their requests. Default: none, all stays in this process.',
     isSecret: true,
     example: 'nats://localhost:4222',
   },
   REDIS_URL: {
-    flag: 'redis-url',
     schema: url(['redis:', 'rediss:']),
-    help: 'Redis server for what may be lost (rate limits, hot answers). Default: none, memory.',
+    help: 'Redis server for the counters of rate limits, which may be lost. Default: none, memory.',
     isSecret: true,
     example: 'redis://localhost:6379',
   },
   ...TRACING_SETTINGS,
   ...KEY_SETTINGS,
   OPERATOR_TOKEN: {
-    flag: 'operator-token',
     schema: z.string().min(16).max(256).optional(),
     help: 'Bearer token that shows an operator everything, also verdicts whose window is still open. Default: none, nobody sees them.',
     isSecret: true,
@@ -278,21 +247,18 @@ export const SETTINGS = defineSettings({
   },
   ...PAYMENT_SETTINGS,
   WEBHOOKS_ALLOW_PRIVATE: {
-    flag: 'webhooks-allow-private',
     schema: onOrOff(),
     isSwitch: true,
     help: 'For trials on one machine: webhooks may go to loopback and private addresses, over plain HTTP and to any port. As a flag it needs no value. Default: false.',
     example: 'true',
   },
   LLM_BASE_URL: {
-    flag: 'llm-base-url',
     schema: url(['http:', 'https:']),
     help: 'An OpenAI-compatible endpoint that answers chats from the passages of the documentation; needs LLM_MODEL. Default: none, answers are passages themselves.',
     isSecret: true,
     example: 'https://api.openai.com/v1',
   },
   LLM_MODEL: {
-    flag: 'llm-model',
     schema: z
       .string()
       .regex(/^[\w.:/-]{1,100}$/)
@@ -301,7 +267,6 @@ export const SETTINGS = defineSettings({
     example: 'gpt-5-mini',
   },
   LLM_API_KEY: {
-    flag: 'llm-api-key',
     schema: z.string().min(1).max(1_024).optional(),
     help: 'Key for LLM_BASE_URL. Default: none.',
     isSecret: true,
@@ -309,19 +274,16 @@ export const SETTINGS = defineSettings({
   },
   ...TRANSPARENCY_LOG_SETTINGS,
   LOG_LEVEL: {
-    flag: 'log-level',
     schema: z.enum(LOG_LEVELS).default('warn'),
     help: `Least important log lines written to standard error as JSON: ${LOG_LEVELS.join(', ')}. Default: warn.`,
     example: 'info',
   },
   CONSOLE: {
-    flag: 'console',
     schema: z.enum(['on', 'reasons', 'off']).default('on'),
     help: 'Lines for people on standard output: what runs, calls as they come, progress; reasons adds the sentence of each call. Default: on.',
     example: 'off',
   },
   EXIT_AT_END: {
-    flag: 'exit-at-end',
     schema: onOrOff(),
     isSwitch: true,
     help: 'Recorded market: end the process after the last bar instead of serving on. As a flag it needs no value. Default: false.',

@@ -6,7 +6,6 @@ import { decimal } from './setting-schemas.ts'
 /** How the transparency log is signed, watched and anchored. */
 export const TRANSPARENCY_LOG_SETTINGS = defineSettings({
   LOG_ORIGIN: {
-    flag: 'log-origin',
     schema: z
       .string()
       .regex(/^[^\s+]{1,200}$/, 'must be a name without blanks and plus signs')
@@ -15,26 +14,22 @@ export const TRANSPARENCY_LOG_SETTINGS = defineSettings({
     example: 'signals.example.com/log',
   },
   LOG_KEYS: {
-    flag: 'log-keys',
     schema: z.string().min(1).max(4_000).optional(),
     help: 'Keys that sign the transparency log, as in the file log.keys, with commas between them. Needed by each of several processes that share a log. Default: log.keys in the folder of the market, made on the first start.',
     isSecret: true,
     example: 'the lines of log.keys',
   },
   LOG_NEWEST: {
-    flag: 'log-newest',
     schema: z.string().min(1).optional(),
     help: 'File for the newest checkpoint that was signed: on a disk that no backup of the log sets back. Default: newest-checkpoint in the folder of the market.',
     example: '/var/lib/signal/newest-checkpoint',
   },
   LOG_POLICY: {
-    flag: 'log-policy',
     schema: z.string().min(1).optional(),
     help: 'File with the witnesses that cosign the transparency log, where they are asked, and how many are enough (C2SP tlog-policy). Default: none is asked.',
     example: '/var/lib/signal/witnesses.policy',
   },
   LOG_ANCHOR_MINUTES: {
-    flag: 'log-anchor-minutes',
     schema: decimal(/^\d{1,5}$/)
       .pipe(z.number().min(1).max(44_640))
       .optional(),
@@ -42,7 +37,6 @@ export const TRANSPARENCY_LOG_SETTINGS = defineSettings({
     example: '5',
   },
   LOG_CALENDARS: {
-    flag: 'log-calendars',
     schema: z
       .string()
       .transform((text) => text.split(',').map((one) => one.trim().replace(/\/+$/, '')))

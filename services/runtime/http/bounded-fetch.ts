@@ -22,9 +22,7 @@ export class AnswerTooLong extends Error {
 
 /**
  * Sends one request and reads its answer while it stays within its bounds. A redirect fails unless `init` allows it.
- *
  * @throws AnswerTooLong; what `fetch` throws, which is a `TimeoutError` past the time
- * @example await boundedFetch('https://example.com/a', {}, { timeMs: 5_000, mostBytes: 100_000 })
  */
 export async function boundedFetch(
   address: string | URL,

@@ -22,11 +22,8 @@ const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 120_000
 
 /**
- * Asks again for as long as a server is busy, at the pace that its `Retry-After` says. Ends with the last answer, busy or
- * not, so that the caller refuses it in its own words.
- *
- * @throws what asking throws
- * @example await paced(() => ask('/log/tile/0/000'), { now: Date.now, sleep, signal })
+ * Asks again while a server is busy, at the pace of its `Retry-After`. Ends with the last answer, so that the caller
+ * refuses it in its own words.
  */
 export async function paced<Answer extends AnswerHead>(
   ask: () => Promise<Answer>,

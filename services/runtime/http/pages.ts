@@ -4,9 +4,8 @@ import { ServiceError } from '../../../contracts/errors.ts'
 const MOST_PAGES = 10_000
 
 /**
- * The pages of a list, each asked for with the `next` of the one before, to the last one.
- *
- * @throws ServiceError `server_unreachable` where the list goes round, or has no end
+ * The pages of a list, each asked for with the `next` of the one before, to the last one. @throws ServiceError
+ * `server_unreachable` where the list goes round, or has no end
  */
 export async function* pagesOf<Page extends { readonly next: string | null }>(
   what: string,

@@ -3,14 +3,7 @@ const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{
 /** `delay-seconds = 1*DIGIT` (RFC 9110 §10.2.3). */
 const DELAY_SECONDS = /^\d+$/
 
-/**
- * How long a server asks to be left alone.
- *
- * @param value of the header `Retry-After`; several of them say nothing
- * @param now Unix milliseconds
- * @returns milliseconds, at most so many; undefined where it cannot be read
- * @example retryAfterMs('120', now, 60_000) === 60_000
- */
+/** Milliseconds for which a server's `Retry-After` asks to be left alone, at most so many; undefined where it cannot be read. */
 export function retryAfterMs(
   value: string | readonly string[] | null | undefined,
   now: number,

@@ -5,10 +5,8 @@ import { timedUuidV8, uuidV8 } from './uuid.ts'
 export interface FactId {
   (...about: readonly string[]): string
   /**
-   * The id of a fact that belongs to an instant, which it begins with: facts of one time then stand together in
-   * every index, where ids without an order would touch a page each. 74 bits are left that nobody can guess.
-   *
-   * @param timeMs Unix milliseconds
+   * The id of a fact of an instant, which it begins with: facts of one time then stand together in every index. 74 bits
+   * are left that nobody can guess.
    */
   at(timeMs: number, ...about: readonly string[]): string
 }
@@ -16,8 +14,6 @@ export interface FactId {
 /**
  * Ids of facts that may be computed twice (a verdict, a shift): repeatable for a holder of the store's
  * secret, unguessable for everybody else.
- *
- * @example createFactIds(secret).at(barClose, 'verdict', 'SIM.BTC.1h', String(barClose))
  */
 export function createFactIds(secret: Uint8Array): FactId {
   const key = hmacKey(secret)

@@ -15,11 +15,7 @@ const DIGEST = 32
 const SHARED_BYTES = 16_384
 const shared = Buffer.alloc(SHARED_BYTES)
 
-/**
- * Prepares a key of HMAC-SHA256 (RFC 2104 §2): bytes past a block are hashed, and what is short is padded.
- *
- * @example const key = hmacKey(Buffer.from('secret'))
- */
+/** Prepares a key of HMAC-SHA256 (RFC 2104 §2): bytes past a block are hashed, and what is short is padded. */
 export function hmacKey(secret: Uint8Array): HmacKey {
   const key = secret.length > BLOCK ? hash('sha256', secret, 'buffer') : secret
   const inner = Buffer.alloc(BLOCK, 0x36)
@@ -34,8 +30,6 @@ export function hmacKey(secret: Uint8Array): HmacKey {
 /**
  * HMAC-SHA256 over a text and the bytes behind it. Two hashes of one call each: the object that `createHmac` makes for
  * a message costs more than hashing a message of a kilobyte, and as much again when it is collected.
- *
- * @example hmacSha256(key, `${timestamp}.`, body, 'hex')
  */
 export function hmacSha256(
   { inner, outer }: HmacKey,

@@ -1,23 +1,19 @@
 /**
- * A version 7 UUID (RFC 9562 §5.7): Unix milliseconds, then random bits, so that ids made later sort later.
- *
- * @param random at least 10 bytes.
- * @example uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10)))
+ * A version 7 UUID (RFC 9562 §5.7): Unix milliseconds, then random bits, so that ids made later sort later. @param
+ * random at least 10 bytes.
  */
 export const uuidV7 = (timeMs: number, random: Uint8Array): string =>
   formatUuid(`${timeDigits(timeMs)}${hex(random.subarray(0, 10))}`, '7')
 
 /**
- * A version 8 UUID (RFC 9562 §5.8) over 16 bytes of the caller's making.
- *
- * @param bytes at least 16 bytes; version and variant replace 6 bits of them.
+ * A version 8 UUID (RFC 9562 §5.8) over 16 bytes of the caller's making. @param bytes at least 16 bytes; version and
+ * variant replace 6 bits of them.
  */
 export const uuidV8 = (bytes: Uint8Array): string => formatUuid(hex(bytes.subarray(0, 16)), '8')
 
 /**
- * A version 8 UUID that begins with a time as version 7 does, and goes on with bits of the caller's making.
- *
- * @param digits at least 20 hexadecimal digits.
+ * A version 8 UUID that begins with a time as version 7 does, and goes on with bits of the caller's making. @param
+ * digits at least 20 hexadecimal digits.
  */
 export const timedUuidV8 = (timeMs: number, digits: string): string =>
   formatUuid(timeDigits(timeMs) + digits.slice(0, 20), '8')

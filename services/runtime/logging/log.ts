@@ -28,11 +28,7 @@ function describeError(error: unknown): object | string {
   return { type, message, stack, code, ...(errors.length > 0 && { errors }) }
 }
 
-/**
- * JSON lines on standard error; standard output is for people and data.
- *
- * @example createLog('info').info({ port: 8402 }, 'listening')
- */
+/** JSON lines on standard error; standard output is for people and data. */
 export function createLog(level: string, destination: DestinationStream = standardError()): Logger {
   return pino(
     {

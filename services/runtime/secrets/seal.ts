@@ -14,13 +14,7 @@ export interface SealContext {
   readonly context: string
 }
 
-/**
- * Seals bytes: AES-256-GCM (NIST SP 800-38D) under a random nonce.
- *
- * @param random bytes for the nonce; never the same twice under one key
- * @returns `v1.` and base64url of nonce, ciphertext and tag
- * @example seal(Buffer.from('a@example.com'), { key, context: 'e-mail of 5f0c…' }, randomBytes)
- */
+/** Seals bytes: AES-256-GCM (NIST SP 800-38D) under a random nonce. @returns `v1.` and base64url of nonce, ciphertext and tag */
 export function seal(
   bytes: Uint8Array,
   { key, context }: SealContext,
@@ -32,11 +26,7 @@ export function seal(
   return VERSION + sealed.toString('base64url')
 }
 
-/**
- * Inverse of {@link seal}.
- *
- * @throws ServiceError `internal_error` for another key, another context, or text that was changed
- */
+/** Inverse of {@link seal}. @throws ServiceError `internal_error` for another key, another context, or text that was changed */
 export function unseal(sealed: string, { key, context }: SealContext): Uint8Array {
   try {
     if (!sealed.startsWith(VERSION)) throw new TypeError('it is of another version')

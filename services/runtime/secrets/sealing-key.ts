@@ -1,26 +1,16 @@
 import { hkdfSync } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
+import { syncPath } from '../sqlite/sync-path.ts'
 
 const KEY_BYTES = 32
 const NAME_BYTES = 8
 
 /**
- * The master key: the one given, or the one kept in the data folder, made there on the first start and
- * readable by its owner only.
- *
- * @throws ServiceError `config_invalid` when the kept key cannot be read or is no key.
+ * The master key: the one given, or the one in the data folder, made there on the first start. @throws ServiceError
+ * `config_invalid` for a kept key that cannot be used
  */
 export function loadSealingKey(options: {
   readonly given: string | undefined
@@ -50,18 +40,12 @@ export function writeSecretOnce(file: string, text: string, random: (bytes: numb
     writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx', flush: true })
     // A link, unlike a rename, leaves the key of another first start alone.
     linkSync(unfinished, file)
-    syncFolder(dirname(file))
+    syncPath(dirname(file))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   } finally {
     rmSync(unfinished, { force: true })
   }
-}
-
-export function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  fsyncSync(handle)
-  closeSync(handle)
 }
 
 function readKey(file: string): Uint8Array {
@@ -82,10 +66,6 @@ const unreadableError = (file: string, cause: unknown): ServiceError =>
     cause,
   })
 
-/**
- * A key for one purpose, from the master key (HKDF-SHA256, RFC 5869): knowing one tells nothing of another.
- *
- * @example const secret = deriveKey(sealingKey, 'fact-ids')
- */
+/** A key for one purpose, from the master key (HKDF-SHA256, RFC 5869): knowing one tells nothing of another. */
 export const deriveKey = (sealingKey: Uint8Array, purpose: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', sealingKey, new Uint8Array(0), `signal-service ${purpose}`, KEY_BYTES))

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { dirname } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
-import { syncFolder } from './sealing-key.ts'
+import { syncPath } from '../sqlite/sync-path.ts'
 
 /** In the folder of the market, beside `sealing.key`. */
 export const WRAPPING_KEYS_FILE = 'wrapping.keys'
@@ -19,9 +19,7 @@ const MOST_KEYS = 32
 const LINE = /^(next )?([A-Za-z0-9+/]{43}=)$/
 
 /**
- * Keys that replace the sealing key for what is sealed from now on: those given, or those of a file, one a line. `next` in
- * front of the last ones says that they are not used yet.
- *
+ * Keys that replace the sealing key from now on, given or from a file, one a line; `next` marks those not used yet.
  * @throws ServiceError `config_invalid`; it never says what they are
  */
 export function loadWrappingKeys(options: {
@@ -70,6 +68,6 @@ export function addWrappingKey(file: string, random: (bytes: number) => Uint8Arr
   const text = before === '' || before.endsWith('\n') ? before : `${before}\n`
   writeFileSync(unfinished, `${text}${line}`, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(unfinished, file)
-  syncFolder(dirname(file))
+  syncPath(dirname(file))
   return loadWrappingKeys({ given: undefined, file })
 }

@@ -8,12 +8,8 @@ export interface FileLock {
 }
 
 /**
- * Keeps a second process off a database that one process writes to: two connections could both write the same file. The
- * lock is held in a small database beside it, by the operating system, so it ends with the process however that ends.
- *
- * @param what is locked: `the event store`
- * @throws ServiceError `store_locked`
- * @example const lock = takeFileLock('./data/events.lock', 'the event store')
+ * Keeps a second process off a database. The operating system holds the lock in a small database beside it, so it ends
+ * with the process. @throws ServiceError `store_locked`
  */
 export function takeFileLock(file: string, what: string): FileLock {
   makePrivate(file)

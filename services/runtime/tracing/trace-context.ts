@@ -16,11 +16,7 @@ export interface TraceContext {
   readonly isSampled: boolean
 }
 
-/**
- * Reads a `traceparent`; undefined for a text that is none.
- *
- * @example readTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')?.isSampled // true
- */
+/** Reads a `traceparent`; undefined for a text that is none. */
 export function readTraceparent(text: string | undefined): TraceContext | undefined {
   const match = text === undefined ? null : TRACEPARENT.exec(text)
   if (match === null) return undefined
@@ -28,6 +24,5 @@ export function readTraceparent(text: string | undefined): TraceContext | undefi
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED }
 }
 
-/** @example traceparentOf({ traceId: '0af7…', spanId: 'b7ad…', isSampled: true }) // '00-0af7…-b7ad…-01' */
 export const traceparentOf = ({ traceId, spanId, isSampled }: TraceContext): string =>
   `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`

@@ -40,17 +40,7 @@ export interface TraceSpan {
  * Traces of what goes through this process. Context travels in what the service passes on anyway: headers, and `meta` of
  * events, so that a trace goes on over the log and in another process.
  */
-export interface Tracing {
-  /**
-   * A span where the service is entered. Whether it is recorded is drawn here, and not by the caller: who sends a
-   * sampled context may name the trace, and cannot make the service record it. Undefined where it is not recorded.
-   */
-  enter(start: SpanStart, given?: string): TraceSpan | undefined
-  /** A span that is recorded where that of the context is, and only there. */
-  follow(start: SpanStart, context: string | undefined): TraceSpan | undefined
-  /** Sends what is waiting, for a bounded time, and ends. */
-  close(): Promise<void>
-}
+export type Tracing = ReturnType<typeof createTracing>
 
 export interface TracingOptions {
   readonly exporter: SpanExporter
@@ -75,13 +65,7 @@ const KINDS = {
 const SPANS_KEPT = 4_096
 const EXPORT_TIMEOUT_MS = 3_000
 
-/**
- * @example
- * const tracing = createTracing({ exporter: otlpExporter({ url }), ratio: 0.01, … })
- * const span = tracing.enter({ name: 'GET /livez', kind: 'server' })
- * span?.end({ attributes: { 'http.response.status_code': 200 } })
- */
-export function createTracing(options: TracingOptions): Tracing {
+export function createTracing(options: TracingOptions) {
   const { exporter, ratio, random } = options
   const idOf = (bytes: number) => (): string => Buffer.from(options.randomBytes(bytes)).toString('hex')
   const provider = new TracerProvider({
@@ -124,13 +108,20 @@ export function createTracing(options: TracingOptions): Tracing {
   }
 
   return {
-    enter: (start, given) => (random() < ratio ? begin(start, contextOf(given)) : undefined),
-    follow(start, context) {
+    /**
+     * A span where the service is entered. Whether it is recorded is drawn here, and not by the caller: who sends a
+     * sampled context may name the trace, and cannot make the service record it. Undefined where it is not recorded.
+     */
+    enter: (start: SpanStart, given?: string): TraceSpan | undefined =>
+      random() < ratio ? begin(start, contextOf(given)) : undefined,
+    /** A span that is recorded where that of the context is, and only there. */
+    follow(start: SpanStart, context: string | undefined): TraceSpan | undefined {
       // Nearly all are not recorded, which the last character says.
       if (context === undefined || !context.endsWith('1') || readTraceparent(context)?.isSampled !== true)
         return undefined
       return begin(start, contextOf(context))
     },
+    /** Sends what is waiting, for a bounded time, and ends. */
     close: () => provider.shutdown(),
   }
 }
@@ -147,13 +138,7 @@ function contextOf(traceparent: string | undefined): Context {
   })
 }
 
-/**
- * Sends spans to a collector by OTLP over HTTP.
- *
- * @param options.endpoint base address of the collector; `/v1/traces` is added
- * @param options.headers sent along, such as an authorization
- * @param options.report told once for each stretch in which the collector takes nothing
- */
+/** Sends spans to `/v1/traces` of a collector by OTLP over HTTP. `report` is called once for each outage. */
 export function otlpExporter(options: {
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>

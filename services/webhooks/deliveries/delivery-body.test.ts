@@ -55,7 +55,7 @@ const FORECAST: Forecast = {
   p90: 0.0113,
 }
 
-/** What was sent once can be asked for years later: these bytes never change. */
+/** A delivery can be asked for years later: these bytes never change. */
 const GOLDEN = {
   call: 'ac7922d6ef98f227fff4384580b871ab47d1113fd33638799da6ff6db06ea6f7',
   shift: 'b3f3f1a57a65be4dc6fd0679ae948c20eca2372563a9f305c8eb798eead05b47',

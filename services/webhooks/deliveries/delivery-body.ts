@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -50,48 +51,15 @@ export function deliveryBody(parts: BodyParts): Buffer {
       message: `delivery ${parts.deliveryId} has a body of template ${parts.template}; this release knows no such`,
     })
   }
-  const created = new Date(signal.at).toISOString()
-  const head = `{"event":"${signal.type}","delivery_id":"${deliveryId}","created_at":"${created}","sequence":${sequence},"data":`
-  const data = dataBytes(parts, LIMITS.webhookBodyBytes - head.length - 1)
-  const body = Buffer.allocUnsafe(head.length + data.length + 1)
-  // The head is ASCII for every signal.
-  body.write(head, 'latin1')
-  body.set(data, head.length)
-  body[body.length - 1] = CLOSING_BRACE
+  const head = { event: signal.type, delivery_id: deliveryId, created_at: isoTime(signal.at), sequence }
+  const data = signalData(signal, parts.baseUrl, parts.topN)
+  const bodyOf = (shown: JsonObject): Buffer => Buffer.from(JSON.stringify({ ...head, data: shown }))
+  const calls = Array.isArray(data.calls) ? data.calls : []
+  let body = bodyOf(data)
+  for (let rows = calls.length - 1; body.length > LIMITS.webhookBodyBytes && rows >= 0; rows--)
+    body = bodyOf({ ...data, calls: calls.slice(0, rows) })
+  assert(body.length <= LIMITS.webhookBodyBytes, 'a body is within its limit', body.length)
   return body
-}
-
-const CLOSING_BRACE = 0x7d
-
-/** The newest encoding of a signal: one signal goes to many subscribers, and all but the head is the same. */
-interface Made {
-  readonly baseUrl: string
-  readonly topN: number | null
-  readonly bytes: Buffer
-}
-
-const made = new WeakMap<Signal, Made>()
-
-function dataBytes({ signal, baseUrl, topN }: BodyParts, most: number): Buffer {
-  const before = made.get(signal)
-  const isSame = before !== undefined && before.baseUrl === baseUrl && before.topN === topN
-  const bytes = isSame ? before.bytes : Buffer.from(JSON.stringify(signalData(signal, baseUrl, topN)))
-  if (bytes.length > most && signal.type === 'scan_digest')
-    return Buffer.from(shorter(signal, baseUrl, topN, most))
-  if (!isSame) made.set(signal, { baseUrl, topN, bytes })
-  return bytes
-}
-
-/** The digest with as many of its best rows as fit. */
-function shorter(signal: ScanDigestSignal, baseUrl: string, topN: number | null, most: number): string {
-  for (let rows = Math.min(topN ?? Infinity, signal.data.calls.length) - 1; rows > 0; rows--) {
-    const text = JSON.stringify({
-      ...digestData(signal, baseUrl, topN),
-      calls: digestRows(signal, baseUrl, rows),
-    })
-    if (Buffer.byteLength(text) <= most) return text
-  }
-  return JSON.stringify({ ...digestData(signal, baseUrl, topN), calls: [] })
 }
 
 /** `data` of a signal's body. */

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -55,6 +56,8 @@ export class DeliveryJournal {
   #isDraining = false
 
   constructor(options: JournalOptions) {
+    const { state, token } = options
+    assert(state.token === token, 'a journal owns the log that it writes', state.token)
     this.#options = options
     this.#state = options.state
   }
@@ -125,6 +128,19 @@ export class DeliveryJournal {
     for (let races = 0; races < CONFLICTS.most; races++) {
       const plan = decide(this.#state)
       if (plan === undefined || plan.events.length === 0) return
+      const { after, events } = plan
+      const before = this.#state.revision === 'no-stream' ? -1 : this.#state.revision
+      assert(
+        after.revision === before + events.length,
+        'an append goes on where the log ends',
+        after.revision,
+      )
+      assert(
+        after.cursor.sequence >= this.#state.cursor.sequence,
+        'a cursor never goes back',
+        after.cursor.sequence,
+      )
+      assert(after.token === this.#state.token, 'a holder writes under its own token', after.token)
       const moved = await this.#options.append(plan, this.#state.revision)
       this.#state = moved ?? plan.after
       if (moved === undefined) return
@@ -202,6 +218,7 @@ function takeBatch(queue: Waiting[]): Waiting[] {
     taken += 1
     if (isAlone) break
   }
+  assert(taken > 0, 'a flush takes something')
   return queue.splice(0, taken)
 }
 

@@ -178,7 +178,7 @@ describe('a delivery log', () => {
   })
 })
 
-/** What holds of a state, whatever came before: nothing below the cursor is lost, nothing is open and finished. */
+/** Invariants of every state: nothing below the cursor is lost, nothing is open and finished. */
 function expectConsistent(state: Deliveries, all: readonly PreparedDelivery[]): void {
   for (const sequence of state.finishedAbove.keys()) {
     expect(sequence).toBeGreaterThan(state.cursor.sequence)

@@ -8,7 +8,7 @@ import type { Revision } from '../../../contracts/event.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { placeIn } from './prepare-delivery.ts'
 
 export type DeliveryEvent = Extract<

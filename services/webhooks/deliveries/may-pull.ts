@@ -1,6 +1,6 @@
-import { isSending, type Subscription } from '../../../projections/index.ts'
 import type { Signal } from '../signals/signal.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
+import { isSending, type Subscription } from '../state/subscription-state.ts'
 import { type Deliveries, wasAttempted } from './delivery-state.ts'
 
 /** Whether an endpoint ever took a delivery: pulling makes up for pushes, it does not stand for them. */

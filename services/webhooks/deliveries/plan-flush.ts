@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import {
   CursorMoved,
   DeliveriesAttempted,
@@ -73,6 +74,8 @@ export function planAttempts(
   let plan: Plan = { events: [], after: from }
   for (const { template, baseUrl, attempts, replays = [] } of alike(records)) {
     const cursor = cursorAfter(plan.after, attempts, { template, baseUrl })
+    assert(attempts.length <= LIMITS.webhookAttemptsPerEvent, 'an event has few attempts', attempts.length)
+    assert(cursor.sequence >= plan.after.cursor.sequence, 'attempts move a cursor on', cursor.sequence)
     const what = { attempts: [...attempts], replays: [...replays] }
     const data = { subscriptionId, token, template, baseUrl, cursor, ...what }
     plan = behindPlan(plan, { type: 'DeliveriesAttempted', data }, context)
@@ -147,5 +150,8 @@ export function planMove(
   })
   const given = planAttempts(from, open, context)
   const then = planSnapshot(given.after, withMove(given.after, { moved }, underWay), context)
+  for (const sequence of underWay)
+    assert(sequence < then.after.cursor.sequence, 'a number under way is given to no other signal', sequence)
+  assert(then.after.open.size === 0, 'a moved cursor gives up what was open', then.after.open.size)
   return { events: [...given.events, ...then.events], after: then.after }
 }

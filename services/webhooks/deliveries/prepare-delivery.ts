@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
@@ -83,6 +84,7 @@ function withBody(
   { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
 ): PreparedDelivery {
   const { deliveryId, sequence, topN } = place
+  assert(sequence >= 1, 'a delivery has a number', sequence)
   const body = deliveryBody({ deliveryId, sequence, signal, topN, template, baseUrl })
   return {
     ...place,

@@ -1,11 +1,12 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isPosition, type Position } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { lookThrough } from '../signals/look-through.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { BODY_TEMPLATE } from './delivery-body.ts'
 import { type Deliveries, withMove } from './delivery-state.ts'
 import { mayPull } from './may-pull.ts'
@@ -83,9 +84,11 @@ async function pullAhead(
   for await (const { position, matched } of lookThrough(store, subscription, begin, await store.head())) {
     if (matched !== undefined) {
       if (!mayPull(matched, subscription, state, marketNow())) return { rows, next: null }
+      assert(matched.sequence >= sequence, 'numbers only rise', matched.sequence)
       sequence = matched.sequence + 1
       if (matched.sequence > from.sequence) rows.push(prepareDelivery(matched, { idOf, baseUrl: baseUrl() }))
     }
+    assert(rows.length <= most, 'a page has its rows at most', rows.length)
     if (rows.length === most || ++looked === LIMITS.webhookPullEvents) {
       return { rows, next: `${sequence - 1}~${position}` }
     }

@@ -1,21 +1,61 @@
-import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
+import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { type Deliveries, type DeliveryEvent, evolveDeliveries, initialDeliveries } from './delivery-state.ts'
 import { type DeliveryPlace, placeIn } from './prepare-delivery.ts'
 
 /** A delivery that was attempted: where its event is, and what its body was made with. */
 export type NumberedDelivery = DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>
 
+/** A stretch of sequences, both ends inclusive, and which of its deliveries are looked for. */
+interface Sought {
+  readonly first: number
+  readonly last: number
+  /** Whether an attempt takes its delivery out; earlier attempts then do not count. */
+  readonly isOut: (attempt: DeliveryAttempt) => boolean
+  /** Whether an attempt brings its delivery in. */
+  readonly isIn: (attempt: DeliveryAttempt) => boolean
+  /** Revision at which the reading begins; the newest without it. */
+  readonly from?: number | undefined
+  /** Told of each event; ends the reading where it says so. */
+  readonly isEnough: (events: number, decided: number) => boolean
+}
+
+/** Deliveries of a stretch, in their order, as they were first recorded: read backwards from the newest event. */
+async function findDeliveries(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  { first, last, isOut, isIn, from, isEnough }: Sought,
+): Promise<NumberedDelivery[]> {
+  const out = new Set<number>()
+  const found = new Map<number, NumberedDelivery>()
+  let events = 0
+  for await (const event of deliveriesBackwards(store, subscriptionId, from)) {
+    if (isInFront(event, first)) break
+    const { template, baseUrl, attempts } = event.type === 'DeliveriesAttempted' ? event.data : NO_ATTEMPTS
+    for (const attempt of attempts) {
+      const { sequence } = attempt
+      if (sequence < first || sequence > last || out.has(sequence)) continue
+      if (isOut(attempt)) {
+        out.add(sequence)
+        found.delete(sequence)
+      } else if (isIn(attempt)) found.set(sequence, { ...placeIn(attempt), template, baseUrl })
+    }
+    if (isEnough(++events, out.size + found.size)) break
+  }
+  return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
+}
+
+const NO_ATTEMPTS = { template: 0, baseUrl: '', attempts: [] }
+
 /**
- * The deliveries of a stretch of sequences that were attempted, in their order, as they were first recorded: what
- * a replay sends again, with {@link prepareAgain}. A number that was never used (its owner moved the cursor) is
- * left out.
+ * The deliveries of a stretch of sequences that were attempted. A number that was never used (its owner moved the
+ * cursor) is left out.
  *
  * @param to inclusive; ask for a few hundred at a time
  */
@@ -25,21 +65,29 @@ export async function numberedDeliveries(
   from: number,
   to: number,
 ): Promise<NumberedDelivery[]> {
-  const found = new Map<number, NumberedDelivery>()
-  const end = await firstRevision(store, subscriptionId, (event) => sequenceAt(event) > to)
-  let looked = 0
-  for await (const event of deliveriesBackwards(store, subscriptionId, end)) {
-    if (event.type === 'DeliveriesAttempted') {
-      const { template, baseUrl, attempts } = event.data
-      for (const { replayId, ...attempt } of attempts.toReversed()) {
-        if (replayId !== null || attempt.sequence < from || attempt.sequence > to) continue
-        found.set(attempt.sequence, { ...placeIn(attempt), template, baseUrl })
-      }
-    }
-    if (found.size > to - from || isInFront(event, from) || ++looked === LIMITS.webhookScanEvents) break
-  }
-  return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
+  return findDeliveries(store, subscriptionId, {
+    first: from,
+    last: to,
+    from: await firstRevision(store, subscriptionId, (event) => sequenceAt(event) > to),
+    isOut: () => false,
+    isIn: ({ replayId }) => replayId === null,
+    isEnough: (events, decided) => decided > to - from || events === LIMITS.webhookScanEvents,
+  })
 }
+
+/** The deliveries of a stretch that a replay has neither sent nor given up. */
+export const findReplayed = (
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  { first, last, replayId }: { readonly first: number; readonly last: number; readonly replayId: string },
+): Promise<NumberedDelivery[]> =>
+  findDeliveries(store, subscriptionId, {
+    first,
+    last,
+    isOut: (attempt) => attempt.replayId === replayId && attempt.result !== 'failed',
+    isIn: () => true,
+    isEnough: (_events, decided) => decided > last - first,
+  })
 
 /**
  * Whether no event before this one is about a number or higher ones. Only an event with the whole state can tell:
@@ -98,39 +146,25 @@ interface FailedWindow {
  *
  * @throws ServiceError `invalid_request` where more of the log is to be looked through than may be
  */
-export async function findFailed(
+export const findFailed = (
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
   { first, last, open, replayId }: FailedWindow,
-): Promise<NumberedDelivery[]> {
-  const taken = new Set<number>()
-  const failed = new Map<number, NumberedDelivery>()
-  let looked = 0
-  for await (const event of deliveriesBackwards(store, subscriptionId)) {
-    looked += 1
-    if (looked > LIMITS.webhookScanEvents) {
+): Promise<NumberedDelivery[]> =>
+  findDeliveries(store, subscriptionId, {
+    first,
+    last,
+    isOut: ({ sequence, result, replayId: sentBy }) =>
+      open.has(sequence) || result === 'delivered' || (result === 'exhausted' && sentBy === replayId),
+    // A delivery that was skipped, since it was too old for its owner, has not failed.
+    isIn: ({ result }) => result !== 'skipped',
+    isEnough(events) {
+      if (events <= LIMITS.webhookScanEvents) return false
       throw new ServiceError('invalid_request', {
         message: 'from: too much was sent since to be looked through; give a later instant, or numbers',
       })
-    }
-    if (isInFront(event, first)) break
-    if (event.type !== 'DeliveriesAttempted') continue
-    const { template, baseUrl, attempts } = event.data
-    for (const { result, ...attempt } of attempts) {
-      const { sequence } = attempt
-      if (sequence < first || sequence > last || taken.has(sequence) || open.has(sequence)) continue
-      const isGivenUpAgain = result === 'exhausted' && attempt.replayId === replayId
-      if (result === 'delivered' || isGivenUpAgain) {
-        taken.add(sequence)
-        failed.delete(sequence)
-        continue
-      }
-      // A delivery that was skipped, since it was too old for its owner, has not failed.
-      if (result !== 'skipped') failed.set(sequence, { ...placeIn(attempt), template, baseUrl })
-    }
-  }
-  return [...failed.values()].toSorted((a, b) => a.sequence - b.sequence)
-}
+    },
+  })
 
 /** The part of a subscription with which its deliveries begin. */
 export type Deliverable = Pick<Subscription, 'subscriptionId' | 'startAfter' | 'moved'>

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -13,6 +14,7 @@ import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
+import { CADENCE_MS } from '../signals/passes-filter.ts'
 import {
   type DueDigest,
   dueDigests,
@@ -194,6 +196,7 @@ function digestEvent(
   idOf: Pick<FactId, 'at'>,
 ): NewEvent {
   const { exchange, timeframe, scanned, holds } = scan
+  assert(boundary % CADENCE_MS[cadence] === 0, 'a digest begins with its period', boundary)
   const scanId = idOf.at(boundary, 'scan', scanName(scan), cadence, String(boundary))
   return newEvent(ScanCompleted, {
     id: scanId,

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AttemptsToRecord } from '../deliveries/plan-flush.ts'
@@ -54,7 +55,9 @@ export function createAttemptRecorder(options: {
   function flush(endpoint: Endpoint, gathered: Gathered): void {
     gathering.delete(endpoint)
     const { records, done } = gathered
-    endpoint.journal?.record(...records).then(() => done.resolve(), done.reject)
+    const { journal } = endpoint
+    assert(journal !== undefined, 'who attempts owns the delivery log')
+    journal.record(...records).then(() => done.resolve(), done.reject)
   }
 
   function open(endpoint: Endpoint): Gathered {
@@ -95,6 +98,7 @@ function throughAfter(
   replay: Pick<ReplayItem, 'left' | 'toSequence'> | undefined,
 ): number {
   if (replay === undefined || result === 'failed') return 0
+  assert(sequence <= replay.toSequence, 'a replay stays in its window', sequence)
   replay.left.delete(sequence)
   const [next = replay.toSequence + 1] = replay.left
   return next - 1

@@ -1,9 +1,10 @@
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { type AttemptContext, runAttempt } from './run-attempt.ts'
-import { type Schedulable, Scheduler, type Turn } from './scheduler.ts'
+import { Scheduler, type Turn } from './scheduler.ts'
 
 export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
   /** Monotonic clock, milliseconds. */
@@ -15,55 +16,21 @@ const MOST_UNDER_WAY = 1_024
 /** The tail waits for endpoints that are quicker than this and only wait for their turn; the others fall behind. */
 const SWIFT_MS = 100
 
-/** An endpoint as the scheduler sees it. */
-interface Sendable extends Schedulable {
-  readonly endpoint: Endpoint
-  /** Attempts of it that are being sent or recorded. */
-  busy: number
-  sending: number
-  idle: PromiseWithResolvers<void> | undefined
-}
-
-function sendable(endpoint: Endpoint): Sendable {
-  const owner = endpoint.state.subscription.accountId
-  return {
-    endpoint,
-    owner,
-    busy: 0,
-    sending: 0,
-    idle: undefined,
-    get work() {
-      return endpoint.work
-    },
-    get pace() {
-      return endpoint.state.pace
-    },
-    get isBehind() {
-      return endpoint.state.source === 'behind'
-    },
-    get host() {
-      return endpoint.host
-    },
-  }
-}
-
 /** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
 export class Attempts {
-  readonly #report: AttemptsOptions['report']
-  readonly #apply: AttemptsOptions['apply']
+  readonly #options: AttemptsOptions
   readonly #context: AttemptContext
-  readonly #scheduler: Scheduler<Sendable>
-  readonly #known = new Map<Endpoint, Sendable>()
+  readonly #scheduler: Scheduler<Endpoint>
+  readonly #running = new Map<Promise<void>, Endpoint>()
   #underWay = 0
   #turn: PromiseWithResolvers<void> | undefined
 
   constructor(options: AttemptsOptions) {
-    const { elapsed, report, sleep, apply } = options
-    this.#report = report
-    this.#apply = apply
+    const { elapsed, sleep } = options
+    this.#options = options
     this.#scheduler = new Scheduler(elapsed)
     const hasMore = (endpoint: Endpoint): boolean =>
-      (this.#known.get(endpoint)?.sending ?? 0) > 0 || endpoint.work !== undefined
+      this.#scheduler.isSending(endpoint) || endpoint.work !== undefined
     this.#context = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }
   }
 
@@ -74,10 +41,7 @@ export class Attempts {
 
   /** Queues an endpoint that may have something to send. */
   offer(endpoint: Endpoint): void {
-    if (endpoint.work === undefined) return
-    const one = this.#known.get(endpoint) ?? sendable(endpoint)
-    this.#known.set(endpoint, one)
-    this.#scheduler.offer(one)
+    this.#scheduler.offer(endpoint)
   }
 
   /** Begins as many attempts as there is room for. */
@@ -85,7 +49,7 @@ export class Attempts {
     while (this.#underWay < MOST_UNDER_WAY) {
       const taken = this.#scheduler.take()
       if (taken === undefined) break
-      const item = taken.endpoint.endpoint.take()
+      const item = taken.endpoint.take()
       if (item === undefined) this.#scheduler.done(taken)
       else this.#begin(taken, item)
       this.#scheduler.offer(taken.endpoint)
@@ -96,16 +60,12 @@ export class Attempts {
 
   /** Whether it waits only for its turn. */
   isHeldUp(endpoint: Endpoint): boolean {
-    const one = this.#known.get(endpoint)
     const isSwift = (endpoint.state.tookMs ?? Number.POSITIVE_INFINITY) <= SWIFT_MS
-    return one !== undefined && isSwift && endpoint.mayBegin && this.#scheduler.isHeldUp(one)
+    return isSwift && endpoint.mayBegin && this.#scheduler.isHeldUp(endpoint)
   }
 
   drop(endpoint: Endpoint): void {
-    const one = this.#known.get(endpoint)
-    if (one === undefined) return
-    this.#scheduler.drop(one)
-    if (one.busy === 0) this.#known.delete(endpoint)
+    this.#scheduler.drop(endpoint)
   }
 
   /** Resolves when the next endpoint has had its turn. */
@@ -114,41 +74,30 @@ export class Attempts {
     return this.#turn.promise
   }
 
-  /** Resolves when nothing is under way for these any more. */
-  async drained(endpoints: Iterable<Endpoint>): Promise<void> {
-    for (const endpoint of endpoints) {
-      const one = this.#known.get(endpoint)
-      if (one === undefined || one.busy === 0) continue
-      one.idle ??= Promise.withResolvers()
-      await one.idle.promise
-    }
+  /** Resolves when what is under way for these has ended. */
+  async drained(endpoints: ReadonlySet<Endpoint>): Promise<void> {
+    for (const [running, endpoint] of this.#running) if (endpoints.has(endpoint)) await running
   }
 
-  #begin(taken: Turn<Sendable>, item: EndpointItem): void {
-    const one = taken.endpoint
+  #begin(taken: Turn<Endpoint>, item: EndpointItem): void {
+    const { endpoint } = taken
     this.#underWay += 1
-    one.busy += 1
-    one.sending += 1
-    if (one.endpoint.state.health.state === 'degraded') this.#apply(one.endpoint, { kind: 'probe_begun' })
-    this.#attend(taken, item).then(() => this.#leave(one), this.#report)
-  }
-
-  #leave(one: Sendable): void {
-    one.busy -= 1
-    if (one.busy > 0) return
-    one.idle?.resolve()
-    one.idle = undefined
-    if (one.endpoint.state.phase === 'closed') this.#known.delete(one.endpoint)
+    assert(this.#underWay <= MOST_UNDER_WAY, 'attempts under way are bounded', this.#underWay)
+    if (endpoint.state.health.state === 'degraded') this.#options.apply(endpoint, { kind: 'probe_begun' })
+    const running = this.#attend(taken, item)
+      .catch(this.#options.report)
+      .finally(() => this.#running.delete(running))
+    this.#running.set(running, endpoint)
   }
 
   /** Runs one attempt to its end. Never rejects: a fault is reported, and the endpoint goes on. */
-  async #attend(taken: Turn<Sendable>, item: EndpointItem): Promise<void> {
-    const { endpoint } = taken.endpoint
+  async #attend(taken: Turn<Endpoint>, item: EndpointItem): Promise<void> {
+    const { endpoint } = taken
+    const { apply, report } = this.#options
     let isSent = false
     const onSent = (): void => {
       if (isSent) return
       isSent = true
-      taken.endpoint.sending -= 1
       this.#scheduler.done(taken)
       this.offer(endpoint)
       this.pump()
@@ -156,19 +105,20 @@ export class Attempts {
     try {
       const end = await runAttempt(this.#context, endpoint, item, onSent)
       endpoint.ended(item)
-      if (end.kind === 'recorded') this.#apply(endpoint, { kind: 'recorded', item, decision: end.decision })
-      if (end.kind === 'not_begun') this.#apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
+      if (end.kind === 'recorded') apply(endpoint, { kind: 'recorded', item, decision: end.decision })
+      if (end.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
     } catch (error) {
       endpoint.ended(item)
-      if (isServiceError(error, 'lease_lost')) this.#apply(endpoint, { kind: 'lost' })
+      if (isServiceError(error, 'lease_lost')) apply(endpoint, { kind: 'lost' })
       else {
-        this.#apply(endpoint, { kind: 'undone', item })
-        this.#report(error)
+        apply(endpoint, { kind: 'undone', item })
+        report(error)
       }
     }
     this.#underWay -= 1
+    assert(this.#underWay >= 0, 'what ends was under way', this.#underWay)
     onSent()
-    this.#apply(endpoint, { kind: 'free' })
+    apply(endpoint, { kind: 'free' })
     this.pump()
   }
 }

@@ -1,4 +1,4 @@
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import type { DispatcherHealth, SubscriptionDirectory } from './dispatcher-options.ts'
 import type { EndpointRegistry } from './endpoint-registry.ts'
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { assert } from '../../../contracts/assert.ts'
 
 export type ChatChannels = ReturnType<typeof createChatChannels>
 
@@ -76,7 +77,9 @@ export function createChatChannels(elapsed: () => number) {
     },
     /** The message is over. @param restMs for how long the channel takes nothing more */
     ended(url: string, restMs: number): void {
-      channelOf(url).isBusy = false
+      const channel = channelOf(url)
+      assert(channel.isBusy, 'a channel ends what it began')
+      channel.isBusy = false
       rest(url, restMs)
     },
     rest,

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { SendOutcome } from '../sending/sender.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import {
   decideAttempt,
   type EndpointHealth,

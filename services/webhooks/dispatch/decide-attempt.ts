@@ -1,8 +1,9 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryResult } from '../../../contracts/delivery-events.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { SendOutcome } from '../sending/sender.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -53,6 +54,7 @@ export function retryAt(failed: {
   readonly retryAfterMs: number | undefined
   readonly random: number
 }): number | undefined {
+  assert(failed.attempts >= 1, 'a retry follows an attempt', failed.attempts)
   const step = RETRY_STEPS_MS[failed.attempts]
   if (step === undefined) return undefined
   const asked = Math.min(failed.retryAfterMs ?? 0, Math.max(RETRY_AFTER_STEPS * step, RETRY_AFTER_LEAST_MS))
@@ -74,6 +76,7 @@ export function probeAt(degraded: {
   const from = Math.max(degraded.degradedAt, degraded.lastProbeAt)
   if (degraded.isGone) return from + GONE_AGAIN_MS
   const wait = Math.min(PROBE_LONGEST_MS, Math.max(PROBE_FIRST_MS, from - degraded.degradedAt))
+  assert(wait >= PROBE_FIRST_MS && wait <= PROBE_LONGEST_MS, 'probes keep their distance', wait)
   return from + jittered(wait, degraded.random)
 }
 
@@ -186,6 +189,7 @@ const inWords = ({ kind, status }: SendOutcome): string =>
 export function decideAttempt(before: EndpointHealth, ended: EndedAttempt): AttemptDecision {
   const { outcome, attemptsBefore, isProbe, at } = ended
   const isCounted = !isProbe || isBodyRefused(outcome)
+  assert(attemptsBefore >= 0, 'attempts are counted from 0', attemptsBefore)
   const attempts = isCounted ? attemptsBefore + 1 : attemptsBefore
   if (isSuccess(outcome)) {
     const change = before.state === 'degraded' ? ({ kind: 'recovered' } as const) : undefined
@@ -197,6 +201,7 @@ export function decideAttempt(before: EndpointHealth, ended: EndedAttempt): Atte
   const isWell = change === undefined || change.kind === 'recovered'
   const health = isWell ? failed : degraded(failed, at, change.reason)
   const nextAt = nextTry(health, { ...ended, attempts, isCounted })
+  assert(nextAt === undefined || nextAt > at, 'the next attempt comes after the last', nextAt)
   const result = nextAt === undefined ? 'exhausted' : 'failed'
   return { result, attempts, reason: reasonFor(outcome), nextAt: nextAt ?? null, health, change }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { START } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import { type Deliveries, initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { type AttemptDecision, HEALTHY } from './decide-attempt.ts'
 import { decideEndpoint, isStray } from './decide-endpoint.ts'
 import {
@@ -27,7 +27,6 @@ const subscription = {
 } as unknown as Subscription
 const degradedAt = WALL - 60_000
 const DEGRADED = { ...HEALTHY, state: 'degraded', degradedAt, failuresInARow: 5 } as const
-const fine = { degradedAt: undefined, goneAt: undefined }
 
 const deliveriesWith = (change: Partial<Deliveries> = {}): Deliveries => ({
   ...initialDeliveries({ startAfter: START }),
@@ -89,7 +88,7 @@ test('the end of a shorter rest does not end a longer one that was asked for sin
 
 test('an attempt that is undone before the delivery log is in our hand is read again, however far the reading came', () => {
   const loading = initialEndpoint(subscription, { readFrom: { after: START, sequence: 1 }, nowMs: 0 })
-  const loaded = decideEndpoint(loading, { kind: 'loaded', subscription, standing: fine }, now()).state
+  const loaded = decideEndpoint(loading, { kind: 'loaded', subscription }, now()).state
   // The log has nothing open, so that it is not held until the first attempt takes it.
   const idle = now({ deliveries: undefined })
   const cursor = { after: '14', sequence: 5 }
@@ -108,7 +107,6 @@ describe('given an endpoint whose logs are not read yet', () => {
   const loaded = (change: Partial<Subscription> = {}): Input => ({
     kind: 'loaded',
     subscription: { ...subscription, revision: 4, ...change },
-    standing: fine,
   })
 
   test('nothing may begin; when they are read, reading for it begins where its delivery log stands', () => {

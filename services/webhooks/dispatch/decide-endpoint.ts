@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import { isSending, type Subscription } from '../../../projections/index.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
-import { dueInMs, HEALTHY, retryAt } from './decide-attempt.ts'
+import { isSending, type Subscription } from '../state/subscription-state.ts'
+import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
   AGAIN_MS,
   act,
@@ -55,10 +55,8 @@ const HANDLERS: Handlers = {
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
-  notice_next(state, { notice, since, at }, now) {
-    const atMs = now.nowMs + Math.max(0, at - now.wallMs)
-    return act(state, { kind: 'wake', atMs, timer: { kind: 'notice', notice, since } })
-  },
+  notice_next: (state, { at }, now) =>
+    act(state, wake(now, Math.max(0, at - now.wallMs), { kind: 'next_notice' })),
   read: afterReading,
   joined: (state, { cursor: readFrom }) =>
     act({ ...state, source: 'tail', behindSinceMs: undefined, isReading: false, readFrom }),
@@ -68,8 +66,6 @@ const HANDLERS: Handlers = {
   sought: afterSeeking,
   failed: (state, { what }, now) => afterFailure(state, what, now),
   failed_to_say: (state, { change }, now) => act(state, wake(now, AGAIN_MS, { kind: 'say', change })),
-  failed_to_tell: (state, { notice, since }, now) =>
-    act(state, wake(now, NOTICE_AGAIN_MS, { kind: 'notice', notice, since })),
   written: (state, _, { nowMs: writtenAtMs }) => act({ ...state, writtenAtMs }),
   lost: close,
 }
@@ -93,7 +89,6 @@ const TIMERS: TimerHandlers = {
   seek: (state, _, now) => seek(state, now),
   say: (state, { change }) => act(state, { kind: 'say', change }),
   next_notice: (state) => act(state, { kind: 'next_notice' }),
-  notice: (state, { notice, since }) => act(state, { kind: 'notify', notice, since }),
 }
 
 /** The next state of an endpoint after an input. Pure: all work is an effect. */
@@ -117,7 +112,7 @@ function afterSeeking(
 
 function afterLoading(
   before: EndpointState,
-  { subscription, standing }: Extract<Input, { kind: 'loaded' }>,
+  { subscription }: Extract<Input, { kind: 'loaded' }>,
   now: Situation,
 ): Decision {
   if (before.phase !== 'loading') return act(before)
@@ -141,8 +136,9 @@ function afterLoading(
         ? {
             ...health,
             state: 'degraded',
-            degradedAt: standing.degradedAt ?? newest.stateSince,
-            goneAt: standing.goneAt,
+            degradedAt: newest.stateSince,
+            // Nothing is sent within an hour of the answer, so this may be the older of the two instants.
+            goneAt: newest.reason === GONE_REASON ? newest.stateSince : undefined,
           }
         : health,
   }
@@ -354,7 +350,8 @@ function afterFailure(
   what: Extract<Input, { kind: 'failed' }>['what'],
   now: Situation,
 ): Decision {
-  if (what !== 'read') return act(before, wake(now, AGAIN_MS, { kind: what }))
+  if (what !== 'read')
+    return act(before, wake(now, what === 'next_notice' ? NOTICE_AGAIN_MS : AGAIN_MS, { kind: what }))
   const state = { ...before, isReading: false, readAtMs: now.nowMs + AGAIN_MS }
   if (state.health.state === 'active') return readLater(state)
   return scheduleProbe({ ...state, isProbeDue: false }, now, AGAIN_MS)

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import { reasonOf } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
-import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import type { Lease } from '../../log/lease/leases.ts'
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
+import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import { Attempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createBackPressure } from './back-pressure.ts'
@@ -17,8 +17,8 @@ import { Endpoint, type Surroundings } from './endpoint.ts'
 import { createEndpointLog } from './endpoint-log.ts'
 import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
 import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
-import { createJournalTaker, writeDownQuiet } from './journals.ts'
-import { createLogReader, type SignalSink } from './log-reader.ts'
+import { writeDownQuiet } from './journals.ts'
+import { LogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
 import { QueuedSignals, SignalMemory } from './queued-signals.ts'
 
@@ -68,8 +68,9 @@ export class DispatchEngine {
     this.#elapsed = options.elapsed ?? (() => performance.now())
     this.#registry = createEndpointRegistry(options.shards)
     this.#endpoints = createEndpointLog({ ...options, signal })
-    this.#journalOf = createJournalTaker(deliveries, holder)
-    this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
+    this.#journalOf = (endpoint: Endpoint) =>
+      endpoint.own(() => deliveries.take(endpoint.state.subscription, endpoint.token, holder))
+    this.#reader = new LogReader({ store, after, sink: this.#sink(), signal })
     const channels = createChatChannels(this.#elapsed)
     this.#attempts = new Attempts({
       ...options,
@@ -142,7 +143,6 @@ export class DispatchEngine {
       case 'seek':
       case 'say':
       case 'next_notice':
-      case 'notify':
         return this.#inBackground(this.#follow(endpoint, effect))
       case 'drop_queue':
       case 'drop_replays':
@@ -251,8 +251,11 @@ export class DispatchEngine {
   async lost({ shard }: Lease): Promise<void> {
     const held = this.#registry.shard(shard)
     if (held === undefined) return
-    const endpoints = [...held.endpoints]
-    const cursors = endpoints.map((endpoint) => ({ endpoint, cursor: this.#reader.cursor(endpoint.id) }))
+    const endpoints = new Set(held.endpoints)
+    const cursors = Array.from(endpoints, (endpoint) => ({
+      endpoint,
+      cursor: this.#reader.cursor(endpoint.id),
+    }))
     this.#registry.close(shard)
     for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     const letGo = new AbortController()

@@ -1,6 +1,5 @@
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -10,6 +9,7 @@ import type { Tracing } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 /** Address of a subscription's endpoint, and the secrets that sign. */
 export interface DeliveryTarget {

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../../contracts/event.ts'
-import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import {
@@ -7,17 +7,11 @@ import {
   SubscriptionDisabled,
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
-import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { type Change, GONE_REASON } from './decide-attempt.ts'
-
-/** How long an endpoint has been failing. Times are Unix milliseconds. */
-export interface EndpointStanding {
-  readonly degradedAt: number | undefined
-  readonly goneAt: number | undefined
-}
+import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
+import type { Change } from './decide-attempt.ts'
 
 export type EndpointLog = ReturnType<typeof createEndpointLog>
 
@@ -57,16 +51,6 @@ export function createEndpointLog(options: EndpointLogOptions) {
 
   return {
     newest,
-    async standing(subscription: Subscription): Promise<EndpointStanding> {
-      const before: ServiceEvent[] = []
-      const stream = subscriptionStream(subscription.subscriptionId)
-      for await (const recorded of store.read(stream, { direction: 'backwards' })) {
-        const event = decodeEvent(recorded)
-        if (BEGINNINGS.has(event.type)) break
-        before.push(event)
-      }
-      return before.toReversed().reduce(evolveStanding, FRESH)
-    },
     /**
      * Appends a fact after the newest event, if it still holds: changes that the owner made meanwhile come first.
      *
@@ -80,22 +64,6 @@ export function createEndpointLog(options: EndpointLogOptions) {
       }
     },
   }
-}
-
-/** Events with which an endpoint begins anew. */
-const BEGINNINGS: ReadonlySet<string> = new Set([
-  'SubscriptionCreated',
-  'SubscriptionResumed',
-  'SubscriptionRecovered',
-])
-
-const FRESH: EndpointStanding = { degradedAt: undefined, goneAt: undefined }
-
-function evolveStanding(before: EndpointStanding, event: ServiceEvent): EndpointStanding {
-  if (event.type !== 'SubscriptionDegraded') return before
-  const at = Date.parse(event.at)
-  const goneAt = event.data.reason === GONE_REASON ? (before.goneAt ?? at) : before.goneAt
-  return { ...before, degradedAt: before.degradedAt ?? at, goneAt }
 }
 
 /** Whether there is anything to say: a subscription that its owner stopped has no standing. */

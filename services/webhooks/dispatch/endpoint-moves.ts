@@ -1,5 +1,5 @@
-import type { RequestedReplay } from '../../../projections/index.ts'
 import { sentThrough } from '../deliveries/delivery-state.ts'
+import type { RequestedReplay } from '../state/subscription-state.ts'
 import { probeAt } from './decide-attempt.ts'
 import {
   type Decision,

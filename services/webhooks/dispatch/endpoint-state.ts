@@ -1,11 +1,9 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import type { NoticeKind } from '../../../contracts/notice-events.ts'
-import { isSending, type RequestedReplay, type Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
+import { isSending, type RequestedReplay, type Subscription } from '../state/subscription-state.ts'
 import { type AttemptDecision, type Change, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
-import type { EndpointStanding } from './endpoint-log.ts'
 
 /** A delivery of the past that its owner asked for again. */
 export interface ReplayItem extends DeliveryPlace {
@@ -79,12 +77,11 @@ export type Timer =
   | { readonly kind: 'probe' | 'rest'; readonly atMs: number }
   | { readonly kind: 'read' | 'load' | 'drain' | 'seek' | 'next_notice' }
   | { readonly kind: 'say'; readonly change: Change }
-  | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
 
 /** An input of the state machine of an endpoint. */
 export type Input =
   /** Its logs were read. */
-  | { readonly kind: 'loaded'; readonly subscription: Subscription; readonly standing: EndpointStanding }
+  | { readonly kind: 'loaded'; readonly subscription: Subscription }
   | { readonly kind: 'subscription'; readonly subscription: Subscription }
   /** Its delivery log has what its owner resumed it with. */
   | { readonly kind: 'drained' }
@@ -97,7 +94,7 @@ export type Input =
   /** An attempt has ended, with any result. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
-  | { readonly kind: 'notice_next'; readonly notice: NoticeKind; readonly since: number; readonly at: number }
+  | { readonly kind: 'notice_next'; readonly at: number }
   | { readonly kind: 'timer'; readonly timer: Timer }
   /** A stretch of the log was read for it. */
   | { readonly kind: 'read'; readonly cursor: DeliveryCursor; readonly found: number }
@@ -115,7 +112,6 @@ export type Input =
   /** Something could not be done, and is tried again. */
   | { readonly kind: 'failed'; readonly what: 'load' | 'drain' | 'read' | 'next_notice' }
   | { readonly kind: 'failed_to_say'; readonly change: Change }
-  | { readonly kind: 'failed_to_tell'; readonly notice: NoticeKind; readonly since: number }
   | { readonly kind: 'written' }
   | { readonly kind: 'lost' }
 
@@ -153,7 +149,6 @@ export type Effect =
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'next_notice' }
-  | { readonly kind: 'notify'; readonly notice: NoticeKind; readonly since: number }
   | { readonly kind: 'close' }
 
 export interface Decision {

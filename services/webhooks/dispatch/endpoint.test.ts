@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import { initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { QueuedSignals, SignalMemory } from './queued-signals.ts'
@@ -27,8 +27,7 @@ function endpointWith({ open }: { open: number }): Endpoint {
     (_, n) => [n + 1, { sequence: n + 1 } as OpenDelivery] as const,
   )
   endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map(waiting) })
-  const standing = { degradedAt: undefined, goneAt: undefined }
-  endpoint.handle({ kind: 'loaded', subscription: endpoint.state.subscription, standing }, ALONG)
+  endpoint.handle({ kind: 'loaded', subscription: endpoint.state.subscription }, ALONG)
   endpoint.offer({ sequence: NEWS } as Matched, 0)
   return endpoint
 }
@@ -59,4 +58,14 @@ test('it is work again once one of what was open is finished', () => {
   const endpoint = endpointWith({ open: LIMITS.webhookOpenDeliveries })
   endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map() })
   expect(endpoint.work).toBe('live')
+})
+
+test('a stretch that is read again after a fault brings no number twice', () => {
+  const endpoint = endpointWith({ open: 0 })
+  const read = [NEWS, NEWS + 1].map((sequence) => endpoint.offer({ sequence } as Matched, 0))
+  expect([read, endpoint.queued]).toEqual([[true, true], 2])
+  expect([endpoint.take(), endpoint.take()]).toMatchObject(
+    [NEWS, NEWS + 1].map((sequence) => ({ matched: { sequence } })),
+  )
+  expect(endpoint.work).toBeUndefined()
 })

@@ -1,9 +1,10 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { type Deliveries, wasAttempted } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { decideEndpoint, sequenceOf } from './decide-endpoint.ts'
 import {
   type Effect,
@@ -14,9 +15,11 @@ import {
   isNewsTurn,
   mayBegin,
   nextToProbe,
+  type Pace,
   type Situation,
 } from './endpoint-state.ts'
 import type { QueuedSignals } from './queued-signals.ts'
+import type { Schedulable } from './scheduler.ts'
 
 /** The part of the situation that an endpoint does not hold itself. */
 export type Surroundings = Omit<Situation, 'deliveries' | 'queued' | 'underWay'>
@@ -28,12 +31,13 @@ const MOST_UNDER_WAY = 64
  * One endpoint: its state, its queue, and its attempts under way. Only `handle` changes the state: it decides over
  * each input and returns the effects.
  */
-export class Endpoint {
+export class Endpoint implements Schedulable {
   readonly shard: number
   readonly token: number
   #state: EndpointState
   /** Its delivery log, once we own it; undefined before the first attempt. */
   #journal: DeliveryJournal | undefined
+  #taking: Promise<DeliveryJournal> | undefined
   /** State of its delivery log when it was read, while we do not own the log and it has open deliveries. */
   #loaded: Deliveries | undefined
   #host: { readonly url: string; readonly origin: string } | undefined
@@ -92,6 +96,18 @@ export class Endpoint {
     return this.#host?.origin
   }
 
+  get owner(): string {
+    return this.#state.subscription.accountId
+  }
+
+  get pace(): Pace {
+    return this.#state.pace
+  }
+
+  get isBehind(): boolean {
+    return this.#state.source === 'behind'
+  }
+
   get mayBegin(): boolean {
     return mayBegin(this.#state)
   }
@@ -101,10 +117,19 @@ export class Endpoint {
     return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0
   }
 
-  /** Its delivery log was taken over. */
-  took(journal: DeliveryJournal): void {
-    this.#journal = journal
+  /**
+   * Its delivery log, taken over with the first attempt: most endpoints have nothing to be sent for a long while.
+   *
+   * @param take called once, until it succeeds
+   */
+  async own(take: () => Promise<DeliveryJournal>): Promise<DeliveryJournal> {
+    if (this.#journal !== undefined) return this.#journal
+    this.#taking ??= take().finally(() => {
+      this.#taking = undefined
+    })
+    this.#journal = await this.#taking
     this.#loaded = undefined
+    return this.#journal
   }
 
   /** Keeps the delivery log that was read; the input `loaded` follows. */
@@ -156,6 +181,8 @@ export class Endpoint {
   offer(matched: Matched, weight: number): boolean {
     const { sequence } = matched
     const deliveries = this.deliveries
+    // A reading that failed on its way is repeated from its beginning.
+    if (sequence <= (this.#signals.last ?? 0)) return true
     if (this.#underWay.has(sequence) || (deliveries !== undefined && wasAttempted(deliveries, sequence)))
       return true
     if (!this.hasRoom) return false
@@ -186,7 +213,11 @@ export class Endpoint {
     const item = this.#state.health.state === 'degraded' ? this.#takeProbe() : this.#takeNext()
     if (item === undefined) return undefined
     this.#attempts += 1
-    if (item.kind !== 'replay') this.#underWay.add(sequenceOf(item))
+    assert(this.#attempts <= MOST_UNDER_WAY, 'the attempts of an endpoint are bounded', this.#attempts)
+    if (item.kind === 'replay') return item
+    const sequence = sequenceOf(item)
+    assert(!this.#underWay.has(sequence), 'a delivery is under way once', sequence)
+    this.#underWay.add(sequence)
     return item
   }
 
@@ -222,6 +253,7 @@ export class Endpoint {
   /** Sending and recording are over, or were given up. */
   ended(item: EndpointItem): void {
     this.#attempts -= 1
+    assert(this.#attempts >= 0, 'an attempt ends once', this.#attempts)
     if (item.kind !== 'replay') this.#underWay.delete(sequenceOf(item))
   }
 }

@@ -1,33 +1,8 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Endpoint } from './endpoint.ts'
-
-/**
- * Takes the delivery logs of endpoints over, each once: with the first attempt, since most endpoints have nothing to
- * be sent for a long while.
- */
-export function createJournalTaker(
-  deliveries: DeliveryLog,
-  holder: string,
-): (endpoint: Endpoint) => Promise<DeliveryJournal> {
-  const taking = new Map<Endpoint, Promise<DeliveryJournal>>()
-  return async (endpoint) => {
-    if (endpoint.journal !== undefined) return endpoint.journal
-    const known = taking.get(endpoint)
-    if (known !== undefined) return known
-    const take = deliveries.take(endpoint.state.subscription, endpoint.token, holder)
-    taking.set(endpoint, take)
-    try {
-      const journal = await take
-      endpoint.took(journal)
-      return journal
-    } finally {
-      taking.delete(endpoint)
-    }
-  }
-}
 
 /** How far an endpoint without signals has come is written down this often, for so many of them at a time. */
 const AFTER_MS = 900_000
@@ -52,6 +27,7 @@ export async function writeDownQuiet(
     if (isDue && quiet.length < AT_A_TIME) quiet.push(endpoint)
   }
   await mapConcurrently(quiet, WRITES_AT_ONCE, async (endpoint) => {
+    assert(endpoint.isIdle, 'a quiet endpoint has nothing under way')
     onWritten(endpoint)
     if (cursorOf(endpoint) === undefined) return
     const journal = await journalOf(endpoint)

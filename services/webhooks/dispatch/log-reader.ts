@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { Matcher } from '../signals/matcher.ts'
 import type { Matched } from '../signals/signal.ts'
 import { MATCHER_EVENTS } from '../signals/signal-facts.ts'
+import { SUBSCRIPTION_EVENTS, type Subscription } from '../state/subscription-state.ts'
 import { weightOf } from './queued-signals.ts'
-import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
 
 /** Takes what the reader finds. */
 export interface SignalSink {
@@ -45,6 +45,15 @@ interface Rider {
   found: number
 }
 
+/** One reading of the past. */
+interface Stretch {
+  readonly matcher: Matcher
+  /** Riders in the order of their cursors, and the first that is not in the stretch yet. */
+  readonly round: readonly Rider[]
+  next: number
+  readonly aboard: Map<string, Rider>
+}
+
 const PASS_TYPES = [...new Set<string>([...MATCHER_EVENTS, ...SUBSCRIPTION_EVENTS])]
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set(SUBSCRIPTION_EVENTS)
 /** Events of the tail that are read before endpoints may join it. */
@@ -53,223 +62,255 @@ const PASS_EVENTS = 256
 const STRETCH_EVENTS = 5_000
 
 /** Reads the log for all endpoints: its tail, and stretches of the past for endpoints that are behind. */
-export function createLogReader({ store, after, sink, signal }: LogReaderOptions) {
-  const tail = new Matcher({ store, after })
-  let position = after
+export class LogReader {
+  readonly #store: EventStore
+  readonly #sink: SignalSink
+  readonly #signal: AbortSignal
+  readonly #tail: Matcher
+  #position: Position
   /** Endpoints that are behind and are read for, or wait for it. */
-  const riders = new Map<string, Rider>()
-  let stretch: Matcher | undefined
-  let waiting: Rider[] = []
-  let isRiding = false
+  readonly #riders = new Map<string, Rider>()
+  #stretch: Matcher | undefined
+  #waiting: Rider[] = []
+  #isRiding = false
   /** The tail moves, or endpoints join it: one at a time. */
-  let last: Promise<unknown> = Promise.resolve()
+  #last: Promise<unknown> = Promise.resolve()
 
-  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const turn = last.then(work)
+  constructor({ store, after, sink, signal }: LogReaderOptions) {
+    this.#store = store
+    this.#sink = sink
+    this.#signal = signal
+    this.#tail = new Matcher({ store, after })
+    this.#position = after
+  }
+
+  /** Everything up to here was looked at. */
+  get position(): Position {
+    return this.#position
+  }
+
+  /** Looks through what is new at the end of the log. */
+  async follow(): Promise<void> {
+    for (let isAtEnd = false; !isAtEnd && !this.#signal.aborted; ) {
+      const advanced = await this.#inTurn(() => this.#advance())
+      isAtEnd = advanced.isAtEnd
+      // Others may join while the tail waits.
+      await advanced.room
+    }
+  }
+
+  /** Shows the events of subscriptions between a position and the tail. */
+  showSubscriptions(from: Position): Promise<void> {
+    return this.#inTurn(async () => {
+      const upTo = this.#position
+      if (comparePositions(from, upTo) >= 0) return
+      const reading = { after: from, upTo, filter: { types: SUBSCRIPTION_EVENTS }, signal: this.#signal }
+      for await (const recorded of this.#store.readAll(reading))
+        this.#sink.subscription(decodeEvent(recorded))
+    })
+  }
+
+  /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
+  readFor(subscription: Subscription, cursor: DeliveryCursor): void {
+    const rider = { subscription, cursor, found: 0 }
+    this.#riders.set(subscription.subscriptionId, rider)
+    this.#waiting.push(rider)
+    if (this.#isRiding) return
+    this.#isRiding = true
+    // Those that are given together ride together.
+    setImmediate()
+      .then(() => this.#ride())
+      .catch((error: unknown) => this.#sink.readFailed([], error))
+  }
+
+  /** Brings nothing more to a subscription. */
+  detach(subscriptionId: string): void {
+    this.#tail.detach(subscriptionId)
+    this.#stretch?.detach(subscriptionId)
+    this.#riders.delete(subscriptionId)
+  }
+
+  /** The cursor of a subscription in the tail; undefined where it is not part of it. */
+  cursor(subscriptionId: string): DeliveryCursor | undefined {
+    const cursor = this.#tail.cursor(subscriptionId)
+    return cursor && movedOn(cursor, this.#position)
+  }
+
+  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const turn = this.#last.then(work)
     // A fault goes to its caller and does not stop the next.
-    last = turn.catch(() => undefined)
+    this.#last = turn.catch(() => undefined)
     return turn
   }
 
-  /** The cursor of a rider, moved on to the position that was read. */
-  const behind = (cursor: DeliveryCursor, looked: Position): DeliveryCursor =>
-    comparePositions(cursor.after, looked) >= 0 ? cursor : { ...cursor, after: looked }
+  #moveTo(position: Position): void {
+    assert(comparePositions(position, this.#position) >= 0, 'the tail only moves on', position)
+    this.#position = position
+  }
 
   /** @returns whether the end was reached, and what is to be waited for before it goes on */
-  async function advance(): Promise<{ readonly isAtEnd: boolean; readonly room: Promise<void> | undefined }> {
+  async #advance(): Promise<{ readonly isAtEnd: boolean; readonly room: Promise<void> | undefined }> {
     // The end is asked for first, so that what is not of interest need not be looked at again.
-    const end = await store.head()
+    const end = await this.#store.head()
+    const [after, signal] = [this.#position, this.#signal]
+    if (comparePositions(end, after) <= 0) return { isAtEnd: true, room: undefined }
     let looked = 0
-    const reading = { after: position, upTo: end, filter: { types: PASS_TYPES }, limit: PASS_EVENTS, signal }
-    for await (const recorded of comparePositions(end, position) > 0 ? store.readAll(reading) : []) {
+    const reading = { after, upTo: end, filter: { types: PASS_TYPES }, limit: PASS_EVENTS, signal }
+    for await (const recorded of this.#store.readAll(reading)) {
       const event = decodeEvent(recorded)
-      const matched = await tail.match(event)
-      offerFromPass(matched)
-      position = event.position
-      if (OF_SUBSCRIPTIONS.has(event.type)) sink.subscription(event)
+      this.#offerFromTail(await this.#tail.match(event))
+      this.#moveTo(event.position)
+      if (OF_SUBSCRIPTIONS.has(event.type)) this.#sink.subscription(event)
       looked += 1
-      const room = sink.whenRoom()
+      const room = this.#sink.whenRoom()
       if (room !== undefined) return { isAtEnd: false, room }
     }
     const isAtEnd = looked < PASS_EVENTS
-    if (isAtEnd && !signal.aborted && comparePositions(end, position) > 0) position = end
+    if (isAtEnd && !signal.aborted && comparePositions(end, this.#position) > 0) this.#moveTo(end)
     return { isAtEnd, room: undefined }
   }
 
-  function offerFromPass(matched: readonly Matched[]): void {
+  #offerFromTail(matched: readonly Matched[]): void {
     // An endpoint that falls behind with the first signal of an event reads the second again, too.
     let left: Set<string> | undefined
     for (const one of matched) {
       const { subscriptionId, sequence, signal: found } = one
-      if (left?.has(subscriptionId) || sink.offer(one, weightOf(found, matched.length), 'tail')) continue
+      if (left?.has(subscriptionId) || this.#sink.offer(one, weightOf(found, matched.length), 'tail'))
+        continue
       left = (left ?? new Set()).add(subscriptionId)
-      tail.detach(subscriptionId)
-      sink.leftBehind(subscriptionId, { after: placeBefore(one, matched, position), sequence })
+      this.#tail.detach(subscriptionId)
+      this.#sink.leftBehind(subscriptionId, { after: placeBefore(one, matched, this.#position), sequence })
     }
   }
 
-  async function ride(): Promise<void> {
-    while (waiting.length > 0 && !signal.aborted) {
-      const round = waiting.toSorted((a, b) => comparePositions(a.cursor.after, b.cursor.after))
-      waiting = []
-      for (let next = 0; next < round.length && !signal.aborted; ) next = await readStretch(round, next)
+  async #ride(): Promise<void> {
+    while (this.#waiting.length > 0 && !this.#signal.aborted) {
+      const round = this.#waiting.toSorted((a, b) => comparePositions(a.cursor.after, b.cursor.after))
+      this.#waiting = []
+      for (let next = 0; next < round.length && !this.#signal.aborted; )
+        next = await this.#readStretch(round, next)
     }
-    isRiding = false
+    this.#isRiding = false
   }
 
-  const isRider = (rider: Rider): boolean => riders.get(rider.subscription.subscriptionId) === rider
+  readonly #isRider = (rider: Rider): boolean => this.#riders.get(rider.subscription.subscriptionId) === rider
 
   /** Reads a stretch for the riders within it. @returns the first rider after it */
-  async function readStretch(round: readonly Rider[], first: number): Promise<number> {
-    const aboard = new Map<string, Rider>()
-    let next = first
+  async #readStretch(round: readonly Rider[], first: number): Promise<number> {
+    const after = round[first]?.cursor.after ?? this.#position
+    const matcher = new Matcher({ store: this.#store, after })
+    const stretch: Stretch = { matcher, round, next: first, aboard: new Map() }
+    this.#stretch = matcher
     try {
-      const matcher = new Matcher({ store, after: round[first]?.cursor.after ?? after })
-      stretch = matcher
-      const board = (upTo: Position): void => {
-        for (; next < round.length; next++) {
-          const rider = round[next]
-          if (rider === undefined || comparePositions(rider.cursor.after, upTo) >= 0) return
-          if (!isRider(rider)) continue
-          matcher.attach(rider.subscription, rider.cursor)
-          aboard.set(rider.subscription.subscriptionId, rider)
-        }
+      const looked = await this.#readPast(stretch, this.#position, STRETCH_EVENTS)
+      if (looked.isAtEnd) return (await this.#inTurn(() => this.#join(stretch))) ? round.length : stretch.next
+      for (const [id, rider] of stretch.aboard) {
+        const cursor = this.#isRider(rider) ? matcher.cursor(id) : undefined
+        if (cursor !== undefined) this.#leave(rider, movedOn(cursor, looked.position))
       }
-      const upTo = position
-      const looked = await readPast(matcher, aboard, { upTo, limit: STRETCH_EVENTS, board })
-      if (looked.isAtEnd) {
-        const haveJoined = await inTurn(async () => {
-          const rest = await readPast(matcher, aboard, { upTo: position, limit: Infinity, board })
-          if (rest.isAtEnd) joinAll(matcher, aboard, round.slice(next))
-          return rest.isAtEnd
-        })
-        return haveJoined ? round.length : next
-      }
-      for (const [id, rider] of aboard) {
-        const cursor = isRider(rider) ? matcher.cursor(id) : undefined
-        if (cursor !== undefined) leave(rider, behind(cursor, looked.position))
-      }
-      return next
+      return stretch.next
     } catch (error) {
-      const failed = [...(aboard.size > 0 ? aboard.values() : round.slice(next))].filter(isRider)
+      const { aboard, next } = stretch
+      const failed = [...(aboard.size > 0 ? aboard.values() : round.slice(next))].filter(this.#isRider)
       const ids = failed.map(({ subscription }) => subscription.subscriptionId)
-      for (const id of ids) riders.delete(id)
-      if (!signal.aborted) sink.readFailed(ids, error)
+      for (const id of ids) this.#riders.delete(id)
+      if (!this.#signal.aborted) this.#sink.readFailed(ids, error)
       return aboard.size > 0 ? next : round.length
     } finally {
-      stretch = undefined
+      this.#stretch = undefined
     }
   }
 
-  async function readPast(
-    matcher: Matcher,
-    aboard: Map<string, Rider>,
-    { upTo, limit, board }: { upTo: Position; limit: number; board: (upTo: Position) => void },
+  /** Takes in those whose cursor lies before a position. */
+  #board(stretch: Stretch, upTo: Position): void {
+    const { round, matcher, aboard } = stretch
+    for (; stretch.next < round.length; stretch.next++) {
+      const rider = round[stretch.next]
+      if (rider === undefined || comparePositions(rider.cursor.after, upTo) >= 0) return
+      if (!this.#isRider(rider)) continue
+      matcher.attach(rider.subscription, rider.cursor)
+      aboard.set(rider.subscription.subscriptionId, rider)
+    }
+  }
+
+  async #readPast(
+    stretch: Stretch,
+    upTo: Position,
+    limit = Number.POSITIVE_INFINITY,
   ): Promise<{ readonly isAtEnd: boolean; readonly position: Position }> {
+    const { matcher, aboard } = stretch
+    const signal = this.#signal
     let [looked, before] = [0, matcher.position]
     const filter = { types: MATCHER_EVENTS }
-    const reading = { after: matcher.position, upTo, filter, signal, ...(limit < Infinity && { limit }) }
-    for await (const recorded of store.readAll(reading)) {
+    const reading = { after: before, upTo, filter, signal, ...(limit < Infinity && { limit }) }
+    for await (const recorded of this.#store.readAll(reading)) {
       const event = decodeEvent(recorded)
-      board(event.position)
+      this.#board(stretch, event.position)
       const matched = await matcher.match(event)
-      for (const one of matched) offerToRider(matcher, aboard, one, { before, matched })
+      for (const one of matched) this.#offerToRider(stretch, one, { before, matched })
       before = event.position
       looked += 1
       if (looked >= limit || aboard.size === 0) return { isAtEnd: false, position: before }
     }
-    if (!signal.aborted) board(upTo)
+    if (!signal.aborted) this.#board(stretch, upTo)
     return { isAtEnd: !signal.aborted, position: upTo }
   }
 
-  function offerToRider(
-    matcher: Matcher,
-    aboard: Map<string, Rider>,
+  #offerToRider(
+    { matcher, aboard }: Stretch,
     one: Matched,
     { before, matched }: { readonly before: Position; readonly matched: readonly Matched[] },
   ): void {
     const { subscriptionId, sequence, signal: found } = one
     const rider = aboard.get(subscriptionId)
-    if (rider === undefined || !isRider(rider)) return
-    const isTaken = sink.offer(one, weightOf(found, matched.length), 'behind')
+    if (rider === undefined || !this.#isRider(rider)) return
+    const isTaken = this.#sink.offer(one, weightOf(found, matched.length), 'behind')
     if (isTaken) rider.found += 1
-    if (isTaken && sink.hasRoom(subscriptionId)) return
+    if (isTaken && this.#sink.hasRoom(subscriptionId)) return
     matcher.detach(subscriptionId)
     aboard.delete(subscriptionId)
     const place = placeBefore(one, matched, before)
-    leave(rider, isTaken ? { after: found.position, sequence: sequence + 1 } : { after: place, sequence })
+    this.#leave(
+      rider,
+      isTaken ? { after: found.position, sequence: sequence + 1 } : { after: place, sequence },
+    )
   }
 
   /** Ends a rider's stretch; its endpoint calls `readFor` again where more is wanted. */
-  function leave(rider: Rider, cursor: DeliveryCursor): void {
+  #leave(rider: Rider, cursor: DeliveryCursor): void {
     const { subscriptionId } = rider.subscription
-    riders.delete(subscriptionId)
-    sink.read(subscriptionId, cursor, rider.found)
+    assert(cursor.sequence >= rider.cursor.sequence, 'reading never goes back', cursor.sequence)
+    this.#riders.delete(subscriptionId)
+    this.#sink.read(subscriptionId, cursor, rider.found)
   }
 
-  /** While the tail stands still: those that have come to it go along, and so do those that stand further on. */
-  function joinAll(matcher: Matcher, aboard: ReadonlyMap<string, Rider>, further: readonly Rider[]): void {
-    for (const rider of [...aboard.values(), ...further]) {
+  /**
+   * While the tail stands still: reads the rest, then those that have come to it go along, and so do those that stand
+   * further on. @returns whether the end was reached
+   */
+  async #join(stretch: Stretch): Promise<boolean> {
+    const rest = await this.#readPast(stretch, this.#position)
+    if (!rest.isAtEnd) return false
+    for (const rider of [...stretch.aboard.values(), ...stretch.round.slice(stretch.next)]) {
       const { subscriptionId } = rider.subscription
-      if (!isRider(rider)) continue
-      const reached = behind(matcher.cursor(subscriptionId) ?? rider.cursor, position)
-      const subscription = sink.joining(subscriptionId)
+      if (!this.#isRider(rider)) continue
+      const reached = movedOn(stretch.matcher.cursor(subscriptionId) ?? rider.cursor, this.#position)
+      const subscription = this.#sink.joining(subscriptionId)
       if (subscription === undefined) {
-        leave(rider, reached)
+        this.#leave(rider, reached)
         continue
       }
-      riders.delete(subscriptionId)
-      tail.attach(subscription, reached)
-      sink.joined(subscriptionId, reached)
+      this.#riders.delete(subscriptionId)
+      this.#tail.attach(subscription, reached)
+      this.#sink.joined(subscriptionId, reached)
     }
-  }
-
-  return {
-    /** Everything up to here was looked at. */
-    get position(): Position {
-      return position
-    },
-    /** Looks through what is new at the end of the log. */
-    async follow(): Promise<void> {
-      for (let isAtEnd = false; !isAtEnd && !signal.aborted; ) {
-        const advanced = await inTurn(advance)
-        isAtEnd = advanced.isAtEnd
-        // Others may join while the tail waits.
-        await advanced.room
-      }
-    },
-    /** Shows the events of subscriptions between a position and the tail. */
-    showSubscriptions: (from: Position): Promise<void> =>
-      inTurn(async () => {
-        if (comparePositions(from, position) >= 0) return
-        const reading = { after: from, upTo: position, filter: { types: SUBSCRIPTION_EVENTS }, signal }
-        for await (const recorded of store.readAll(reading)) sink.subscription(decodeEvent(recorded))
-      }),
-    /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
-    readFor(subscription: Subscription, cursor: DeliveryCursor): void {
-      const rider = { subscription, cursor, found: 0 }
-      riders.set(subscription.subscriptionId, rider)
-      waiting.push(rider)
-      if (isRiding) return
-      isRiding = true
-      // Those that are given together ride together.
-      setImmediate()
-        .then(ride)
-        .catch((error: unknown) => sink.readFailed([], error))
-    },
-    /** Brings nothing more to a subscription. */
-    detach(subscriptionId: string): void {
-      tail.detach(subscriptionId)
-      stretch?.detach(subscriptionId)
-      riders.delete(subscriptionId)
-    },
-    /** The cursor of a subscription in the tail; undefined where it is not part of it. */
-    cursor(subscriptionId: string): DeliveryCursor | undefined {
-      const cursor = tail.cursor(subscriptionId)
-      return cursor && behind(cursor, position)
-    },
+    return true
   }
 }
+
+/** A cursor moved on to the position that was read. */
+const movedOn = (cursor: DeliveryCursor, looked: Position): DeliveryCursor =>
+  comparePositions(cursor.after, looked) >= 0 ? cursor : { ...cursor, after: looked }
 
 /** The position before a signal of an event: the event before, or the first signal of the same event. */
 const placeBefore = ({ subscriptionId, sequence }: Matched, matched: readonly Matched[], before: Position) =>

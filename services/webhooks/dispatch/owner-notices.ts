@@ -3,10 +3,10 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 /** Time since the degradation after which each notice is sent. */
 const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [

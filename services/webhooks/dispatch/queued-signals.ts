@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
 
@@ -32,6 +33,11 @@ export class QueuedSignals {
     return this.#waiting.length
   }
 
+  /** Number of the signal that came last; undefined while none waits. */
+  get last(): number | undefined {
+    return this.#waiting.at(-1)?.matched.sequence
+  }
+
   /** Whether one more is kept: few where all endpoints together take much memory. */
   get hasRoom(): boolean {
     const isCrowded = this.#memory.bytes > LIMITS.webhookQueuedBytes
@@ -39,6 +45,7 @@ export class QueuedSignals {
   }
 
   push(matched: Matched, weight: number): void {
+    assert(matched.sequence > (this.last ?? 0), 'queued numbers only rise', matched.sequence)
     this.#waiting.push({ matched, weight })
     this.#memory.bytes += weight
   }
@@ -46,6 +53,7 @@ export class QueuedSignals {
   shift(): Matched | undefined {
     const first = this.#waiting.shift()
     this.#memory.bytes -= first?.weight ?? 0
+    assert(this.#memory.bytes > -1, 'the queues give back what they took', this.#memory.bytes)
     return first?.matched
   }
 

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import type { SpanAttributes } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
@@ -203,6 +204,7 @@ async function send(
   onRest(restMs)
   const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
   apply(endpoint, { kind: 'sent', decision, sent })
+  assert(outcome.durationMs >= 0, 'an attempt takes no negative time', outcome.durationMs)
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
@@ -267,6 +269,8 @@ function attemptOf(
   },
 ): DeliveryAttempt {
   const { result, attempts, reason, nextAt } = ended.decision
+  assert((result === 'failed') === (nextAt !== null), 'only what failed is tried again', result)
+  assert((result === 'delivered') === (ended.detail === null), 'of what was taken no answer is kept', result)
   return {
     ...placeIn(prepared),
     attempt: attempts,

@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { SLOW_MS } from './endpoint-moves.ts'
 import type { Pace } from './endpoint-state.ts'
@@ -210,7 +211,11 @@ export class Scheduler<Item extends Schedulable> {
     seat.sending += 1
     this.#underWay += 1
     this.#counts[line] += 1
-    for (const { taken } of own) taken[counted] += 1
+    for (const { taken } of own) {
+      taken[counted] += 1
+      assert(taken[counted] <= this.#ofGroup[counted], 'a host or owner has its share', taken[counted])
+    }
+    assert(seat.sending <= mostOf(counted), 'an endpoint has its places at most', seat.sending)
     const turn: OpenTurn<Item> = {
       endpoint: seat.endpoint,
       seat,
@@ -270,13 +275,23 @@ export class Scheduler<Item extends Schedulable> {
   /** Ends an attempt. */
   done(given: Turn<Item>): void {
     const turn = given as OpenTurn<Item>
+    assert(!turn.isDone, 'a turn ends once')
     turn.isDone = true
     this.#underWay -= 1
     this.#counts[turn.counted === 'limited' ? 'limited' : turn.line] -= 1
     turn.seat.sending -= 1
+    assert(this.#underWay >= 0 && turn.seat.sending >= 0, 'places are given back once', this.#underWay)
     if (turn.counted === 'limited' && turn.line !== 'limited') turn.seat.late -= 1
-    for (const { taken } of turn.groups) taken[turn.counted] -= 1
+    for (const { taken } of turn.groups) {
+      taken[turn.counted] -= 1
+      assert(taken[turn.counted] >= 0, 'a group has no fewer than no places', taken[turn.counted])
+    }
     this.#letIn(turn.groups, turn.counted)
+  }
+
+  /** Whether an attempt of it has not ended its POST yet. */
+  isSending(endpoint: Item): boolean {
+    return (this.#seats.get(endpoint)?.sending ?? 0) > 0
   }
 
   /** Whether it is quick and waits only for its turn: not for slots of its own host or owner. */

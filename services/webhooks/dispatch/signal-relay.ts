@@ -1,25 +1,8 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { EventType } from '../../../contracts/event-catalogue.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { SIGNAL_EVENTS } from '../signals/signal-facts.ts'
-
-/** Events of subscriptions that dispatchers obey. */
-export const SUBSCRIPTION_EVENTS = [
-  'SubscriptionCreated',
-  'SubscriptionChanged',
-  'SecretRotated',
-  'SecretOverlapEnded',
-  'SubscriptionPaused',
-  'SubscriptionResumed',
-  'SubscriptionDegraded',
-  'SubscriptionRecovered',
-  'SubscriptionDisabled',
-  'SubscriptionAllowed',
-  'SubscriptionRemoved',
-  'ReplayRequested',
-  'ReplayCancelled',
-] as const satisfies readonly EventType[]
+import { SUBSCRIPTION_EVENTS } from '../state/subscription-state.ts'
 
 /** The subject on the bus that dispatchers listen to. */
 export const SIGNALS_SUBJECT = 'signals'

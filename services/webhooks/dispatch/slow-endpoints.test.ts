@@ -33,7 +33,7 @@ async function medianOfHealthy(): Promise<number> {
   return tookMs.toSorted((a, b) => a - b)[SIGNALS / 2] ?? Number.POSITIVE_INFINITY
 }
 
-/** What it takes without any others is less than a step of the clock. */
+/** Without any others it takes less than a step of the clock. */
 const AS_WITHOUT_OTHERS_MS = 250
 
 describe('fifty endpoints that take every delivery after 14.5 s', () => {

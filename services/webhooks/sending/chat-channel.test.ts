@@ -8,7 +8,7 @@ const url = 'https://hooks.example.com/services/T0/B0/s3cret'
 
 useSenderBench()
 
-/** What a double of a service answers, as this service hears it. */
+/** Outcome of an answer that a double of a chat service gives. */
 async function heard(status: string, headers: Readonly<Record<string, string>>, body: string) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const length = status.startsWith('204') ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`

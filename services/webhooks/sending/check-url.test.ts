@@ -9,7 +9,7 @@ const POLICY: EgressPolicy = {
 }
 const TRIAL: EgressPolicy = { ...POLICY, allowPrivate: true }
 
-/** What is said against an address; undefined where nothing is. */
+/** The refusal of an address; undefined where it passes. */
 function refusalOf(url: string, policy: EgressPolicy = POLICY): string | undefined {
   try {
     checkUrl(url, policy)
@@ -128,7 +128,7 @@ describe('local trials', () => {
   ])('may not send to %s', (url) => expect(refusalOf(url, TRIAL)).toBeDefined())
 })
 
-/** What addresses that mean something else are made of. */
+/** Parts of addresses that mean something else. */
 const PIECES =
   'https:// http:// example.com 127.0.0.1 [::1] 8.8.8.8 :443 :8443 :22 @ / \\ ? # %2f . .. localhost .internal ａ 。 0x7f [ ]'.split(
     ' ',

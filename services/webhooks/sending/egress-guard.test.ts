@@ -87,10 +87,10 @@ interface EgressCase {
   readonly url: string
   readonly allow: boolean
   readonly why: string
-  /** What the name stands for when the address is given, and when it is connected to. */
+  /** Addresses of the name when the URL is given, and when it is connected to. */
   readonly dns?: string[]
   readonly dns_connect?: string[]
-  /** Where the endpoint sends whoever asks; following it would be the mistake. */
+  /** Target of the redirect, which must not be followed. */
   readonly redirect?: string
   readonly self?: string[]
 }

@@ -88,12 +88,6 @@ export interface EgressGuard {
   addressesOf(hostname: string): Promise<readonly NameAddress[]>
   /** Whether an address may be connected to. */
   admits(address: string): boolean
-  /**
-   * Whether the operator has nothing sent to a name or an address now; what was checked before may be blocked since.
-   *
-   * @throws ServiceError `url_refused`
-   */
-  requireAllowed(host: string): void
 }
 
 /**
@@ -107,13 +101,12 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   const { isBlocked = () => false } = options
   const admits = (address: string): boolean => isReachable(address) && !isBlocked(address)
 
-  function requireAllowed(host: string): void {
-    if (isBlocked(host)) throw urlRefusedError(`The operator of this service has nothing sent to ${host}.`)
-  }
-
   function check(url: string): CheckedUrl {
     const checked = checkUrl(url, options)
-    requireAllowed(checked.hostname)
+    const { hostname } = checked
+    if (isBlocked(hostname)) {
+      throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`)
+    }
     return checked
   }
 
@@ -134,7 +127,6 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   return {
     check,
     admits,
-    requireAllowed,
     addressesOf,
     async checkReachable(url) {
       const checked = check(url)

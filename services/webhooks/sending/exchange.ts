@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -52,14 +53,6 @@ export function keptText(text: string): string {
 /** The outcome of a request, as far as the request itself can tell. */
 export type ExchangeOutcome = Omit<SendOutcome, 'durationMs'>
 
-/** One request and its answer. */
-export interface Exchange extends Timed {
-  /** The handler for the client; a second try passes it again. */
-  readonly handler: Dispatcher.DispatchHandler
-  /** Ends it from outside: the request is not sent any more, or its connection is closed. */
-  end(kind: 'timed_out' | 'aborted', detail: string): void
-}
-
 export interface ExchangeOptions extends Pick<Clock, 'now'> {
   readonly startedAt: number
   /** Called once. */
@@ -76,96 +69,115 @@ const INTERIM_ANSWERS = 16
 const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
 
 /**
- * Listens to one request. It reports the outcome as soon as it is known; later events of the endpoint or the client
- * change nothing.
+ * One request and its answer, and the client's handler for it. It reports the outcome as soon as it is known; later
+ * events of the endpoint or the client change nothing.
  */
-export function createExchange(options: ExchangeOptions): Exchange {
-  const { startedAt, now, finished, sendAgain, mayBegin } = options
-  let controller: Dispatcher.DispatchController | undefined
-  let isSettled = false
-  let isAnswering = false
-  let interimAnswers = 0
-  let status: number | undefined
-  let headers: Readonly<Record<string, string | string[] | undefined>> = {}
-  let readBytes = 0
-  let keptBytes = 0
-  const kept: Uint8Array[] = []
+export class Exchange implements Timed, Dispatcher.DispatchHandler {
+  readonly startedAt: number
+  readonly #options: ExchangeOptions
+  #controller: Dispatcher.DispatchController | undefined
+  #isSettled = false
+  #isAnswering = false
+  #interimAnswers = 0
+  #status: number | undefined
+  #headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  #readBytes = 0
+  #keptBytes = 0
+  readonly #kept: Uint8Array[] = []
 
-  function finish(outcome: ExchangeOutcome): void {
-    if (isSettled) return
-    isSettled = true
-    finished(outcome)
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    this.startedAt = options.startedAt
   }
 
-  const fail = (kind: Exclude<SendOutcome['kind'], 'answered'>, detail: string): void => {
+  /** Ends it from outside: the request is not sent any more, or its connection is closed. */
+  end(kind: 'timed_out' | 'aborted', detail: string): void {
+    if (this.#isSettled) return
+    this.#fail(kind, detail)
+    this.#controller?.abort(new Error(detail))
+  }
+
+  onRequestStart(started: Dispatcher.DispatchController): void {
+    // The outcome is reported already, so it must not be sent; throwing takes it out and leaves the connection open.
+    if (!this.#isSettled && this.#options.mayBegin?.() === false)
+      this.#fail('aborted', 'it may not be sent any more')
+    if (this.#isSettled) throw new Error('ended before it was sent')
+    this.#controller = started
+  }
+
+  onResponseStarted(): void {
+    this.#isAnswering = true
+  }
+
+  onResponseStart(
+    current: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    if (status >= 200) {
+      this.#status = status
+      this.#headers = headers
+    } else if (++this.#interimAnswers > INTERIM_ANSWERS) {
+      this.#fail('broken_off', `more than ${INTERIM_ANSWERS} interim answers`)
+      current.abort(new Error('too many interim answers'))
+    }
+  }
+
+  onResponseData(current: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    this.#readBytes += chunk.length
+    if (this.#keptBytes < LIMITS.webhookResponseKeptBytes) {
+      const piece = chunk.subarray(0, LIMITS.webhookResponseKeptBytes - this.#keptBytes)
+      this.#kept.push(piece)
+      this.#keptBytes += piece.length
+    }
+    assert(
+      this.#keptBytes <= LIMITS.webhookResponseKeptBytes,
+      'of an answer few bytes are kept',
+      this.#keptBytes,
+    )
+    if (this.#readBytes <= LIMITS.webhookResponseBytes) return
+    this.#answered()
+    current.abort(new Error('the rest of the answer is not read'))
+  }
+
+  onResponseEnd(): void {
+    this.#answered()
+  }
+
+  onResponseError(_current: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.#isSettled) return
+    const refused = refusalIn(error)
+    const mayBeSentAgain = !this.#isAnswering && isClosed(error)
+    if (refused !== undefined) this.#fail('url_refused', refused.message)
+    else if (this.#controller === undefined) this.#fail('connect_failed', wordsOf(error))
+    else if (!mayBeSentAgain || !this.#options.sendAgain()) this.#fail('broken_off', wordsOf(error))
+  }
+
+  #finish(outcome: ExchangeOutcome): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#options.finished(outcome)
+  }
+
+  #fail(kind: Exclude<SendOutcome['kind'], 'answered'>, detail: string): void {
     // The status of an answer that did not end is no answer; the detail names it.
-    const begun = status === undefined ? '' : `answered ${status}, then: `
-    finish({ kind, status: undefined, retryAfterMs: undefined, detail: keptText(`${begun}${detail}`) })
+    const begun = this.#status === undefined ? '' : `answered ${this.#status}, then: `
+    this.#finish({ kind, status: undefined, retryAfterMs: undefined, detail: keptText(`${begun}${detail}`) })
   }
 
-  function answered(): void {
+  #answered(): void {
+    const headers = this.#headers
     const encoding = headers['content-encoding']
     const isEncoded = encoding !== undefined && encoding !== 'identity'
-    finish({
+    const now = this.#options.now()
+    this.#finish({
       kind: 'answered',
-      status,
-      retryAfterMs: retryAfterMs(headers['retry-after'], now(), LIMITS.webhookRetryAfterMs),
+      status: this.#status,
+      retryAfterMs: retryAfterMs(headers['retry-after'], now, LIMITS.webhookRetryAfterMs),
       windowMs: usedUpMs(headers['x-ratelimit-remaining'], headers['x-ratelimit-reset-after']),
       // What was packed is not unpacked: a few bytes can become millions.
-      detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(kept),
+      detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(this.#kept),
     })
-  }
-
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(started) {
-      // The outcome is reported already, so it must not be sent; throwing takes it out and leaves the connection open.
-      if (!isSettled && mayBegin?.() === false) fail('aborted', 'it may not be sent any more')
-      if (isSettled) throw new Error('ended before it was sent')
-      controller = started
-    },
-    onResponseStarted() {
-      isAnswering = true
-    },
-    onResponseStart(current, code, given) {
-      if (code < 200) {
-        interimAnswers += 1
-        if (interimAnswers <= INTERIM_ANSWERS) return
-        fail('broken_off', `more than ${INTERIM_ANSWERS} interim answers`)
-        current.abort(new Error('too many interim answers'))
-        return
-      }
-      status = code
-      headers = given
-    },
-    onResponseData(current, chunk) {
-      readBytes += chunk.length
-      if (keptBytes < LIMITS.webhookResponseKeptBytes) {
-        const piece = chunk.subarray(0, LIMITS.webhookResponseKeptBytes - keptBytes)
-        kept.push(piece)
-        keptBytes += piece.length
-      }
-      if (readBytes <= LIMITS.webhookResponseBytes) return
-      answered()
-      current.abort(new Error('the rest of the answer is not read'))
-    },
-    onResponseEnd: answered,
-    onResponseError(_current, error) {
-      if (isSettled) return
-      const refused = refusalIn(error)
-      if (refused !== undefined) fail('url_refused', refused.message)
-      else if (controller === undefined) fail('connect_failed', wordsOf(error))
-      else if (isAnswering || !isClosed(error) || !sendAgain()) fail('broken_off', wordsOf(error))
-    },
-  }
-
-  return {
-    startedAt,
-    handler,
-    end(kind, detail) {
-      if (isSettled) return
-      fail(kind, detail)
-      controller?.abort(new Error(detail))
-    },
   }
 }
 

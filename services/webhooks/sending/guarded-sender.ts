@@ -1,11 +1,10 @@
+import { setMaxListeners } from 'node:events'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import type { CheckedUrl } from './check-url.ts'
 import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
 import type { EgressGuard } from './egress-guard.ts'
-import { createExchange, type Exchange, type ExchangeOutcome } from './exchange.ts'
+import { Exchange, type ExchangeOutcome } from './exchange.ts'
 import { createGuardedConnector } from './guarded-connector.ts'
 import { createOriginPools } from './origin-pools.ts'
 import type { Sender, SendOutcome, WebhookRequest } from './sender.ts'
@@ -67,9 +66,6 @@ export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
   readonly authorities?: readonly string[]
 }
 
-/** Addresses that were checked; but for the operator's blocks a check is a pure function, so one is enough. */
-const CHECKED_URLS_KEPT = 10_000
-
 /**
  * Sends webhooks over kept connections of HTTP/1.1, as fast as the raw client. No proxy of the environment, no cookies,
  * no redirects, no compression: what an endpoint answers costs it more than us.
@@ -89,26 +85,24 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     (exchange) => exchange.end('timed_out', `no whole answer within ${attemptMs / 1_000} s`),
     () => pools.cutFloods(),
   )
-  const abortable = createAbortable()
-  const check = createUrlCheck(guard)
   let isClosing = false
 
   function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
     const startedAt = clock.now()
-    const { origin, path } = check(request.url)
+    const { origin, path } = guard.check(request.url)
     const connections = pools.of(origin)
     const headers = { ...request.headers, 'accept-encoding': 'identity' }
     return new Promise((resolve) => {
       let tries = 0
       let connectsBefore = 0
-      const exchange = createExchange({
+      const exchange = new Exchange({
         startedAt,
         now,
         mayBegin: request.mayBegin,
         sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
         finished(outcome) {
           sweep.delete(exchange)
-          abortable.delete(signal, exchange)
+          signal?.removeEventListener('abort', abort)
           const { kind, status, retryAfterMs, windowMs } = outcome
           // Of what was taken nothing is kept.
           const isTaken = status !== undefined && status >= 200 && status < 300
@@ -117,14 +111,19 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
           resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
         },
       })
+      const abort = (): void => exchange.end('aborted', 'ended while it was under way')
       function dispatch(): true {
         tries += 1
         connectsBefore = connections.connects
-        connections.pool.dispatch({ method: 'POST', path, headers, body: request.body }, exchange.handler)
+        connections.pool.dispatch({ method: 'POST', path, headers, body: request.body }, exchange)
         return true
       }
       sweep.add(exchange)
-      abortable.add(signal, exchange)
+      if (signal !== undefined) {
+        // One signal ends all attempts of a shard.
+        setMaxListeners(0, signal)
+        signal.addEventListener('abort', abort, { once: true })
+      }
       dispatch()
     })
   }
@@ -147,21 +146,6 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
   }
 }
 
-/** Checks addresses, most of which come again and again. */
-function createUrlCheck(guard: GuardedSenderOptions['guard']): (url: string) => CheckedUrl {
-  const checkedUrls = new RecentMap<string, CheckedUrl>(CHECKED_URLS_KEPT)
-  return (url) => {
-    const known = checkedUrls.get(url)
-    if (known !== undefined) {
-      guard.requireAllowed(known.hostname)
-      return known
-    }
-    const checked = guard.check(url)
-    checkedUrls.set(url, checked)
-    return checked
-  }
-}
-
 const notSent = (kind: ExchangeOutcome['kind'], detail: string): SendOutcome => ({
   kind,
   status: undefined,
@@ -169,30 +153,3 @@ const notSent = (kind: ExchangeOutcome['kind'], detail: string): SendOutcome => 
   durationMs: 0,
   detail,
 })
-
-/** Ends exchanges with their signal. One listener for each signal, however many share it. */
-function createAbortable(): {
-  readonly add: (signal: AbortSignal | undefined, exchange: Exchange) => void
-  readonly delete: (signal: AbortSignal | undefined, exchange: Exchange) => void
-} {
-  const bySignal = new WeakMap<AbortSignal, Set<Exchange>>()
-  return {
-    add(signal, exchange) {
-      if (signal === undefined) return
-      const known = bySignal.get(signal)
-      if (known !== undefined) {
-        known.add(exchange)
-        return
-      }
-      const exchanges = new Set([exchange])
-      bySignal.set(signal, exchanges)
-      const endAll = (): void => {
-        for (const one of exchanges) one.end('aborted', 'ended while it was under way')
-      }
-      signal.addEventListener('abort', endAll, { once: true })
-    },
-    delete(signal, exchange) {
-      if (signal !== undefined) bySignal.get(signal)?.delete(exchange)
-    },
-  }
-}

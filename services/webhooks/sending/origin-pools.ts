@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { type buildConnector, Pool } from 'undici'
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /** Largest answer with all that is read of it: interim answers, headers, body; anything beyond is neither. */
@@ -125,6 +126,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
       }
       const opened = open(origin)
       pools.set(origin, opened)
+      assert(pools.size <= originsKept, 'few origins keep connections', pools.size)
       return opened
     },
     cutFloods: () => floods.look(),

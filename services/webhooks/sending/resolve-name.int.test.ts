@@ -6,7 +6,7 @@ import { createDnsResolver, createEgressGuard, type ResolveName, resolveAsSystem
 const TYPES: Readonly<Record<number, 'A' | 'AAAA'>> = { 1: 'A', 28: 'AAAA' }
 const CODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as const
 
-/** What the server says of a name, by type of record: addresses as bytes, or a code. */
+/** Answers of the server for a name, by type of record: addresses as bytes, or a code. */
 type Zone = Readonly<
   Record<string, { readonly [Type in 'A' | 'AAAA']?: readonly string[] | keyof typeof CODES }>
 >

@@ -96,7 +96,7 @@ describe('the headers of a delivery', () => {
   })
 
   test('are never made without a secret', () => {
-    expect(() => sign([], DELIVERY)).toThrow('needs a secret')
+    expect(() => sign([], DELIVERY)).toThrow('a delivery is signed')
   })
 })
 

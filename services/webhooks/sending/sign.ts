@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type HmacKey, hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
@@ -80,7 +81,8 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
   return (secrets, { event, deliveryId, body, at, sequence, attempt, ...marks }) => {
     const signing = secrets.slice(0, LIMITS.webhookSecretsSigning)
     const known = signing.at(-1)
-    if (known === undefined) throw new TypeError('A delivery needs a secret to be signed with.')
+    assert(known !== undefined && known !== '', 'a delivery is signed')
+    assert(attempt >= 1, 'attempts are numbered from 1', attempt)
     const timestamp = String(Math.floor(at / 1_000))
     const headers: Record<string, string> = {
       'content-type': 'application/json',

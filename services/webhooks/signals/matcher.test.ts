@@ -106,7 +106,7 @@ async function aLog(created: readonly SubscriptionFilter[], before: readonly Ste
   return world
 }
 
-/** What a matched signal comes down to. */
+/** The compared parts of a matched signal. */
 const short = ({ subscriptionId, sequence, signal, topN }: Matched) =>
   `${subscriptionId} ${sequence} ${signal.type} ${signal.position} ${topN}`
 
@@ -328,8 +328,8 @@ describe('a matcher', () => {
     const matcher = new Matcher({ store: world.store, after: world.head() })
     expect(() => matcher.attach(world.subscription(1), { after: START, sequence: 1 })).toThrow(
       expect.objectContaining({
-        code: 'internal_error',
-        message: expect.stringContaining('behind the tail'),
+        code: 'invariant_broken',
+        message: expect.stringContaining('who joins has seen what the tail has passed'),
       }),
     )
     matcher.attach(world.subscription(1), { after: world.head(), sequence: 1 })

@@ -1,10 +1,10 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Call } from '../../../contracts/verdict.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { asksForChange, isOfSeries, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
 import { createSignalFacts, type SignalFacts, toSignals } from './signal-facts.ts'
@@ -78,17 +78,15 @@ export class Matcher {
    * Takes a subscription into the tail. Its cursor may be ahead of the tail, not behind: what lies between is
    * for {@link lookThrough}, up to the matcher's position.
    *
-   * @throws ServiceError `internal_error` for a cursor behind the tail.
+   * @throws ServiceError `invariant_broken` for a cursor before the position of the tail.
    */
   attach(
     { subscriptionId, filters }: Pick<Subscription, 'subscriptionId' | 'filters'>,
     cursor: DeliveryCursor,
   ): void {
-    if (comparePositions(cursor.after, this.#position) < 0) {
-      throw new ServiceError('internal_error', {
-        message: `subscription ${subscriptionId} stands at ${cursor.after}, behind the tail at ${this.#position}`,
-      })
-    }
+    const isAhead = comparePositions(cursor.after, this.#position) >= 0
+    assert(isAhead, 'who joins has seen what the tail has passed', cursor.after)
+    assert(cursor.sequence >= 1, 'deliveries are numbered from 1', cursor.sequence)
     this.detach(subscriptionId)
     const slot = this.#freeSlots.pop() ?? this.#slots.length
     // At the tail counts, too: a cursor may stand between two signals of the next event.
@@ -136,7 +134,7 @@ export class Matcher {
     const matched: Matched[] = []
     for (const slot of this.#index.matching(signal, rank)) {
       const [entry, filter] = [this.#slots[slot], this.#index.filter(slot)]
-      if (entry === undefined || filter === undefined) continue
+      assert(entry !== undefined && filter !== undefined, 'a slot has its subscription and its filter', slot)
       if (entry.ahead !== null) {
         if (comparePositions(signal.position, entry.ahead) <= 0) continue
         entry.ahead = null

@@ -1,9 +1,8 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Cadence, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import { DAY_MS, HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Call } from '../../../contracts/verdict.ts'
-import type { FilterPeriod } from '../../../projections/index.ts'
-import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from './signal.ts'
+import type { FilterPeriod } from '../state/subscription-state.ts'
+import type { RegimeShiftSignal, Signal, TradeCallSignal } from './signal.ts'
 
 export const CADENCE_MS: Readonly<Record<Cadence, number>> = {
   '1h': HOUR_MS,
@@ -55,43 +54,9 @@ export const topOf = ({ assets }: Pick<SubscriptionFilter, 'assets'>): number =>
     ...(assets ?? []).filter((asset) => asset.startsWith('top:')).map((asset) => Number(asset.slice(4))),
   )
 
-/** Facts about a signal that are not in it. Looked up only when a filter needs them. */
-export interface AroundSignal {
-  /** Place of its coin among those of its exchange by volume, from 1; undefined where it is not ranked. */
-  readonly rank: () => Promise<number | undefined> | number | undefined
-  /** Call of the verdict before it in its series; undefined for the first. */
-  readonly previousCall: () => Promise<Call | undefined> | Call | undefined
-}
-
-/** Whether one filter lets one signal through. The signal index answers for many filters at once. */
-export async function passesFilter(
-  filter: SubscriptionFilter,
-  signal: Signal,
-  around: AroundSignal,
-): Promise<boolean> {
-  if (!filter.events.includes(signal.type)) return false
-  if (signal.type === 'scan_digest') return passesDigest(filter, signal)
-  if (filter.timeframes !== null && !filter.timeframes.includes(signal.timeframe)) return false
-  if (signal.type === 'model_notice') return true
-  if (!passesThresholds(filter, signal)) return false
-  if (filter.exchanges !== null && !filter.exchanges.includes(signal.exchange)) return false
-  if (filter.assets !== null && !filter.assets.includes(signal.data.coin)) {
-    const top = topOf(filter)
-    const rank = top === 0 ? undefined : await around.rank()
-    if (rank === undefined || rank > top) return false
-  }
-  return !asksForChange(filter, signal) || signal.data.call !== (await around.previousCall())
-}
-
 /** Whether a signal is of one series: others have no coin, and pass no thresholds. */
 export const isOfSeries = (signal: Signal): signal is TradeCallSignal | RegimeShiftSignal =>
   signal.type === 'trade_call' || signal.type === 'regime_shift'
-
-const passesDigest = ({ digest }: SubscriptionFilter, { data }: ScanDigestSignal): boolean =>
-  digest !== null &&
-  digest.timeframe === data.timeframe &&
-  digest.exchange === data.exchange &&
-  digest.cadence === data.cadence
 
 /** Whether a signal reaches the minimum confidence of a filter and, for a trade call, the minimum strength too. */
 export const passesThresholds = (

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import {
   decideSubscription,
   type SubscriptionCommand,

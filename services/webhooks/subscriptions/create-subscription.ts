@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { canonicalJson, type Json } from '../../../contracts/json.ts'
@@ -77,10 +78,8 @@ export async function createSubscription(
     })
   }
   const subscription = await log.load(subscriptionId)
-  if (subscription !== undefined) return { ...(await viewOf(deps, subscription)), secret }
-  throw new ServiceError('internal_error', {
-    message: `subscription ${subscriptionId} was created and is not there`,
-  })
+  assert(subscription !== undefined, 'what was created is there', subscriptionId)
+  return { ...(await viewOf(deps, subscription)), secret }
 }
 
 /** Slots that crashes left behind are looked for when there is no room: before, nobody misses them. */
@@ -139,5 +138,7 @@ async function repeated(
     throw new ServiceError('idempotency_mismatch', { details: { subscription_id: subscriptionId } })
   }
   const { secrets } = await openSubscription(deps.owners, subscription)
-  return { ...(await viewOf(deps, subscription)), secret: secrets[0]?.secret ?? '' }
+  const [newest] = secrets
+  assert(newest !== undefined, 'a subscription has a secret', subscriptionId)
+  return { ...(await viewOf(deps, subscription)), secret: newest.secret }
 }

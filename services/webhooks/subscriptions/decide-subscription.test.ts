@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
+import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import { decideSubscription, type SubscriptionCommand, type SubscriptionFact } from './decide-subscription.ts'
 import { readFilter } from './filter-request.ts'
 

@@ -1,10 +1,11 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { ReplayScope, SubscriptionFilter } from '../../../contracts/subscription.ts'
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 /** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */
 export type SubscriptionFact = FactOf<
@@ -117,8 +118,8 @@ export function requireNotStopped({ subscriptionId, state, reason }: Subscriptio
 /** The filter that applies now. */
 export const currentFilter = ({ subscriptionId, filters }: Subscription): SubscriptionFilter => {
   const newest = filters.at(-1)
-  if (newest !== undefined) return newest.filter
-  throw new ServiceError('internal_error', { message: `subscription ${subscriptionId} has no filter` })
+  assert(newest !== undefined, 'a subscription has a filter', subscriptionId)
+  return newest.filter
 }
 
 function change(
@@ -143,6 +144,7 @@ function rotateSecret(
   state: Subscription,
 ): SubscriptionFact[] {
   const { generation, sealedSecret, overlapUntil, now } = command
+  assert(overlapUntil >= now, 'an overlap ends after its rotation', overlapUntil)
   // An overlap may also be cut short, so it is counted how many would sign after this rotation.
   const signing = state.secrets.filter(
     ({ signsUntil }) => Math.min(signsUntil ?? overlapUntil, overlapUntil) > now,

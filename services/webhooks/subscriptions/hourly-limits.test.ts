@@ -85,7 +85,7 @@ test.each([
   expect(await codeOf(subscriptions.pause(ADA, id, ORIGIN))).toBe('none')
 })
 
-/** What endpoints bring about is written by those who send to them. */
+/** Events that endpoints cause; the dispatcher appends them. */
 const OF_ENDPOINTS = ['SubscriptionDegraded', 'SubscriptionRecovered']
 /** Why an hour takes every one of these. */
 const UNLIMITED = {

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
-import type { Subscription } from '../../../projections/index.ts'
 import { chatBody } from '../sending/chat-channel.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 import { isAccepted } from './send-sample.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'

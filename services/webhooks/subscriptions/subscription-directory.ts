@@ -3,18 +3,18 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
 import type { Position } from '../../../contracts/position.ts'
-import {
-  SUBSCRIPTION_PREFIX,
-  type Subscription,
-  type SubscriptionsRow,
-  subscriptions as subscriptionsProjection,
-  WANTED_DIGEST_PREFIX,
-} from '../../../projections/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
+import { type Subscription } from '../state/subscription-state.ts'
+import {
+  SUBSCRIPTION_PREFIX,
+  type SubscriptionsRow,
+  subscriptions as subscriptionsProjection,
+  WANTED_DIGEST_PREFIX,
+} from '../state/subscriptions-read-model.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
 
 export type SubscriptionIndex = ReturnType<typeof createSubscriptionIndex>

@@ -2,7 +2,6 @@ import type { Origin } from '../../../contracts/event.ts'
 import { decodeEvent, eventOf } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
-import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import {
   appendedOr,
   appendUntilKnown,
@@ -12,6 +11,7 @@ import {
 import type { EventStore } from '../../log/event-store.ts'
 import { createStreamRepository, type LimitOf } from '../../log/stream-repository.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
 
 export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {

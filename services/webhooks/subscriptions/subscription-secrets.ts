@@ -1,7 +1,8 @@
+import { assert } from '../../../contracts/assert.ts'
 import type { AttemptDetail } from '../../../contracts/delivery-events.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import type { OwnerAccounts, Subject } from '../../../contracts/owner-accounts.ts'
-import type { Subscription } from '../../../projections/index.ts'
+import type { Subscription } from '../state/subscription-state.ts'
 
 const SECRET_BYTES = 32
 
@@ -44,9 +45,10 @@ export async function openUrl(
   subscription: Sealed,
 ): Promise<string> {
   const { subscriptionId, sealedUrl } = subscription
-  const [url = ''] = await owners.unsealFor(ownerOf(subscription), [
+  const [url] = await owners.unsealFor(ownerOf(subscription), [
     { purpose: urlPurpose(subscriptionId), sealed: sealedUrl },
   ])
+  assert(url !== undefined && url !== '', 'a sealed address opens')
   return url
 }
 
@@ -65,7 +67,9 @@ export async function openSubscription(
     // All are of the account between two erasures, as the subscription itself is.
     ...secrets.map(({ sealed }) => ({ purpose: secretPurpose(subscriptionId), sealed })),
   ])
-  const [url = '', ...opened] = texts
+  const [url, ...opened] = texts
+  assert(url !== undefined && url !== '', 'an endpoint has an address')
+  assert(opened.length === secrets.length, 'every sealed secret opens', opened.length)
   return {
     url,
     sealAnswer: (text) => sealText(answerPurpose(subscriptionId), text),

@@ -19,7 +19,7 @@ import type { Target } from '../target.ts'
 let server: Promise<FastifyInstance> | undefined
 let logged = ''
 
-/** What the edge answers, of which no more is expected than that it is an answer. */
+/** Answers of the edge; any answer will do. */
 async function answered(url: string, payload?: Buffer): Promise<void> {
   server ??= createServer(
     serverOptions({
@@ -53,7 +53,7 @@ const jsonOf = (input: Buffer): unknown => {
   }
 }
 
-/** What callers send. */
+/** Inputs of callers. */
 export const EDGE_TARGETS: readonly Target[] = [
   { name: 'query', read: (input) => answered(`/api/verdicts?${asTarget(input)}`) },
   { name: 'path', read: (input) => answered(`/${asTarget(input).replace(/^\/+/, '')}`) },

@@ -47,7 +47,7 @@ const KEYS = {
 }
 const tokens = createTokens(Buffer.alloc(32, 1), (bytes) => Buffer.alloc(bytes, 2))
 
-/** What callers prove who they are with, and pay with. */
+/** Proofs of identity and payments of callers. */
 export const MONEY_TARGETS: readonly Target[] = [
   { name: 'payment', read: (input) => readPayment(['payment-signature', asHeader(textOf(input))], BASE) },
   {

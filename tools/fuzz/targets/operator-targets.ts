@@ -48,7 +48,7 @@ const settingsOf = (input: Buffer): Record<string, string> =>
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   )
 
-/** What operators hand over: settings, keys, files, folders. */
+/** Inputs of operators: settings, keys, files, folders. */
 export const OPERATOR_TARGETS: readonly Target[] = [
   {
     name: 'settings',

@@ -36,7 +36,7 @@ const BAR_COLUMNS = ['openTime', 'open', 'high', 'low', 'close', 'volume'] as co
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const VKEY = 'signals.example.com/log+1a2b3c4d+AQ'.padEnd(30, 'A')
 
-/** What webhooks, venues, witnesses, calendars and logs of others answer. */
+/** Answers of webhooks, venues, witnesses, calendars and logs of others. */
 export const OUTSIDE_TARGETS: readonly Target[] = [
   {
     name: 'webhook-url',

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { PairDay } from './walk-funding.ts'
 
-/** What came of the days on which a rule would have entered a pair, in basis points after fees. */
+/** Results of the days on which a rule would have entered a pair, in basis points after fees. */
 export interface EntryRecord {
-  /** Of the days scanned; 0 to 1. */
+  /** Share of the days scanned; 0 to 1. */
   readonly share: number
   /** Means over the entries; NaN without any. */
   readonly expectedBps: number
@@ -13,7 +13,7 @@ export interface EntryRecord {
    * weeks around them, so it is taken from sums over blocks of four weeks; NaN with fewer than two blocks.
    */
   readonly realisedMarginBps: number
-  /** Of the entries, those that paid more than the fees; NaN without any. */
+  /** Share of entries that paid more than the fees; NaN without any. */
   readonly wonShare: number
 }
 

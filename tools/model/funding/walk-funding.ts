@@ -15,7 +15,7 @@ export interface WalkOptions {
   readonly toMs?: number
 }
 
-/** What a pair was expected to collect on one day, and what it then paid; fractions of one leg, before fees. */
+/** Expected and paid funding of a pair on one day; fractions of one leg, before fees. */
 export interface PairDay {
   readonly atMs: number
   readonly coin: string
@@ -25,7 +25,7 @@ export interface PairDay {
   readonly expected: number
   /** In that same direction. */
   readonly realised: number
-  /** What the newest two rates would collect if they stayed, in that same direction. */
+  /** Funding that the newest two rates would collect if they stayed, in that same direction. */
   readonly atNewestRates: number
   readonly persistence: number
 }

@@ -2,7 +2,7 @@ import { MEASURES } from '../../../services/engine/forecast/range-model.ts'
 import { solve } from '../logistic-fit.ts'
 import { type RangeSamples, samplesUntil } from './range-samples.ts'
 
-/** What the expected move of a timeframe is made of, and what returns stay within of it. */
+/** Terms of the expected move of a timeframe, and the quantiles of returns relative to it. */
 export interface RangeFit {
   readonly intercept: number
   readonly weights: readonly number[]
@@ -102,7 +102,7 @@ export function fitRange(all: readonly RangeSamples[], until: number): RangeFit 
 export const rootMeanSquare = (sizes: Float64Array): number =>
   Math.sqrt(sizes.reduce((sum, size) => sum + size * size, 0) / sizes.length)
 
-/** What half, and four fifths, of some sizes stay within. */
+/** Bounds of half, and of four fifths, of some sizes. */
 export function withinShares(sizes: Float64Array): { readonly inner: number; readonly outer: number } {
   const sorted = sizes.toSorted()
   const at = (share: number): number =>

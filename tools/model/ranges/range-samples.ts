@@ -22,11 +22,11 @@ export interface RangeSamples {
   readonly season: Float32Array
   /** Absolute log return over the window. */
   readonly move: Float32Array
-  /** What a plain EWMA of squared returns expects. */
+  /** Expectation of a plain EWMA of squared returns. */
   readonly ewma: Float32Array
 }
 
-/** Of the squared return before; the usual choice for daily returns. */
+/** Weight of the previous squared return; the usual choice for daily returns. */
 const EWMA_DECAY = 0.94
 const LEAST = 1e-5
 

@@ -9,7 +9,7 @@ import { createRangeScores } from './score-ranges.ts'
 /** A coin with fewer windows says too little: what holds for all is taken. */
 const FEWEST_OF_COIN = 300
 
-/** What ranges that know nothing of the newest bars would be, of what was over at an instant. */
+/** Ranges without the newest bars, from races that were over at an instant. */
 function simpleReaches(all: readonly RangeSamples[], until: number) {
   const moves: number[] = []
   const ratios: number[] = []
@@ -40,7 +40,7 @@ interface Ratios {
 const FEWEST_FORECASTS = 20_000
 
 /**
- * What returns stay within, in expected moves: of the forecasts that were made before an instant and had not seen their
+ * Quantiles of returns, in expected moves: of the forecasts that were made before an instant and had not seen their
  * windows, so that what a fit flatters itself with is taken off.
  */
 function calibrated(fit: RangeFit, { ends, ratios }: Ratios, until: number): RangeFit {

@@ -10,7 +10,7 @@ const FOLDER = '../shared/data/binance-usdm'
 const missing = existsSync(FOLDER) ? '' : ` (skipped: no recorded data at ${FOLDER})`
 const model = loadModel()
 
-/** What is documented of a measure on BTC and on ETH 1h bars, and how far off it may be. */
+/** Documented values of a measure on BTC and ETH 1h bars, and their tolerance. */
 const DOCUMENTED: readonly (readonly [
   string,
   number,

@@ -9,7 +9,7 @@ import { regimeTrack } from './regime-track.ts'
 import { type Foresight, volatilityForesight } from './volatility-foresight.ts'
 import { type ZigzagLeg, zigzag } from './zigzag.ts'
 
-/** What the regime was worth on a history, measured with hindsight. */
+/** Worth of the regime on a history, measured with hindsight. */
 export interface RegimeMeasures {
   readonly bars: number
   readonly changes: LabelChanges

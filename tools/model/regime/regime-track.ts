@@ -5,11 +5,11 @@ import { CELL, cell } from '../../../services/engine/cells.ts'
 import type { VerdictModel } from '../../../services/engine/model.ts'
 import { createSeriesPool } from '../../../services/engine/series-pool.ts'
 
-/** What was known after every bar of a history, as the service knows it. */
+/** Readings after every bar of a history, as the service has them. */
 export interface RegimeTrack {
   /** Direction half of the regime. */
   readonly directions: readonly Direction[]
-  /** What the plain rule says instead: the side of the larger DI while ADX14 is above 25. */
+  /** Answer of the plain rule instead: the side of the larger DI while ADX14 is above 25. */
   readonly adxDirections: readonly Direction[]
   /** ATR14 in price; NaN before it is valid. */
   readonly ranges: readonly number[]

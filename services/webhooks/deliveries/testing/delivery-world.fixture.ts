@@ -1,9 +1,9 @@
 import type { DeliveryAttempt } from '../../../../contracts/delivery-events.ts'
-import type { Subscription } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from '../../signals/testing/signal-log.fixture.ts'
+import type { Subscription } from '../../state/subscription-state.ts'
 import { type DeliveryLog, type DeliveryLogOptions, openDeliveryLog } from '../delivery-log.ts'
 import { type PreparedDelivery, prepareDelivery } from '../prepare-delivery.ts'
 

@@ -70,12 +70,12 @@ export const unreachable: SendOutcome = {
 /** A dispatcher of the world, as one process runs it. */
 export interface RunningDispatcher {
   readonly dispatcher: Dispatcher
-  /** What this process reaches of the world; undefined where it cannot be killed. */
+  /** The part of the world that this process reaches; undefined where it cannot be killed. */
   readonly mortal: Mortal | undefined
   stop(): Promise<void>
 }
 
-/** What a test has of it; a new one for each. */
+/** The world of one test. */
 export let world: DispatchWorld
 export function useDispatchWorld(): void {
   beforeEach(() => {

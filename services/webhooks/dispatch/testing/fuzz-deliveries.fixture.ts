@@ -1,10 +1,10 @@
 import { isServiceError } from '../../../../contracts/errors.ts'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { subscriptionStream } from '../../../../contracts/streams.ts'
-import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
 import { sentThrough } from '../../deliveries/delivery-state.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
+import { evolveSubscription, type Subscription } from '../../state/subscription-state.ts'
 import { answered, DispatchWorld, type RunningDispatcher, unreachable } from './dispatch-world.fixture.ts'
 
 const STEPS = 40
@@ -15,7 +15,7 @@ type Mood = 'well' | 'shaky' | 'dead' | 'picky' | 'slow'
 const MOODS: readonly Mood[] = ['well', 'well', 'shaky', 'dead', 'picky', 'slow']
 const HOUR_MS = 3_600_000
 
-/** What an endpoint was sent, and how it is to be. */
+/** Deliveries of an endpoint, and its behaviour. */
 interface FuzzedEndpoint {
   mood: Mood
   /** A pause that everybody who sends has confirmed. */
@@ -278,7 +278,7 @@ class FuzzedWorld {
   }
 }
 
-/** What a store in trouble leads to, and a process whose work was taken over. */
+/** Errors of a store in trouble, and of a process whose work was taken over. */
 const isExpected = (error: unknown): boolean =>
   isServiceError(error, 'store_unavailable') ||
   isServiceError(error, 'append_unknown') ||

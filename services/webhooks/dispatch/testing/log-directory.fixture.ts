@@ -1,8 +1,7 @@
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
-import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../log/event-store.ts'
+import { evolveSubscription, SUBSCRIPTION_EVENTS, type Subscription } from '../../state/subscription-state.ts'
 import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'
-import { SUBSCRIPTION_EVENTS } from '../signal-relay.ts'
 
 /** Subscriptions as the log tells them, whose addresses, secrets and answers are never sealed. */
 export function createLogDirectory(store: EventStore): SubscriptionDirectory {

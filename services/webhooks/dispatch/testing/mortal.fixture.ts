@@ -4,7 +4,7 @@ import type { Clock } from '../../../runtime/async/clock.ts'
 import type { Bus } from '../../../runtime/bus/bus.ts'
 import type { Sender } from '../../sending/sender.ts'
 
-/** What a process that can be killed reaches of the world around it. */
+/** The part of the world that a process that can be killed reaches. */
 export interface Mortal extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly bus: Bus

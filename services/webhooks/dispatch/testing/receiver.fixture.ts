@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What an endpoint saw of one delivery. */
+/** One delivery as an endpoint saw it. */
 export interface Received {
   readonly deliveryId: string
   readonly sequence: number

@@ -19,7 +19,7 @@ export interface SenderBench {
   readonly close: () => Promise<void>
 }
 
-/** What a test has of it; a new one for each. */
+/** The world of one test. */
 export let bench: SenderBench
 export function useSenderBench(): void {
   beforeEach(() => {

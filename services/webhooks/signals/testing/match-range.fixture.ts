@@ -1,16 +1,83 @@
 import type { DeliveryCursor } from '../../../../contracts/delivery-events.ts'
-import type { Position } from '../../../../contracts/position.ts'
-import { lookThrough } from '../look-through.ts'
-import type { Matched } from '../signal.ts'
+import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
+import { comparePositions, type Position } from '../../../../contracts/position.ts'
+import type { SubscriptionFilter } from '../../../../contracts/subscription.ts'
+import type { Call } from '../../../../contracts/verdict.ts'
+import type { EventStore } from '../../../log/event-store.ts'
+import type { Subscription } from '../../state/subscription-state.ts'
+import { asksForChange, filterAt, isOfSeries, passesThresholds, topNOf, topOf } from '../passes-filter.ts'
+import type { Matched, ScanDigestSignal, Signal } from '../signal.ts'
+import { createSignalFacts, MATCHER_EVENTS, type SignalFacts, toSignals } from '../signal-facts.ts'
 
-/** The signals of one subscription in a stretch of the log, numbered from the cursor on. */
+/**
+ * The signals of one subscription in a stretch of the log, numbered from the cursor on: found by looking at each
+ * filter field in turn, without an index.
+ */
 export async function* matchRange(
-  { store }: { readonly store: Parameters<typeof lookThrough>[0] },
-  subscription: Parameters<typeof lookThrough>[1],
+  { store }: { readonly store: Pick<EventStore, 'read' | 'readAll'> },
+  { subscriptionId, filters }: Pick<Subscription, 'subscriptionId' | 'filters'>,
   from: DeliveryCursor,
   upTo: Position,
 ): AsyncGenerator<Matched, void, void> {
-  for await (const { matched } of lookThrough(store, subscription, from, upTo)) {
-    if (matched !== undefined) yield matched
+  const facts = createSignalFacts({ store })
+  const periods = [...filters]
+  let sequence = from.sequence
+  const reading = { after: from.after, upTo, filter: { types: MATCHER_EVENTS } }
+  for await (const recorded of store.readAll(reading)) {
+    const event = decodeEvent(recorded)
+    const { position } = event
+    if (event.type === 'SubscriptionChanged') {
+      const isNew = !periods.some(({ after }) => after === position)
+      if (event.data.subscriptionId === subscriptionId && isNew)
+        periods.push({ after: position, filter: event.data.filter })
+      continue
+    }
+    for (const signal of toSignals(event)) {
+      // It may begin between two signals of an event.
+      if (comparePositions(signal.position, from.after) <= 0) continue
+      const wanted = filterAt(periods, position)
+      if (wanted === undefined || !(await passesFilter(wanted, signal, aroundOf(signal, facts)))) continue
+      yield { subscriptionId, sequence: sequence++, signal, topN: topNOf(wanted, signal) }
+    }
+    facts.see(event)
   }
 }
+
+const aroundOf = (signal: Signal, facts: SignalFacts): AroundSignal => ({
+  rank: () => (isOfSeries(signal) ? facts.rank(signal) : undefined),
+  previousCall: () => (signal.type === 'trade_call' ? facts.previousCall(signal) : undefined),
+})
+
+/** Facts about a signal that are not in it. Looked up only when a filter needs them. */
+interface AroundSignal {
+  /** Place of its coin among those of its exchange by volume, from 1; undefined where it is not ranked. */
+  readonly rank: () => Promise<number | undefined> | number | undefined
+  /** Call of the verdict before it in its series; undefined for the first. */
+  readonly previousCall: () => Promise<Call | undefined> | Call | undefined
+}
+
+/** Whether one filter lets one signal through. */
+async function passesFilter(
+  filter: SubscriptionFilter,
+  signal: Signal,
+  around: AroundSignal,
+): Promise<boolean> {
+  if (!filter.events.includes(signal.type)) return false
+  if (signal.type === 'scan_digest') return passesDigest(filter, signal)
+  if (filter.timeframes !== null && !filter.timeframes.includes(signal.timeframe)) return false
+  if (signal.type === 'model_notice') return true
+  if (!passesThresholds(filter, signal)) return false
+  if (filter.exchanges !== null && !filter.exchanges.includes(signal.exchange)) return false
+  if (filter.assets !== null && !filter.assets.includes(signal.data.coin)) {
+    const top = topOf(filter)
+    const rank = top === 0 ? undefined : await around.rank()
+    if (rank === undefined || rank > top) return false
+  }
+  return !asksForChange(filter, signal) || signal.data.call !== (await around.previousCall())
+}
+
+const passesDigest = ({ digest }: SubscriptionFilter, { data }: ScanDigestSignal): boolean =>
+  digest !== null &&
+  digest.timeframe === data.timeframe &&
+  digest.exchange === data.exchange &&
+  digest.cadence === data.cadence

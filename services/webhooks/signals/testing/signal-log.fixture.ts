@@ -24,7 +24,6 @@ import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/
 import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { type Verdict, verdictSchema } from '../../../../contracts/verdict.ts'
-import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
 import {
   createMemoryLog,
   type MemoryLog,
@@ -32,6 +31,7 @@ import {
 } from '../../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { uuidV8 } from '../../../runtime/ids/uuid.ts'
+import { evolveSubscription, type Subscription } from '../../state/subscription-state.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
 

@@ -1,12 +1,12 @@
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Position } from '../../contracts/position.ts'
+import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Position } from '../../../contracts/position.ts'
 import type {
   ChatForm,
   ReplayScope,
   SubscriptionFilter,
   SubscriptionState,
-} from '../../contracts/subscription.ts'
+} from '../../../contracts/subscription.ts'
 
 /** A filter, and the position of the log after which it applies. */
 export interface FilterPeriod extends JsonObject {
@@ -62,6 +62,23 @@ export interface Subscription extends JsonObject {
   readonly changedAt: number
   readonly revision: number
 }
+
+/** Events that change a subscription. */
+export const SUBSCRIPTION_EVENTS = [
+  'SubscriptionCreated',
+  'SubscriptionChanged',
+  'SecretRotated',
+  'SecretOverlapEnded',
+  'SubscriptionPaused',
+  'SubscriptionResumed',
+  'SubscriptionDegraded',
+  'SubscriptionRecovered',
+  'SubscriptionDisabled',
+  'SubscriptionAllowed',
+  'SubscriptionRemoved',
+  'ReplayRequested',
+  'ReplayCancelled',
+] as const satisfies readonly EventType[]
 
 /** States in which signals are sent; a degraded endpoint is only probed. */
 export const isSending = ({ state }: Subscription): boolean => state === 'active' || state === 'degraded'

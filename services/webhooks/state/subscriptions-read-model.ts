@@ -1,20 +1,14 @@
-import type { Exchange } from '../../contracts/exchanges.ts'
-import type { JsonObject } from '../../contracts/json.ts'
-import type { Cadence } from '../../contracts/subscription.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { Projection, Rows } from '../projection.ts'
-import { evolveSubscription, type Subscription } from './subscription-state.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Cadence } from '../../../contracts/subscription.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { Projection, Rows } from '../../../projections/index.ts'
+import { evolveSubscription, SUBSCRIPTION_EVENTS, type Subscription } from './subscription-state.ts'
 
 /** A subscription that is not removed. Key: {@link subscriptionRowKey}. */
 export interface SubscriptionRow extends JsonObject {
   readonly kind: 'subscription'
   readonly subscription: Subscription
-}
-
-/** Lists a subscription under its account. Key: {@link accountSubscriptionPrefix}, then the id. */
-export interface AccountSubscriptionRow extends JsonObject {
-  readonly kind: 'place'
-  readonly subscriptionId: string
 }
 
 /** How many subscriptions ask for a digest now. Key: {@link WANTED_DIGEST_PREFIX}, then the digest's name. */
@@ -26,39 +20,24 @@ export interface WantedDigestRow extends JsonObject {
   readonly count: number
 }
 
-export type SubscriptionsRow = SubscriptionRow | AccountSubscriptionRow | WantedDigestRow
+export type SubscriptionsRow = SubscriptionRow | WantedDigestRow
 
 export const WANTED_DIGEST_PREFIX = 'digest/'
 
 export const SUBSCRIPTION_PREFIX = 'subscription/'
 export const subscriptionRowKey = (subscriptionId: string): string =>
   `${SUBSCRIPTION_PREFIX}${subscriptionId}`
-export const accountSubscriptionPrefix = (accountId: string): string => `account/${accountId}/`
 
 /**
- * Every subscription that is not removed, as its stream tells it, by id and by account: so that a process that
+ * Every subscription that is not removed, as its stream tells it, by id: so that a process that
  * begins need not look through the whole log for them. Addresses and secrets stay sealed. And how many ask for each
  * digest, so that nobody has to look through all of them for that.
  */
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
-  version: 4,
+  version: 5,
   changes: 'rows',
-  events: [
-    'SubscriptionCreated',
-    'SubscriptionChanged',
-    'SecretRotated',
-    'SecretOverlapEnded',
-    'SubscriptionPaused',
-    'SubscriptionResumed',
-    'SubscriptionDegraded',
-    'SubscriptionRecovered',
-    'SubscriptionDisabled',
-    'SubscriptionAllowed',
-    'SubscriptionRemoved',
-    'ReplayRequested',
-    'ReplayCancelled',
-  ],
+  events: SUBSCRIPTION_EVENTS,
   fold(rows, event) {
     if (!('subscriptionId' in event.data)) return
     const { subscriptionId } = event.data
@@ -68,14 +47,9 @@ export const subscriptions: Projection<SubscriptionsRow> = {
     // What was removed before it was created never is.
     if (after === undefined || after === before) return
     countDigests(rows, before, after)
-    const placeKey = `${accountSubscriptionPrefix(after.accountId)}${subscriptionId}`
-    if (after.state === 'removed') {
-      rows.delete(subscriptionRowKey(subscriptionId))
-      rows.delete(placeKey)
-      return
-    }
-    rows.put(subscriptionRowKey(subscriptionId), { kind: 'subscription', subscription: after })
-    if (before === undefined) rows.put(placeKey, { kind: 'place', subscriptionId })
+    const key = subscriptionRowKey(subscriptionId)
+    if (after.state === 'removed') rows.delete(key)
+    else rows.put(key, { kind: 'subscription', subscription: after })
   },
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SubscriptionFilter } from '../../contracts/subscription.ts'
+import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import {
   ReplayRequested,
   SecretRotated,
@@ -12,15 +12,10 @@ import {
   SubscriptionRecovered,
   SubscriptionRemoved,
   SubscriptionResumed,
-} from '../../contracts/subscription-events.ts'
-import { type Fact, fold, given, subscriptionFact } from '../given-events.fixture.ts'
+} from '../../../contracts/subscription-events.ts'
+import { type Fact, fold, given, subscriptionFact } from '../../../projections/given-events.fixture.ts'
 import { evolveSubscription, isSending, type Subscription } from './subscription-state.ts'
-import {
-  accountSubscriptionPrefix,
-  subscriptionRowKey,
-  subscriptions,
-  WANTED_DIGEST_PREFIX,
-} from './subscriptions.ts'
+import { subscriptionRowKey, subscriptions, WANTED_DIGEST_PREFIX } from './subscriptions-read-model.ts'
 
 const subscriptionId = '019abcde-7c00-7001-8000-0000000000b1'
 const accountId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
@@ -170,10 +165,6 @@ describe('the read model', () => {
         expect(rows[subscriptionRowKey(subscriptionId)]).toEqual({
           kind: 'subscription',
           subscription: state(created, ...happened),
-        })
-        expect(rows[`${accountSubscriptionPrefix(accountId)}${subscriptionId}`]).toEqual({
-          kind: 'place',
-          subscriptionId,
         })
       }),
     )

@@ -114,7 +114,7 @@ async function live(told: readonly Told[]) {
   const store = openMemoryStore({ now: () => 0 })
   const rows = rowsInMemory<NonNullable<ReturnType<ReturnType<typeof rowsInMemory>['get']>>>()
   const take = (event: ServiceEvent): void => {
-    if (speech.needs !== 'places') speech.fold(rows as never, event)
+    if (speech.needs !== 'recorded') speech.fold(rows as never, event)
   }
   const [template] = given(outcomeLabelled({ timeframe: '1h', modelVersion: MODEL.version }))
   if (template?.type !== 'OutcomeLabelled') throw new TypeError('no outcome')
@@ -163,7 +163,7 @@ describe('a series whose skill is destroyed halfway', () => {
     // Half of the window is bad behind 90 days; the fourteenth such day is the one that decides.
     expect(typesAndDays(changes, FROM)).toEqual([['SpeechWithdrawn', 503]])
     const again = rowsInMemory()
-    for (const event of events) if (speech.needs !== 'places') speech.fold(again as never, event)
+    for (const event of events) if (speech.needs !== 'recorded') speech.fold(again as never, event)
     expect(Object.fromEntries(again.entries)).toEqual(Object.fromEntries(rows.entries))
 
     const orders = ordersOf(store)
