@@ -133,6 +133,18 @@ describe('a row', () => {
     expect(margin).toBeCloseTo((halfWidth95(6) * Math.sqrt(squares)) / 12, 9)
   })
 
+  test('of a read model that a former release folded names no race as independent, and has its shape', () => {
+    const rows = fold(trackRecord, given(outcomeLabelled(outcome(0))))
+    const former = JSON.parse(
+      JSON.stringify(Object.values(rows)[0], (key, value) =>
+        key === 'apart' && typeof value === 'number' ? undefined : value,
+      ),
+    )
+    const row = trackRecordRow(former)
+    expect(row.reliability).toMatchObject([{ races: 1, non_overlapping: 0 }])
+    expect(trackRecordRowSchema.strict().safeParse(row).error).toBeUndefined()
+  })
+
   test('says nothing of what there is none of', () => {
     const row = only([outcome(0, { call: 'HOLD', race: 'timeout' })])
     expect(row.non_overlapping).toMatchObject({ win_rate: null, net_mean_bps: null, t: null })

@@ -196,7 +196,8 @@ function reliabilityOf({ reliability }: TrackRecord): TrackRecordRow['reliabilit
     if (races === 0) return []
     const to = index === reliability.length - 1 ? 1 : (51 + index) / 100
     const means = { said: said / races, happened: wins / races }
-    return [{ from: (50 + index) / 100, to, races, non_overlapping: apart, ...means }]
+    // Until this release has folded the log, the rows of a former one answer, and do not say it.
+    return [{ from: (50 + index) / 100, to, races, non_overlapping: apart ?? 0, ...means }]
   })
 }
 

@@ -48,6 +48,10 @@ export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
 const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
 export const resultTag = (result: Result): Html => tag(result, RESULT_TONES[result])
 
+/** Stands wherever a confidence is shown: it says nothing of where the price ends. */
+export const CONFIDENCE_IS =
+  'Confidence: how probable it is that the upper barrier (BUY) or the lower one (SELL) comes before the other.'
+
 /** An instant, to the minute, in UTC. @param iso ISO 8601 */
 export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'): Html => {
   const length = { day: 10, minute: 16, second: 19 }[form]
