@@ -84,7 +84,7 @@ test('the reliability diagram puts what came true as said on its line, with the 
   const [, cx] = /cx="([\d.]+)"/.exec(text) ?? []
   const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
   expect(Number(y)).toBeCloseTo(onLine, 0)
-  expect(text).toContain('said 50.0 %, happened 50.0 %; 100 of 900 races do not overlap')
+  expect(text).toContain('said 50.0 %, happened 50.0 %; 100 of 900 do not overlap')
 })
 
 test('equity adds up months for each of four lines', () => {

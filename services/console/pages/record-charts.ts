@@ -34,7 +34,7 @@ export function reliabilityChart(shown: readonly ReliabilityBin[]): Html {
   const dots = shown.map((bin) => {
     const { said: at, happened, low, high, races } = bin
     const radius = Math.round(10 * (2.5 + 5 * Math.sqrt(races / largest))) / 10
-    const about = `said ${percent(at)}, happened ${happenedText(bin)}; ${whole(bin.non_overlapping)} of ${whole(races)} races do not overlap`
+    const about = `said ${percent(at)}, happened ${happenedText(bin)}; ${whole(bin.non_overlapping)} of ${whole(races)} do not overlap`
     return html`<g><path class="whisker" d="M${x(at)} ${inside(low)}V${inside(high)}"/><circle class="dot" cx="${x(at)}" cy="${inside(happened)}" r="${radius}"><title>${about}</title></circle></g>`
   })
   return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Reliability: what was said against what happened, ${shown.length} bins">${rules}${names}<path class="ideal" d="M${x(said[0])} ${y(said[0])}L${x(said[1])} ${inside(said[1])}"/>${dots}<text x="${(BOX.left + BOX.right) / 2}" y="${SIZE - 6}" text-anchor="middle">said</text></svg>`

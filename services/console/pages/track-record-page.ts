@@ -107,7 +107,7 @@ function headTiles(rows: readonly TrackRecordRow[]): Html {
       ? 'none reached a barrier yet'
       : reached < FEWEST_FOR_PERCENT
         ? 'too few for a percentage'
-        : html`${whole(wins)} of ${whole(reached)}; 95 %: ${percent(interval.low)} to ${percent(interval.high)}`
+        : html`${whole(wins)} of ${whole(reached)}; ${apart.filter((one) => one.reached > 0).length > 1 ? 'their intervals are below, by timeframe' : `95 %: ${percent(interval.low)} to ${percent(interval.high)}`}`
   const timedOut = whole(sum(rows, (row) => row.races.timeout))
   return tiles([
     ['Calls that won', soFar(wins, reached), won],
@@ -202,6 +202,8 @@ function coinPart(rows: readonly RecordCoin[]): Html {
       Coin: ({ coin }) => html`<a href="${address('/', { coin })}">${coin}</a>`,
       ...(hasModels && { Model: (row: WinRow) => row.model_version }),
       ...RATES,
+      // The timeframes of a coin overlap.
+      '#95 % interval': (row) => (row.series === 1 ? ends(row, row.reached) : ''),
     },
   )
 }
