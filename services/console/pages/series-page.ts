@@ -67,7 +67,7 @@ ${
   html`<h2>Price, regimes and calls</h2>
 <figure class="wide">${seriesChart(oldestFirst, bars)}
 <figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
-<p class="zoom noprint">Bars: ${ZOOMS.map((bars) => html`<a href="${address(seriesPath(series), { after, bars })}"${bars === zoom && html` aria-current="true"`}>${bars}</a> `)}</p>
+<p class="zoom noprint">Bars: ${ZOOMS.map((count) => html`<a href="${address(seriesPath(series), { after, bars: count })}"${count === zoom && html` aria-current="true"`}>${count}</a> `)}</p>
 ${factorsPart(newest)}`
 }
 ${historyPart(history)}
