@@ -275,4 +275,7 @@ function addReliability(
 const reliabilityBin = ({ race, probability }: Outcome): number | undefined =>
   race !== 'up' && race !== 'down'
     ? undefined
-    : Math.min(RELIABILITY_BINS - 1, Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50))
+    : Math.min(
+        RELIABILITY_BINS - 1,
+        Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50),
+      )
