@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { HistoryRow, SeriesHistory } from '../../../contracts/series-history.ts'
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
 import { type Html, html } from './html.ts'
-import type { Page } from './layout.ts'
+import { type Page, scrolling } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import {
   address,
@@ -51,7 +51,6 @@ export function seriesPage({ history, bars, zoom, after, asked, speech = [] }: S
   const { series, rows, withheld, next, market } = history
   const name = `${series.coin} ${series.timeframe} on ${series.exchange}`
   const [newest] = rows
-  const oldestFirst = rows.toReversed()
   return {
     title: name,
     description: `Verdicts of ${name}, with the regime, what became of each, and proof of both.`,
@@ -62,18 +61,25 @@ ${regimeNow(history)}
 ${withdrawnNote(speech)}
 ${newest === undefined ? html`<p>${withheld > 0 ? 'No window of this series has closed yet.' : html`There is no verdict of this series yet: the first comes when its next bar closes. <a href="/#series">All series</a>`}</p>` : newestPart(newest, history, after)}
 ${(market === 'live' || asked !== undefined) && askPart(history, asked)}
-${
-  newest !== undefined &&
-  html`<h2>Price, regimes and calls</h2>
-<figure class="wide">${seriesChart(oldestFirst, bars)}
-<figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
-<p class="zoom noprint">Bars: ${ZOOMS.map((bars) => html`<a href="${address(seriesPath(series), { after, bars })}"${bars === zoom && html` aria-current="true"`}>${bars}</a> `)}</p>
-${factorsPart(newest)}`
-}
+${picturePart({ history, bars, zoom, after })}
+${newest !== undefined && factorsPart(newest)}
 ${historyPart(history)}
 ${pager(seriesPath(series), after, next, { others: { bars: zoom } })}
 <p class="dim noprint">As data: <a href="${address(`/api${seriesPath(series)}`, { after })}">JSON</a>, <a href="${address('/api/verdicts', { ...series, format: 'csv' })}">all decided verdicts as CSV</a>, <a href="${address('/api/regime-shifts', { ...series })}">shifts of the regime</a>.</p>`,
   }
+}
+
+function picturePart({ history, bars, zoom, after }: SeriesLook): Html | undefined {
+  const { series, rows } = history
+  if (rows.length === 0 && bars.length === 0) return undefined
+  const legend =
+    rows.length === 0
+      ? 'Grey: bars before the first verdict. Below: volume.'
+      : html`Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.`
+  return html`<h2>Price, regimes and calls</h2>
+<figure class="wide">${scrolling('Picture of the series', seriesChart(series, rows.toReversed(), bars))}
+<figcaption>${legend}</figcaption></figure>
+<p class="zoom noprint">Bars: ${ZOOMS.map((bars) => html`<a href="${address(seriesPath(series), { after, bars })}"${bars === zoom && html` aria-current="true"`}>${bars}</a> `)}</p>`
 }
 
 function newestPart(row: HistoryRow, { market, withheld }: SeriesHistory, after: string | undefined): Html {
@@ -180,23 +186,27 @@ function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
   return call === 'HOLD' ? html`<span class="dim">no call</span>` : resultTag(outcome.result)
 }
 
+/** Rows that are shown unfolded. */
+const UNFOLDED = 50
+
 function historyPart({ rows }: SeriesHistory): Html {
   if (rows.length === 0) return html``
-  return html`<h2>History</h2>${table(
-    rows.length === 1 ? '1 verdict' : `${rows.length} verdicts, newest first`,
-    rows,
-    {
-      'Bar closed': (row) => time(row.bar_close),
-      Call: ({ call }) => callTag(call),
-      '#Confidence': ({ confidence }) => `${confidence} %`,
-      Regime: ({ regime, shifted_from: from }) =>
-        html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
-      '#Price': (row) => price(row.price),
-      Outcome: outcomeTag,
-      Race: ({ outcome }) => outcome?.race,
-      'Window closes': (row) => time(row.valid_until),
-      Proof: (row) =>
-        proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
-    },
-  )}`
+  const [shown, folded] = [rows.slice(0, UNFOLDED), rows.slice(UNFOLDED)]
+  const caption = shown.length === 1 ? '1 verdict' : `${shown.length} verdicts, newest first`
+  return html`<h2>History</h2>${historyTable(caption, shown)}${folded.length > 0 && html`<details><summary>${folded.length} older ones</summary>${historyTable('Those before, newest first', folded)}</details>`}`
 }
+
+const historyTable = (caption: string, rows: readonly HistoryRow[]): Html =>
+  table(caption, rows, {
+    'Bar closed': (row) => time(row.bar_close),
+    Call: ({ call }) => callTag(call),
+    '#Confidence': ({ confidence }) => `${confidence} %`,
+    Regime: ({ regime, shifted_from: from }) =>
+      html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
+    '#Price': (row) => price(row.price),
+    Outcome: outcomeTag,
+    Race: ({ outcome }) => outcome?.race,
+    'Window closes': (row) => time(row.valid_until),
+    Proof: (row) =>
+      proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
+  })
