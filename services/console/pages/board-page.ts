@@ -155,7 +155,7 @@ ${
         '#Expected, 4 of 5': (row) => rangeText(row.expected_range, row.price),
         'Bar closed': (row) => time(row.bar_close),
         'Decided by': (row) => time(row.valid_until),
-        Exchange: ({ exchange }) => exchange,
+        ...(answer.exchanges.length > 1 && { Exchange: ({ exchange }: Series) => exchange }),
         Proof: (row) => proofLink(row.verdict_id, `${row.coin} ${row.timeframe}`),
       })
 }
