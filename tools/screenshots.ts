@@ -11,10 +11,13 @@ const FOLDER = resolve(import.meta.dirname, '../docs/images')
 /** What begins at the top of each picture, where that is not the page. */
 const PICTURES = [
   { path: '/', file: 'board.png' },
-  { path: '/series/SIM/BTC/1h?bars=120', file: 'series.png', top: 'figure' },
-  { path: '/track-record', file: 'track-record.png' },
+  { path: '/series/SIM/BTC/1h?bars=120', file: 'series.png', top: 'figure.wide' },
+  { path: '/track-record', file: 'track-record.png', top: 'figure.wide' },
 ]
-const SIZE = { width: 1280, height: 800 }
+/** Images further down are not loaded before they are needed. */
+const HAS_ITS_IMAGES =
+  '[...document.images].every((one) => one.complete || one.getBoundingClientRect().top > innerHeight)'
+const SIZE = { width: 1280, height: 760 }
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
 const address = process.argv[2] ?? 'http://127.0.0.1:8402'
@@ -32,10 +35,7 @@ try {
     if (top !== undefined) {
       await page.evaluate(`document.querySelector('${top}').previousElementSibling.scrollIntoView()`)
     }
-    // Pictures further down are not loaded before they are needed.
-    await page.waitForFunction(
-      '[...document.images].every((one) => one.complete || one.getBoundingClientRect().top > innerHeight)',
-    )
+    while (!(await page.evaluate<boolean>(HAS_ITS_IMAGES))) await page.waitForTimeout(100)
     await page.screenshot({ path: target })
     process.stdout.write(`${target}\n`)
   }

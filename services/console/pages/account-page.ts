@@ -25,8 +25,8 @@ export function signInPage(state: SignInForm, { hasNoMail }: Pick<PageFrame, 'ha
   const sent = hasNoMail === true ? NO_MAIL : 'A code is sent to your address.'
   return {
     title: 'Sign in',
-    at: '/account',
-    body: html`${about}<h1>Sign in</h1>
+    at: about === undefined ? '/account' : '/webhooks',
+    body: html`${about ?? html`<h1>Sign in</h1>`}${about && html`<h2>Sign in</h2>`}
 <p class="lead">${sent} There is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
 ${notice !== undefined && note(html`<p>${notice}</p>`, 'warn')}
 ${refusalNote(state.refusal)}
