@@ -79,7 +79,7 @@ function picturePart({ history, bars, zoom, after }: SeriesLook): Html | undefin
   return html`<h2>Price, regimes and calls</h2>
 <figure class="wide">${scrolling('Picture of the series', seriesChart(series, rows.toReversed(), bars))}
 <figcaption>${legend}</figcaption></figure>
-<p class="zoom noprint">Bars: ${ZOOMS.map((bars) => html`<a href="${address(seriesPath(series), { after, bars })}"${bars === zoom && html` aria-current="true"`}>${bars}</a> `)}</p>`
+<p class="zoom noprint">Bars: ${ZOOMS.map((one) => html`<a href="${address(seriesPath(series), { after, bars: one })}"${one === zoom && html` aria-current="true"`}>${one}</a> `)}</p>`
 }
 
 function newestPart(row: HistoryRow, { market, withheld }: SeriesHistory, after: string | undefined): Html {
