@@ -175,13 +175,19 @@ function edgeOf({
   market,
   version,
   publicUrl = () => '',
+  accounts,
   log,
 }: ServerOptions): Edge {
   const clientAddress = createClientAddress(trustProxy)
   return {
     limits: { ...CONNECTION_LIMITS, ...connectionLimits },
     publicUrl,
-    frame: () => ({ market, version, publicUrl: publicUrl() }),
+    frame: () => ({
+      market,
+      version,
+      publicUrl: publicUrl(),
+      hasNoMail: accounts?.accounts.unmailedCode !== undefined,
+    }),
     addressOf: ({ headers, socket }) =>
       clientAddress({
         remoteAddress: socket.remoteAddress,
