@@ -5,7 +5,8 @@ import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
-import { createLogArrivals, type VerdictEvent } from './log-arrivals.ts'
+import { createLogArrivals } from './log-arrivals.ts'
+import { matchingVerdicts, type VerdictEvent } from './matching-verdicts.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
@@ -106,10 +107,8 @@ async function* catchUp(
   const asOf = after.second?.asOf ?? now()
   const look = createLook(after, asOf)
   let previous = look.readAfter
-  const events = store.readAll({ after: look.readAfter, upTo: head, filter: storeFilter(filter), signal })
-  for await (const recorded of events) {
-    const event = decodeEvent(recorded)
-    if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
+  const events = matchingVerdicts(store, { filter, after: look.readAfter, upTo: head, signal })
+  for await (const event of events) {
     const cursor = look.offer(event.position, event.data.validUntil)
     if (cursor !== undefined) yield await itemOf(event, cursor)
     if (event.data.validUntil > asOf) windows.add(previous, event.position, event.data.validUntil)

@@ -2,7 +2,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { nearestName } from '../../contracts/nearest-name.ts'
-import type { Coin, Market } from '../../contracts/series.ts'
+import type { Coin, Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import type { EventFilter } from '../log/event-store.ts'
@@ -28,15 +28,19 @@ export function storeFilter({ exchanges, coins }: ReplayFilter): EventFilter {
   return { types, streamPrefixes: markets.map((market) => `verdict-${market}`) }
 }
 
+/** Whether a filter asks for verdicts of a series. */
+export const isOfSeries = ({ exchanges, coins, timeframes }: ReplayFilter, series: Series): boolean =>
+  (exchanges === undefined || exchanges.includes(series.exchange)) &&
+  (coins === undefined || coins.includes(series.coin)) &&
+  (timeframes === undefined || timeframes.includes(series.timeframe))
+
 /** Whether a verdict fits every field of a filter, also those that the store has filtered by already. */
 export function matchesFilter(filter: ReplayFilter, verdict: Verdict): boolean {
-  const { exchanges, coins, timeframes, calls, from = 0, to = Number.POSITIVE_INFINITY } = filter
+  const { calls, from = 0, to = Number.POSITIVE_INFINITY } = filter
   return (
     verdict.barClose >= from &&
     verdict.barClose < to &&
-    (exchanges === undefined || exchanges.includes(verdict.exchange)) &&
-    (coins === undefined || coins.includes(verdict.coin)) &&
-    (timeframes === undefined || timeframes.includes(verdict.timeframe)) &&
+    isOfSeries(filter, verdict) &&
     (calls === undefined || calls.includes(verdict.call))
   )
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import type { EventStore } from '../log/event-store.ts'
 import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import type { VerdictLog } from './matching-verdicts.ts'
 import { formatCursor } from './replay-cursor.ts'
 import { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 
@@ -30,7 +30,7 @@ export type ReplaySource = (request: ReplayRequest) => Replay
 
 /** Replays on the thread that asks for them, one at a time and each for a moment. */
 export const replaysOnThisThread =
-  (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, turns: Turns): ReplaySource =>
+  (store: VerdictLog, turns: Turns): ReplaySource =>
   ({ options, format, owner, signal }) => {
     let goOnAfter: string | undefined
     const turn = turns.join(owner)

@@ -52,6 +52,7 @@ const replay = replaysOnThisThread(
     read: (stream, options = {}) => reader.read(stream, options),
     readAll: (options = {}) => reader.readAll(options),
     head: async () => reader.head(),
+    streams: (prefix) => reader.streams(prefix),
   },
   createTurns({
     turnMs: LIMITS.replayTurnMs,

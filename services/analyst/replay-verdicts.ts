@@ -1,11 +1,11 @@
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
-import type { EventStore, LookedAt } from '../log/event-store.ts'
+import type { LookedAt } from '../log/event-store.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
 import { createDecidedTimes } from './decided-times.ts'
+import { matchingVerdicts, type VerdictLog } from './matching-verdicts.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
-import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+import type { ReplayFilter } from './replay-filter.ts'
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
@@ -34,7 +34,7 @@ export interface ReplaySearch {
  * withheld until it closes; a cursor after any row resumes without loss or repeat.
  */
 export async function* replayVerdicts(
-  store: Pick<EventStore, 'read' | 'readAll' | 'head'>,
+  store: VerdictLog,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
   const { filter, limit, turn, search } = options
@@ -54,17 +54,9 @@ export async function* replayVerdicts(
       }
       if (turn?.isOver() === true) await turn.again()
     }
-    const events = store.readAll({
-      after: look.readAfter,
-      upTo,
-      filter: storeFilter(filter),
-      signal,
-      onLooked,
-    })
-    for await (const recorded of events) {
+    const events = matchingVerdicts(store, { filter, after: look.readAfter, upTo, signal, onLooked })
+    for await (const event of events) {
       if (turn?.isOver() === true) await turn.again()
-      const event = decodeEvent(recorded)
-      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const cursor = look.offer(event.position, event.data.validUntil)
       if (look.isHeldUp()) return
       if (cursor === undefined) continue
