@@ -23,9 +23,10 @@ import { archive } from '../log/embedded/archived-log.fixture.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts'
+import { followVerdicts } from './follow-verdicts.ts'
 import { matchingVerdicts } from './matching-verdicts.ts'
 import { AT_START, createLook, formatCursor, parseCursor, type ReplayCursor } from './replay-cursor.ts'
-import { matchesFilter, type ReplayFilter } from './replay-filter.ts'
+import { isCallAsked, matchesFilter, type ReplayFilter } from './replay-filter.ts'
 import { replayVerdicts } from './replay-verdicts.ts'
 
 const { signal } = new AbortController()
@@ -113,8 +114,8 @@ async function byScan(store: EventStore, { filter, after, upTo, limit, now }: Pa
       if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const cursor = look.offer(event.position, event.data.validUntil)
       if (look.isHeldUp()) return shown
-      if (cursor !== undefined && shown.push([event.data.verdictId, formatCursor(cursor)]) === limit)
-        return shown
+      if (cursor === undefined || !isCallAsked(filter, event.data)) continue
+      if (shown.push([event.data.verdictId, formatCursor(cursor)]) === limit) return shown
     }
     from = from.second === undefined ? undefined : look.end()
   }
@@ -233,6 +234,51 @@ describe.each(KINDS)('over $kind', ({ runs, open }) => {
         }
       }),
       { numRuns: runs },
+    )
+  })
+})
+
+describe('a filter by call', () => {
+  const OTHER = { BUY: 'SELL', SELL: 'HOLD', HOLD: 'BUY' } as const
+
+  test('tells nothing of the calls of verdicts that are withheld', async () => {
+    const shownOf = async (facts: Fact[], filter: ReplayFilter, now: number, limit: number) => {
+      const store = openMemoryStore({ now: () => 0 })
+      await appendFacts(store, ...facts)
+      const told: unknown[] = []
+      const search = {
+        events: 1e9,
+        onEnd: (one: unknown) => told.push(one),
+        onNothing: (at: number) => told.push(at),
+      }
+      const options = { filter, after: AT_START, limit, now, signal, search }
+      for await (const { cursor } of replayVerdicts(store, options)) told.push(cursor)
+      const ending = new AbortController()
+      const rest = async () => new Promise<void>((resolve) => setImmediate(resolve))
+      const tail = followVerdicts(store, { ...options, now: () => now, sleep: rest, signal: ending.signal })
+      let quiet = 0
+      for await (const item of tail) {
+        if (item.kind === 'verdict') told.push(item.row.cursor)
+        else if (++quiet === 2) break
+      }
+      ending.abort()
+      return told
+    }
+    await fc.assert(
+      fc.asyncProperty(drawn, fc.nat(60), async ({ steps, filter, pages }, minutes) => {
+        const now = START_MS + minutes * 60_000
+        const facts = factsOf(steps)
+        const others = facts.map(({ stream, event }) => {
+          const { validUntil, call } = event.data as { validUntil?: number; call?: keyof typeof OTHER }
+          if (event.type !== 'VerdictRecorded' || call === undefined || (validUntil ?? 0) <= now)
+            return { stream, event }
+          return { stream, event: { ...event, data: { ...event.data, call: OTHER[call] } } }
+        })
+        const asked = { ...(filter as ReplayFilter), calls: ['BUY'] as const }
+        const limit = pages[0]?.limit ?? 1
+        expect(await shownOf(others, asked, now, limit)).toEqual(await shownOf(facts, asked, now, limit))
+      }),
+      { numRuns: 100 },
     )
   })
 })

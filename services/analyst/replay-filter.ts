@@ -34,16 +34,18 @@ export const isOfSeries = ({ exchanges, coins, timeframes }: ReplayFilter, serie
   (coins === undefined || coins.includes(series.coin)) &&
   (timeframes === undefined || timeframes.includes(series.timeframe))
 
-/** Whether a verdict fits every field of a filter, also those that the store has filtered by already. */
-export function matchesFilter(filter: ReplayFilter, verdict: Verdict): boolean {
-  const { calls, from = 0, to = Number.POSITIVE_INFINITY } = filter
-  return (
-    verdict.barClose >= from &&
-    verdict.barClose < to &&
-    isOfSeries(filter, verdict) &&
-    (calls === undefined || calls.includes(verdict.call))
-  )
-}
+/**
+ * Whether a verdict fits a filter but for its call, also in what the store has filtered by already. Cursors and times follow
+ * from all that fit: they must not tell the call of one that is withheld.
+ */
+export const matchesFilter = (filter: ReplayFilter, verdict: Verdict): boolean =>
+  verdict.barClose >= (filter.from ?? 0) &&
+  verdict.barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
+  isOfSeries(filter, verdict)
+
+/** Whether a filter asks for the call of a verdict that can be shown. */
+export const isCallAsked = ({ calls }: ReplayFilter, { call }: Pick<Verdict, 'call'>): boolean =>
+  calls === undefined || calls.includes(call)
 
 export interface KnownNames {
   /** Whether the log has a verdict of the exchange, or of the coin on it; undefined where that is not known. */

@@ -104,7 +104,7 @@ describe('who does not read', () => {
     const slow = worker.replay(request())
     const first = await slow.chunks.next()
     const others = await bytesOf(worker.replay(request()))
-    const rest = await bytesOf({ chunks: slow.chunks, goOnAfter: () => undefined })
+    const rest = await bytesOf({ chunks: slow.chunks, notes: () => ({}) })
     expect(Buffer.concat([Buffer.from(first.value as Uint8Array), rest])).toEqual(others)
   })
 
@@ -160,7 +160,7 @@ test('a search that finds nothing ends, and goes on from its cursor without loss
       const cursor = after === undefined ? AT_START : (parseCursor(after) ?? expect.fail(after))
       const replay = onThisThread()(request({ filter: { coins: ['LATE'] }, after: cursor }))
       rows.push(...(await bytesOf(replay)).toString().split('\n').filter(Boolean))
-      after = replay.goOnAfter()
+      after = replay.notes().goOnAfter
       answers += 1
     } while (after !== undefined)
     expect(rows).toHaveLength(1)
