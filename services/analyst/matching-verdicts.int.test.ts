@@ -171,7 +171,7 @@ const KINDS: readonly {
     kind: 'a log that lists no streams',
     runs: 200,
     async open(facts) {
-      const { streams: _none, ...store } = openMemoryStore({ now: () => 0 })
+      const store: EventStore = { ...openMemoryStore({ now: () => 0 }), streams: () => undefined }
       await appendFacts(store, ...facts)
       return { store, close: () => store.close() }
     },

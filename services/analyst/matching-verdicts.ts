@@ -42,25 +42,29 @@ export async function* matchingVerdicts(
   log: VerdictLog,
   options: MatchingOptions,
 ): AsyncGenerator<VerdictEvent, void, void> {
-  const { filter, after, upTo, signal } = options
+  const { filter, after, signal } = options
   const known = await streamsOf(log, filter)
-  if (known === undefined) return yield* scanned(log, options)
-  let isMore = false
+  if (known === undefined) yield* scanned(log, options)
   // It also refuses a position that is none of this log.
-  for await (const _ of log.readAll({ after, upTo, limit: 1, signal })) isMore = true
-  if (!isMore) return
-  const series: SeriesReading[] = []
-  for (const stream of known.names) {
-    const reading = new SeriesReading(log, stream, { ...options, knownUpTo: known.upTo })
-    if (await reading.begins()) series.push(reading)
-    await options.onLooked?.({ upTo: after, events: 1 })
-    if (signal.aborted) return
+  else if (await hasEvents(log, options)) {
+    const series: SeriesReading[] = []
+    for (const stream of known.names) {
+      const reading = new SeriesReading(log, stream, { ...options, knownUpTo: known.upTo })
+      if (await reading.begins()) series.push(reading)
+      await options.onLooked?.({ upTo: after, events: 1 })
+      if (signal.aborted) return
+    }
+    const isMany = series.length > MOST_SERIES
+    if (!isMany) yield* merged(series, options)
+    // What was appended after the streams were listed may be of other series.
+    const rest = comparePositions(known.upTo, after) > 0 ? known.upTo : after
+    if (!signal.aborted) yield* scanned(log, { ...options, after: isMany ? firstOf(series, after) : rest })
   }
-  if (series.length > MOST_SERIES) return yield* scanned(log, { ...options, after: firstOf(series, after) })
-  yield* merged(series, options)
-  // What was appended after the streams were listed may be of other series.
-  const rest = comparePositions(known.upTo, after) > 0 ? known.upTo : after
-  if (!signal.aborted) yield* scanned(log, { ...options, after: rest })
+}
+
+async function hasEvents(log: VerdictLog, { after, upTo, signal }: MatchingOptions): Promise<boolean> {
+  for await (const _ of log.readAll({ after, upTo, limit: 1, signal })) return true
+  return false
 }
 
 /** All streams that may hold verdicts of a filter; undefined where it names no series and no time, or they are not known. */

@@ -148,7 +148,7 @@ test('closed it ends what is under way and takes nothing more', async () => {
 
 test('a search that finds nothing ends, and goes on from its cursor without loss', async () => {
   await record(4_000)
-  await appendFacts(store, verdictRecorded({ coin: 'LATE', validUntil: 0 }))
+  await appendFacts(store, verdictRecorded({ call: 'SELL', validUntil: 0 }))
   const limits = LIMITS as { replaySearchEvents: number }
   const before = limits.replaySearchEvents
   limits.replaySearchEvents = 1_000
@@ -158,7 +158,7 @@ test('a search that finds nothing ends, and goes on from its cursor without loss
     let answers = 0
     do {
       const cursor = after === undefined ? AT_START : (parseCursor(after) ?? expect.fail(after))
-      const replay = onThisThread()(request({ filter: { coins: ['LATE'] }, after: cursor }))
+      const replay = onThisThread()(request({ filter: { calls: ['SELL'] }, after: cursor }))
       rows.push(...(await bytesOf(replay)).toString().split('\n').filter(Boolean))
       after = replay.notes().goOnAfter
       answers += 1

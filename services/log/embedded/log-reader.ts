@@ -116,12 +116,14 @@ export class LogReader {
   streams(prefix: string): StreamNames {
     const upTo = this.head()
     const names: string[] = []
-    const sql = 'SELECT stream FROM event WHERE stream > ? AND stream < ? ORDER BY stream LIMIT 1'
-    for (let name: string | undefined = prefix; name !== undefined; ) {
-      name = this.#rows(sql, name, `${prefix}~`)[0]?.stream
-      if (name !== undefined) names.push(name)
+    const sql = 'SELECT stream FROM event WHERE stream >= ? AND stream < ? ORDER BY stream LIMIT 1'
+    for (let from = prefix; ; ) {
+      const name = this.#rows(sql, from, `${prefix}~`)[0]?.stream
+      if (name === undefined) return { names, upTo }
+      names.push(name)
+      // A blank comes before all characters of names.
+      from = `${name} `
     }
-    return { names, upTo }
   }
 
   close(): void {
