@@ -11,6 +11,7 @@ import { type FastifyPluginAsyncZod, serializerCompiler, validatorCompiler } fro
 import type { Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { ALL_TOOL_NAMES } from '../../contracts/tools/tool-groups.ts'
 import { bringsAccessToken, bringsSession } from '../accounts/index.ts'
 import { useOpenApi } from '../console/openapi/openapi-routes.ts'
 import { errorPage } from '../console/pages/error-page.ts'
@@ -68,7 +69,7 @@ import type { WebhookService } from '../http/webhook-acts.ts'
 import { createWebhookLooks } from '../http/webhook-looks.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import type { ListenOptions } from '../mcp/listen.ts'
-import { type McpServerOptions, mcpServer, TOOL_NAMES } from '../mcp/mcp-server.ts'
+import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
@@ -340,7 +341,7 @@ function mcpOptionsOf(
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,
-      tools: TOOL_NAMES,
+      tools: new Set(ALL_TOOL_NAMES),
       tracing,
       monotonic: () => performance.now(),
     }),

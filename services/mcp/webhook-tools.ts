@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
+import { WEBHOOK_TOOL_WORDS } from '../../contracts/tools/webhook-catalogue.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
@@ -38,9 +39,10 @@ interface WebhookTool extends ToolDefinition {
 }
 
 const LOOKS = { readOnlyHint: true } as const
-const SETS = { readOnlyHint: false, destructiveHint: false, idempotentHint: true } as const
-const ADDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false } as const
-const REMOVES = { readOnlyHint: false, destructiveHint: true, idempotentHint: true } as const
+// A hint that is left out means, in MCP, that a tool may write, and that a repeat acts again.
+const SETS = { destructiveHint: false, idempotentHint: true } as const
+const ADDS = { destructiveHint: false } as const
+const REMOVES = { destructiveHint: true, idempotentHint: true } as const
 
 /** The fields of a subscription in the list of tools; its route describes the rest, so that the list stays short. */
 const subscription = subscriptionAnswerSchema
@@ -57,24 +59,20 @@ const define = <Request extends z.ZodType>(
   },
 ): WebhookTool => ({
   ...tool,
-  description: `${tool.description} Needs an API key; costs no calls.`,
   act: async (acts, owner, asked) => tool.act(acts, owner, asked as z.output<Request>),
 })
 
 /** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
 const WEBHOOK_TOOLS = {
   create_webhook: define({
-    title: 'New webhook',
-    description:
-      'Subscribes a public HTTPS address to signed deliveries of trade calls, regime shifts, scan digests or model notices. The secret that signs them is in this answer and not shown again.',
+    ...WEBHOOK_TOOL_WORDS.create_webhook,
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,
     act: (acts, owner, asked) => acts.create(owner, asked),
   }),
   list_webhooks: define({
-    title: 'Own webhooks',
-    description: 'The webhooks of the account, with their state.',
+    ...WEBHOOK_TOOL_WORDS.list_webhooks,
     request: listQuery.extend({ limit: rows }),
     response: z.object({
       webhooks: z.array(subscription),
@@ -85,16 +83,14 @@ const WEBHOOK_TOOLS = {
     act: (acts, owner, asked) => acts.list(owner, asked),
   }),
   get_webhook: define({
-    title: 'One webhook',
-    description: 'A webhook with its filter, state, counts, and how many signals wait.',
+    ...WEBHOOK_TOOL_WORDS.get_webhook,
     request: subscriptionParams,
     response: subscription,
     effect: LOOKS,
     act: (acts, owner, asked) => acts.show(owner, asked),
   }),
   delete_webhook: define({
-    title: 'Delete a webhook',
-    description: 'Removes a webhook for good; nothing is sent to it any more.',
+    ...WEBHOOK_TOOL_WORDS.delete_webhook,
     request: subscriptionParams,
     response: z.object({ id, deleted: z.literal(true) }),
     effect: REMOVES,
@@ -104,41 +100,35 @@ const WEBHOOK_TOOLS = {
     },
   }),
   pause_webhook: define({
-    title: 'Pause a webhook',
-    description: 'Holds deliveries back until the webhook is resumed; signals wait meanwhile.',
+    ...WEBHOOK_TOOL_WORDS.pause_webhook,
     request: subscriptionParams,
     response: subscription,
     effect: SETS,
     act: (acts, owner, asked) => acts.pause(owner, asked),
   }),
   resume_webhook: define({
-    title: 'Resume a webhook',
-    description: 'Lets a paused or disabled webhook go on, where it stopped or from another point.',
+    ...WEBHOOK_TOOL_WORDS.resume_webhook,
     request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
     response: subscription,
     effect: SETS,
     act: (acts, owner, asked) => acts.resume(owner, asked),
   }),
   rotate_webhook_secret: define({
-    title: 'New secret of a webhook',
-    description:
-      'Makes another secret for a webhook; those before it sign beside it for a while. The secret is in this answer and not shown again.',
+    ...WEBHOOK_TOOL_WORDS.rotate_webhook_secret,
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.rotate(owner, asked),
   }),
   test_webhook: define({
-    title: 'Test a webhook',
-    description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
+    ...WEBHOOK_TOOL_WORDS.test_webhook,
     request: subscriptionParams,
     response: testAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.test(owner, asked),
   }),
   list_webhook_deliveries: define({
-    title: 'Deliveries of a webhook',
-    description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
+    ...WEBHOOK_TOOL_WORDS.list_webhook_deliveries,
     request: attemptsQuery.extend({ id, limit: rows }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
@@ -148,30 +138,24 @@ const WEBHOOK_TOOLS = {
     act: (acts, owner, asked) => acts.attempts(owner, asked),
   }),
   replay_webhook_deliveries: define({
-    title: 'Replay deliveries of a webhook',
-    description:
-      'Sends deliveries of a webhook again, by their numbers or since an instant: all, or only those that failed.',
+    ...WEBHOOK_TOOL_WORDS.replay_webhook_deliveries,
     request: z.strictObject({ id, window: replaySchema }),
     response: replayAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.replay(owner, { id: asked.id, ...asked.window }),
   }),
   cancel_webhook_replay: define({
-    title: 'Cancel a replay',
-    description:
-      'Ends a replay of a webhook before its end: nothing more of it is sent, and the answer says how far it came.',
+    ...WEBHOOK_TOOL_WORDS.cancel_webhook_replay,
     request: replayParams,
     response: replayRowSchema,
     effect: SETS,
     act: (acts, owner, asked) => acts.cancelReplay(owner, asked),
   }),
-} as const satisfies Record<string, WebhookTool>
-
-export const WEBHOOK_TOOL_NAMES: readonly string[] = Object.keys(WEBHOOK_TOOLS)
+} as const satisfies Record<keyof typeof WEBHOOK_TOOL_WORDS, WebhookTool>
 
 /** The scope that an access token needs to call a tool, served or not. */
 export const scopeOfTool = (name: Json | undefined): Scope =>
-  typeof name === 'string' && WEBHOOK_TOOL_NAMES.includes(name) ? 'webhooks' : 'calls'
+  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOL_WORDS, name) ? 'webhooks' : 'calls'
 
 /**
  * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what

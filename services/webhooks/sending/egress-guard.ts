@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises'
-import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import {
   type CheckedUrl,
   checkUrl,
@@ -90,6 +90,9 @@ export interface EgressGuard {
   admits(address: string): boolean
 }
 
+const TRIAL_STEP =
+  'Give an address with http:// or https:// that leads to this machine, a private network or the internet; the message says what is wrong with this one.'
+
 /**
  * @example
  * const guard = createEgressGuard({ allowPrivate: false, ownHosts: ['signals.example.com'] })
@@ -110,6 +113,23 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     return checked
   }
 
+  const resolved = (hostname: string) =>
+    addressesOf(hostname).catch((error: unknown) => {
+      throw isServiceError(error)
+        ? error
+        : urlRefusedError(`The name ${hostname} cannot be resolved: ${reasonOf(error)}`)
+    })
+
+  /** In a trial the setting that the refusal would name is set already. */
+  const inTrial = (error: unknown): unknown =>
+    allowPrivate && isServiceError(error, 'url_refused')
+      ? new ServiceError('url_refused', {
+          message: error.message,
+          details: { field: 'url' },
+          nextStep: TRIAL_STEP,
+        })
+      : error
+
   async function addressesOf(hostname: string): Promise<readonly NameAddress[]> {
     const found = await resolve(hostname)
     if (found.length === 0) throw new Error(`${hostname} has no address`)
@@ -125,18 +145,23 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   }
 
   return {
-    check,
+    check(url) {
+      try {
+        return check(url)
+      } catch (error) {
+        throw inTrial(error)
+      }
+    },
     admits,
     addressesOf,
     async checkReachable(url) {
-      const checked = check(url)
-      if (checked.isLiteral) return checked
-      await addressesOf(checked.hostname).catch((error: unknown) => {
-        throw isServiceError(error)
-          ? error
-          : urlRefusedError(`The name ${checked.hostname} cannot be resolved: ${reasonOf(error)}`)
-      })
-      return checked
+      try {
+        const checked = check(url)
+        if (!checked.isLiteral) await resolved(checked.hostname)
+        return checked
+      } catch (error) {
+        throw inTrial(error)
+      }
     },
   }
 }
