@@ -38,7 +38,8 @@ export const exchangeParameter = z
   .meta({ description: 'Exchange code', enum: [...EXCHANGES] })
   .pipe(z.enum(EXCHANGES, { error: noneOf(EXCHANGES, (given) => nearestName(given, EXCHANGES)) }))
 
-const WHOLE = 'must be a whole number'
+const WHOLE = ({ code }: { readonly code: string }): string | undefined =>
+  code === 'invalid_type' ? 'must be a whole number' : undefined
 
 /** How many rows an answer may have at most. */
 export const rowsParameter = (most: number, usual = most, of = 'Rows') =>

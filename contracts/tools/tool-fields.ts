@@ -25,7 +25,7 @@ const name = () =>
 
 export const coinField = name()
   .transform(coinOfName)
-  .describe('Coin symbol, for example BTC; BTCUSDT, BTC-USDT, BTC/USDT and BTC-PERP are understood too')
+  .describe('Coin symbol, as BTC; Bitcoin, BTCUSDT, BTC/USDT and BTC-PERP are understood too')
 
 export const exchangeField = named('Exchange code', EXCHANGES)
   .transform((text) => text.toUpperCase())

@@ -81,7 +81,7 @@ function outputOf(
 ): JsonObject {
   const explained = Object.entries(properties as Record<string, JsonObject>).flatMap(
     ([field, { description }]) => {
-      const words = `${field}: ${String(description)}`
+      const words = JSON.stringify([field, description])
       if (description === undefined || asked.includes(field) || said.has(words)) return []
       said.add(words)
       return [[field, { description }]]
@@ -115,7 +115,7 @@ function shortened(schema: Json): Json {
       (UNSAID.has(keyword) && typeof value !== 'object') ||
       Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
         ? []
-        : [[keyword, shortened(value as Json)]],
+        : [[keyword, shortened(value)]],
     ),
   )
 }

@@ -135,7 +135,10 @@ describe('an answer', () => {
         daily: { remaining: 98, limit: 100, used: 2, resets_at: '2026-11-22T00:00:00.000Z' },
       },
     })
-    const { auth, quota } = serviceOf(await call({ authorization, address: '203.0.113.10' }))
+    const { auth, quota } = serviceOf(await call({ authorization, address: '203.0.113.10' })) as {
+      auth: { note?: string }
+      quota: object
+    }
     expect(quota).toMatchObject({ used: 1 })
     expect(auth.note ?? 'none').toMatch(
       outcome === 'ABSENT' ? /^none$/ : /`Authorization` after the word `Bearer`/,
