@@ -2,48 +2,24 @@ import { nearestName } from './nearest-name.ts'
 import { MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from './timeframes.ts'
 
 /** Names of coins that are no symbol on any exchange here, and mean one coin. */
-const COINS: Readonly<Record<string, string>> = {
-  BITCOIN: 'BTC',
-  XBT: 'BTC',
-  ETHEREUM: 'ETH',
-  SOLANA: 'SOL',
-  RIPPLE: 'XRP',
-  DOGECOIN: 'DOGE',
-  CARDANO: 'ADA',
-  AVALANCHE: 'AVAX',
-  CHAINLINK: 'LINK',
-  LITECOIN: 'LTC',
-  POLKADOT: 'DOT',
-  TRON: 'TRX',
-  STELLAR: 'XLM',
-  MONERO: 'XMR',
-  TONCOIN: 'TON',
-  HYPERLIQUID: 'HYPE',
-}
+const COINS = new Map(
+  'BITCOIN BTC,XBT BTC,ETHEREUM ETH,SOLANA SOL,RIPPLE XRP,DOGECOIN DOGE,CARDANO ADA,AVALANCHE AVAX,CHAINLINK LINK,LITECOIN LTC,POLKADOT DOT,TRON TRX,STELLAR XLM,MONERO XMR,TONCOIN TON,HYPERLIQUID HYPE'
+    .split(',')
+    .map((pair) => pair.split(' ') as [string, string]),
+)
 
 /** The symbol of a coin that is given by its name. @example coinOfName('Bitcoin') === 'BTC' */
 export function coinOfName(text: string): string {
   const upper = text.trim().toUpperCase()
-  return Object.hasOwn(COINS, upper) ? (COINS[upper] ?? upper) : upper
+  return COINS.get(upper) ?? upper
 }
 
 /** Words for lengths of bars, in minutes. One that stands alone is one of them, but for those of minutes. */
-const UNITS: Readonly<Record<string, number>> = {
-  m: 1,
-  min: 1,
-  mins: 1,
-  minute: 1,
-  minutes: 1,
-  h: 60,
-  hr: 60,
-  hour: 60,
-  hours: 60,
-  hourly: 60,
-  d: 1_440,
-  day: 1_440,
-  days: 1_440,
-  daily: 1_440,
-}
+const UNITS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:m|(?:m|M)in(?:ute)?s?)$/, 1],
+  [/^(?:h|hr|hours?|hourly)$/i, 60],
+  [/^(?:d|days?|daily)$/i, 1_440],
+]
 /** Bare numbers are minutes, as charts write them, from here on: a smaller one may as well be hours. */
 const LEAST_BARE_MINUTES = 15
 
@@ -63,7 +39,7 @@ export function canonicalTimeframe(text: string): string {
 function minutesOf(text: string): number {
   const [, digits = '', unit = ''] = /^(\d{0,5})[ -]?([A-Za-z]{0,7})$/.exec(text) ?? []
   if (unit === '') return Number(digits) >= LEAST_BARE_MINUTES ? Number(digits) : Number.NaN
-  const each = unit === 'M' ? undefined : UNITS[unit.toLowerCase()]
+  const [, each] = UNITS.find(([words]) => words.test(unit)) ?? []
   if (each === undefined || (digits === '' && each === 1)) return Number.NaN
   return Number(digits === '' ? 1 : digits) * each
 }

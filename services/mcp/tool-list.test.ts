@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
-import { TOOLS, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
-import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../../contracts/tools/tool-groups.ts'
+import { TOOLS, type ToolDefinition, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
 import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import { historyTools, knowledgeTools } from './free-tools.ts'
 import { sampleAnswer } from './testing/sample-answers.fixture.ts'
+import { ALL_TOOL_NAMES, TOOL_GROUPS } from './tool-groups.ts'
 import { listedTools } from './tool-list.ts'
 import { webhookTools } from './webhook-tools.ts'
 
@@ -76,15 +76,12 @@ test('the list of all tools takes less than 25 KB of a model’s context', () =>
 test('every field of an answer that needs explaining is explained once, and every choice of an argument is shown', () => {
   const list = JSON.stringify(allTools)
   for (const { tools } of TOOL_GROUPS) {
-    for (const tool of Object.values(tools as Record<string, { title: string; response?: z.ZodType }>)) {
-      const { properties = {} } = tool.response === undefined ? {} : z.toJSONSchema(tool.response)
+    for (const { request, response } of Object.values(tools as Record<string, ToolDefinition>)) {
+      const { properties: asked = {} } = z.toJSONSchema(request, { io: 'input' })
+      const { properties = {} } = z.toJSONSchema(response)
       for (const [field, schema] of Object.entries(properties)) {
         const { description } = schema as { description?: string }
-        if (
-          description === undefined ||
-          ['coin', 'timeframe', 'exchange', 'query', 'question', 'model'].includes(field)
-        )
-          continue
+        if (description === undefined || field in asked) continue
         expect(list.split(`"${field}":{"description":${JSON.stringify(description)}}`).length, field).toBe(2)
       }
     }

@@ -3,7 +3,6 @@ import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
-import { WEBHOOK_TOOL_WORDS } from '../../contracts/tools/webhook-catalogue.ts'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
@@ -59,20 +58,24 @@ const define = <Request extends z.ZodType>(
   },
 ): WebhookTool => ({
   ...tool,
+  description: `${tool.description} Needs an API key; costs no calls.`,
   act: async (acts, owner, asked) => tool.act(acts, owner, asked as z.output<Request>),
 })
 
 /** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
-const WEBHOOK_TOOLS = {
+export const WEBHOOK_TOOLS = {
   create_webhook: define({
-    ...WEBHOOK_TOOL_WORDS.create_webhook,
+    title: 'New webhook',
+    description:
+      'Subscribes a public HTTPS address to signed deliveries of trade calls, regime shifts, scan digests or model notices. The secret that signs them is in this answer and not shown again.',
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,
     act: (acts, owner, asked) => acts.create(owner, asked),
   }),
   list_webhooks: define({
-    ...WEBHOOK_TOOL_WORDS.list_webhooks,
+    title: 'Own webhooks',
+    description: 'The webhooks of the account, with their state.',
     request: listQuery.extend({ limit: rows }),
     response: z.object({
       webhooks: z.array(subscription),
@@ -83,14 +86,16 @@ const WEBHOOK_TOOLS = {
     act: (acts, owner, asked) => acts.list(owner, asked),
   }),
   get_webhook: define({
-    ...WEBHOOK_TOOL_WORDS.get_webhook,
+    title: 'One webhook',
+    description: 'A webhook with its filter, state, counts, and how many signals wait.',
     request: subscriptionParams,
     response: subscription,
     effect: LOOKS,
     act: (acts, owner, asked) => acts.show(owner, asked),
   }),
   delete_webhook: define({
-    ...WEBHOOK_TOOL_WORDS.delete_webhook,
+    title: 'Delete a webhook',
+    description: 'Removes a webhook for good; nothing is sent to it any more.',
     request: subscriptionParams,
     response: z.object({ id, deleted: z.literal(true) }),
     effect: REMOVES,
@@ -100,35 +105,41 @@ const WEBHOOK_TOOLS = {
     },
   }),
   pause_webhook: define({
-    ...WEBHOOK_TOOL_WORDS.pause_webhook,
+    title: 'Pause a webhook',
+    description: 'Holds deliveries back until the webhook is resumed; signals wait meanwhile.',
     request: subscriptionParams,
     response: subscription,
     effect: SETS,
     act: (acts, owner, asked) => acts.pause(owner, asked),
   }),
   resume_webhook: define({
-    ...WEBHOOK_TOOL_WORDS.resume_webhook,
+    title: 'Resume a webhook',
+    description: 'Lets a paused or disabled webhook go on, where it stopped or from another point.',
     request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
     response: subscription,
     effect: SETS,
     act: (acts, owner, asked) => acts.resume(owner, asked),
   }),
   rotate_webhook_secret: define({
-    ...WEBHOOK_TOOL_WORDS.rotate_webhook_secret,
+    title: 'New secret of a webhook',
+    description:
+      'Makes another secret for a webhook; those before it sign beside it for a while. The secret is in this answer and not shown again.',
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.rotate(owner, asked),
   }),
   test_webhook: define({
-    ...WEBHOOK_TOOL_WORDS.test_webhook,
+    title: 'Test a webhook',
+    description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
     request: subscriptionParams,
     response: testAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.test(owner, asked),
   }),
   list_webhook_deliveries: define({
-    ...WEBHOOK_TOOL_WORDS.list_webhook_deliveries,
+    title: 'Deliveries of a webhook',
+    description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
     request: attemptsQuery.extend({ id, limit: rows }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
@@ -138,24 +149,28 @@ const WEBHOOK_TOOLS = {
     act: (acts, owner, asked) => acts.attempts(owner, asked),
   }),
   replay_webhook_deliveries: define({
-    ...WEBHOOK_TOOL_WORDS.replay_webhook_deliveries,
+    title: 'Replay deliveries of a webhook',
+    description:
+      'Sends deliveries of a webhook again, by their numbers or since an instant: all, or only those that failed.',
     request: z.strictObject({ id, window: replaySchema }),
     response: replayAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.replay(owner, { id: asked.id, ...asked.window }),
   }),
   cancel_webhook_replay: define({
-    ...WEBHOOK_TOOL_WORDS.cancel_webhook_replay,
+    title: 'Cancel a replay',
+    description:
+      'Ends a replay of a webhook before its end: nothing more of it is sent, and the answer says how far it came.',
     request: replayParams,
     response: replayRowSchema,
     effect: SETS,
     act: (acts, owner, asked) => acts.cancelReplay(owner, asked),
   }),
-} as const satisfies Record<keyof typeof WEBHOOK_TOOL_WORDS, WebhookTool>
+} as const satisfies Record<string, WebhookTool>
 
 /** The scope that an access token needs to call a tool, served or not. */
 export const scopeOfTool = (name: Json | undefined): Scope =>
-  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOL_WORDS, name) ? 'webhooks' : 'calls'
+  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOLS, name) ? 'webhooks' : 'calls'
 
 /**
  * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ALL_TOOL_NAMES } from '../../../contracts/tools/tool-groups.ts'
 import { docPage } from '../../knowledge/corpus/read-pages.ts'
+import { ALL_TOOL_NAMES } from '../tool-groups.ts'
 import { llmsText, serverJson } from './discovery-documents.ts'
 
 const AT = { version: '1.2.3', url: 'https://signals.example.com' }

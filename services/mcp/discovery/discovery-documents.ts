@@ -4,10 +4,10 @@ import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../../../contracts/tools/tool-groups.ts'
 import { type DocPage, pagesByReader } from '../../knowledge/index.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../mcp-messages.ts'
 import { SERVER_NAME, SERVER_TITLE } from '../protocol-server.ts'
+import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../tool-groups.ts'
 import { listedTools } from '../tool-list.ts'
 
 /** An offer of version 2 of x402, as the header `PAYMENT-REQUIRED` carries it. */

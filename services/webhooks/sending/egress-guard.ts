@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import {
   type CheckedUrl,
   checkUrl,
@@ -90,9 +90,6 @@ export interface EgressGuard {
   admits(address: string): boolean
 }
 
-const TRIAL_STEP =
-  'Give an address with http:// or https:// that leads to this machine, a private network or the internet; the message says what is wrong with this one.'
-
 /**
  * @example
  * const guard = createEgressGuard({ allowPrivate: false, ownHosts: ['signals.example.com'] })
@@ -108,27 +105,10 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     const checked = checkUrl(url, options)
     const { hostname } = checked
     if (isBlocked(hostname)) {
-      throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`)
+      throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`, options)
     }
     return checked
   }
-
-  const resolved = (hostname: string) =>
-    addressesOf(hostname).catch((error: unknown) => {
-      throw isServiceError(error)
-        ? error
-        : urlRefusedError(`The name ${hostname} cannot be resolved: ${reasonOf(error)}`)
-    })
-
-  /** In a trial the setting that the refusal would name is set already. */
-  const inTrial = (error: unknown): unknown =>
-    allowPrivate && isServiceError(error, 'url_refused')
-      ? new ServiceError('url_refused', {
-          message: error.message,
-          details: { field: 'url' },
-          nextStep: TRIAL_STEP,
-        })
-      : error
 
   async function addressesOf(hostname: string): Promise<readonly NameAddress[]> {
     const found = await resolve(hostname)
@@ -136,32 +116,30 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     // One that is public does not excuse another: which of them is taken is not ours to choose. They are not named,
     // because who asks could read our view of the network from the refusals.
     if (!found.every(({ address }) => isReachable(address))) {
-      throw urlRefusedError(`The name ${hostname} stands for an address that is not a public one.`)
+      throw urlRefusedError(`The name ${hostname} stands for an address that is not a public one.`, options)
     }
     if (found.some(({ address }) => isBlocked(address))) {
-      throw urlRefusedError(`The operator of this service has nothing sent to where ${hostname} points.`)
+      throw urlRefusedError(
+        `The operator of this service has nothing sent to where ${hostname} points.`,
+        options,
+      )
     }
     return found
   }
 
   return {
-    check(url) {
-      try {
-        return check(url)
-      } catch (error) {
-        throw inTrial(error)
-      }
-    },
+    check,
     admits,
     addressesOf,
     async checkReachable(url) {
-      try {
-        const checked = check(url)
-        if (!checked.isLiteral) await resolved(checked.hostname)
-        return checked
-      } catch (error) {
-        throw inTrial(error)
-      }
+      const checked = check(url)
+      if (checked.isLiteral) return checked
+      await addressesOf(checked.hostname).catch((error: unknown) => {
+        throw isServiceError(error)
+          ? error
+          : urlRefusedError(`The name ${checked.hostname} cannot be resolved: ${reasonOf(error)}`, options)
+      })
+      return checked
     },
   }
 }
