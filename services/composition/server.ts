@@ -68,8 +68,9 @@ import type { WebhookService } from '../http/webhook-acts.ts'
 import { createWebhookLooks } from '../http/webhook-looks.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import type { ListenOptions } from '../mcp/listen.ts'
-import { type McpServerOptions, mcpServer, TOOL_NAMES } from '../mcp/mcp-server.ts'
+import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
+import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
@@ -346,7 +347,7 @@ function mcpOptionsOf(
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,
-      tools: TOOL_NAMES,
+      tools: new Set(ALL_TOOL_NAMES),
       tracing,
       monotonic: () => performance.now(),
     }),
