@@ -34,6 +34,12 @@ import {
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { useJsonBodies } from '../http/json-bodies.ts'
 import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
+import {
+  type AwaitPosition,
+  createAwaitPosition,
+  type ReadPositions,
+  useOwnWrites,
+} from '../http/own-writes.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
@@ -71,6 +77,7 @@ import type { ListenOptions } from '../mcp/listen.ts'
 import { type McpServerOptions, mcpServer, TOOL_NAMES } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
+import { sleep } from '../runtime/async/sleep.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
 
@@ -107,6 +114,8 @@ export interface ServerOptions
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
+  /** Left out, nobody waits for what they wrote. */
+  readonly positions?: ReadPositions | undefined
   readonly readiness: () => Promise<Readiness>
   readonly newId: () => string
   readonly version: string
@@ -132,7 +141,7 @@ const SECURITY_HEADERS = {
 } as const
 
 /** Headers about one request and its caller: left out of answers that caches keep for others. */
-const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
+const CALLERS_HEADERS = ['x-request-id', 'x-service-position', 'ratelimit', 'ratelimit-policy'] as const
 
 /** The parts that all routes of a server share. */
 interface Edge {
@@ -141,6 +150,7 @@ interface Edge {
   readonly frame: () => PageFrame
   readonly addressOf: (request: FastifyRequest) => string
   readonly logCause: CauseLog
+  readonly awaitPosition: AwaitPosition | undefined
   /** Shows that a request was made by this process. */
   readonly ownProof: string
 }
@@ -176,6 +186,7 @@ function edgeOf({
   version,
   publicUrl = () => '',
   log,
+  positions,
 }: ServerOptions): Edge {
   const clientAddress = createClientAddress(trustProxy)
   return {
@@ -189,14 +200,15 @@ function edgeOf({
         forwardedFor: headers['x-forwarded-for'] as string | undefined,
       }),
     logCause: createCauseLog(log, () => performance.now()),
+    awaitPosition: positions && createAwaitPosition({ positions, sleep, elapsed: () => performance.now() }),
     ownProof: randomBytes(32).toString('base64url'),
   }
 }
 
 function useEdge(
   app: FastifyInstance,
-  { metrics, tracing, trustProxy, rateLimits }: ServerOptions,
-  { limits, frame, addressOf, logCause, ownProof }: Edge,
+  { metrics, tracing, trustProxy, rateLimits, positions }: ServerOptions,
+  { limits, frame, addressOf, logCause, ownProof, awaitPosition }: Edge,
 ): void {
   const closing = new AbortController()
   app.setValidatorCompiler(validatorCompiler)
@@ -222,6 +234,7 @@ function useEdge(
     }
     done()
   })
+  if (positions && awaitPosition) useOwnWrites(app, positions, awaitPosition, addressOf)
   useConnectionLimits(app, { limits, trustProxy, closing, now: () => performance.now() })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
@@ -337,6 +350,7 @@ function mcpOptionsOf(
     listen: { ...all, identify },
     webhooks,
     addressOf: all.addressOf,
+    awaitPosition: all.awaitPosition,
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,

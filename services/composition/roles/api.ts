@@ -18,7 +18,7 @@ import { createServer, type ServerOptions } from '../server.ts'
 import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { modelAdmin } from './model-admin.ts'
-import { openBoard, readModelAnswers } from './read-models.ts'
+import { openBoard, readModelAnswers, readPositions } from './read-models.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The HTTP server over the parts of a process; it does not listen yet. */
@@ -48,6 +48,7 @@ export async function openApi(parts: Parts) {
     }),
     markets: createMarketsSource(parts),
     marketNow,
+    positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     logFormat: platform.format,
     models: modelAdmin(parts),
