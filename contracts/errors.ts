@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
 import { PROOF_ERRORS } from './proof-errors.ts'
+import { READ_ERRORS } from './read-errors.ts'
 import { STORE_ERRORS } from './store-errors.ts'
 import { WEBHOOK_ERRORS } from './webhook-errors.ts'
 
@@ -241,21 +242,7 @@ export const ERRORS = defineErrors({
     message: 'There is no recorded verdict with this id.',
     nextStep: 'Check the id; it stands in the answer of the tool and in every replayed row.',
   },
-  too_many_streams: {
-    status: 503,
-    message: 'This process holds no further stream or waiting request at the moment.',
-    nextStep: 'Try again in a while, or page through the replay with `after`.',
-  },
-  read_model_behind: {
-    status: 503,
-    message: 'What was written up to `wait_for` cannot be read yet.',
-    nextStep: 'Send the same request again shortly, or leave `wait_for` out and read what there is.',
-  },
-  position_unknown: {
-    status: 409,
-    message: 'The log does not reach the position in `wait_for`.',
-    nextStep: 'Leave `wait_for` out, or send a position that an answer of this service gave.',
-  },
+  ...READ_ERRORS,
   server_unreachable: {
     status: 503,
     exitCode: 14,

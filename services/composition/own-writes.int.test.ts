@@ -60,14 +60,14 @@ describe.each([
     await projector.caughtUp()
     const positions = readPositions({ platform: { store }, projector, seen } as never)
     const reader = projector.reader(regimeShifts)
-    const read = {
+    const placed = {
       range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
       position: () => reader.health().position,
     }
     const app: FastifyInstance = await createServer(
       serverOptions({
         positions,
-        regimeShifts: (query) => regimeShiftHistory(read, { ...query, now: 1_000 * HOUR_MS }),
+        regimeShifts: (query) => regimeShiftHistory(placed, { ...query, now: 1_000 * HOUR_MS }),
       }),
     )
     let hour = 0
