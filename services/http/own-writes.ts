@@ -40,11 +40,11 @@ export function createAwaitPosition({ positions, sleep, elapsed }: OwnWritesOpti
     const { give } = places.take({ address: addressSite(address) })
     try {
       await requireInLog(given, positions)
-      const since = elapsed()
+      const [since, gone] = [elapsed(), signal()]
       for (let late = positions.behind(given); late !== undefined; late = positions.behind(given)) {
-        if (signal().aborted) throw new ServiceError('shutting_down')
+        if (gone.aborted) throw new ServiceError('shutting_down')
         if (elapsed() - since >= LIMITS.positionWaitMs) throw behindError(given, late)
-        await sleep(LIMITS.positionLookMs, signal())
+        await sleep(LIMITS.positionLookMs, gone)
       }
     } finally {
       give()

@@ -25,18 +25,13 @@ const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'payload_too_large
 /** The further refusals of an operation that requires a key. */
 const KEY_ERRORS: readonly ErrorCode[] = ['unauthorized', 'key_unknown', 'key_unverifiable']
 
-/** The further refusals of a read that waits for what was written before, and what it waits for. */
-const POSITION_ERRORS: readonly ErrorCode[] = [
-  'invalid_request',
-  'position_unknown',
-  'read_model_behind',
-  'too_many_streams',
-]
+/** The further refusals of a read that waits for what was written before; its parameter names the rarer ones. */
+const POSITION_ERRORS: readonly ErrorCode[] = ['invalid_request', 'read_model_behind']
 const WAIT_FOR: OpenApiParameter = {
   name: 'wait_for',
   in: 'query',
   description:
-    'The `X-Service-Position` of an answer: what was written before that answer is read, or the request refused',
+    'The `X-Service-Position` of an answer: what was written before that answer is read, or the request refused (`read_model_behind`, and seldom 409 `position_unknown`, 503 `too_many_streams`)',
   schema: { type: 'string' },
 }
 
