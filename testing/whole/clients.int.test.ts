@@ -141,7 +141,7 @@ describe('against a service that runs', () => {
     const positions = ['9', '17', '12']
     const signals = client({
       async fetch(input, init) {
-        if (init?.method === undefined) asked.push(String(input).slice(url.length))
+        if (init?.method === undefined) asked.push((input as string).slice(url.length))
         const response = await fetch(input, init)
         const told = init?.method === 'POST' ? positions.shift() : undefined
         return told === undefined
