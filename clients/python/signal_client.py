@@ -28,6 +28,8 @@ PASSING = {
     "append_unknown",
     "rate_limited",
     "key_unverifiable",
+    "position_unknown",
+    "read_model_behind",
 }
 PAGE_ROWS = 1_000
 # Whoever asks to be left alone for longer is not waited for.
@@ -249,6 +251,8 @@ class SignalClient:
         self._timeout = timeout_seconds
         self._on_retry = on_retry or (lambda reason, seconds: None)
         self._sleep = sleep
+        # Up to where the log holds what this client wrote: its reads wait for it.
+        self._written = ""
         self._opener = urllib.request.build_opener(_NoRedirect)
 
     def get_trade_call(self, coin, **request) -> TradeCall:
@@ -360,14 +364,26 @@ class SignalClient:
                 self._sleep(seconds)
 
     def _open(self, path, accept, headers=None, body=None):
+        if body is None and self._written:
+            path += ("&" if "?" in path else "?") + urllib.parse.urlencode({"wait_for": self._written})
         request = urllib.request.Request(self.url + path, body, {"Accept": accept, **self._headers, **(headers or {})})
         try:
-            return self._opener.open(request, timeout=self._timeout)
+            response = self._opener.open(request, timeout=self._timeout)
+            self._written = max(self._written, response.headers.get("X-Service-Position", ""), key=_order_of)
+            return response
         except urllib.error.HTTPError as error:
+            # A log that was set back since does not reach that far.
+            if error.code == 409 and body is None:
+                self._written = ""
             with error:
                 raise _failure_of(error) from error
         except CUT_OFF as error:
             raise _Passing(f"no answer from {self.url}: {getattr(error, 'reason', error)}") from error
+
+
+def _order_of(position):
+    # One whole number, or two.
+    return [part.zfill(20) for part in position.split("/")]
 
 
 def _query(filters, **more):

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { Position } from '../../contracts/position.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ToolHandler } from '../engine/index.ts'
+import { noteSeen } from '../log/note-seen.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import { type AppendDone, traceAppends } from '../log/trace-appends.ts'
 import type { MarketFeed } from '../market/index.ts'
@@ -37,6 +39,8 @@ export interface Deps extends Lifetime {
   /** The address under which callers reach the service; without PUBLIC_URL it is known once the process listens. */
   readonly address: { url: string }
   readonly publicUrl: () => string
+  /** The newest position that this process has written, or read in a stream. */
+  readonly seen: () => Position
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
 }
@@ -66,12 +70,13 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   const opened = await openPlatform(life)
   const tracing = openTracing(life, { version, processId: opened.processId })
   const appended: { done: AppendDone } = { done: () => undefined }
-  const store = traceAppends(opened.store, {
+  const traced = traceAppends(opened.store, {
     tracing,
     system: settings.EVENTSTORE_URL === undefined ? 'sqlite' : 'eventstoredb',
     done: (append) => appended.done(append),
     monotonic: () => performance.now(),
   })
+  const { store, newest: seen } = noteSeen(traced)
   const platform: Platform = { ...opened, store, basics: { ...opened.basics, store } }
   const feed = await openFeed(life, platform)
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
@@ -94,6 +99,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     platform,
     feed,
     projector,
+    seen,
     speech,
     metrics,
     tracing,

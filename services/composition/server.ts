@@ -34,6 +34,12 @@ import {
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from '../http/errors.ts'
 import { useJsonBodies } from '../http/json-bodies.ts'
 import type { OpenApiDocument } from '../http/openapi/openapi-document.ts'
+import {
+  type AwaitPosition,
+  createAwaitPosition,
+  type ReadPositions,
+  useOwnWrites,
+} from '../http/own-writes.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
 import type { Readiness } from '../http/readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
@@ -72,6 +78,7 @@ import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
 import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
+import { sleep } from '../runtime/async/sleep.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
 
@@ -108,6 +115,8 @@ export interface ServerOptions
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
+  /** Left out, nobody waits for what they wrote. */
+  readonly positions?: ReadPositions | undefined
   readonly readiness: () => Promise<Readiness>
   readonly newId: () => string
   readonly version: string
@@ -133,7 +142,7 @@ const SECURITY_HEADERS = {
 } as const
 
 /** Headers about one request and its caller: left out of answers that caches keep for others. */
-const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
+const CALLERS_HEADERS = ['x-request-id', 'x-service-position', 'ratelimit', 'ratelimit-policy'] as const
 
 /** The parts that all routes of a server share. */
 interface Edge {
@@ -142,6 +151,7 @@ interface Edge {
   readonly frame: () => PageFrame
   readonly addressOf: (request: FastifyRequest) => string
   readonly logCause: CauseLog
+  readonly awaitPosition: AwaitPosition | undefined
   /** Shows that a request was made by this process. */
   readonly ownProof: string
 }
@@ -178,6 +188,7 @@ function edgeOf({
   publicUrl = () => '',
   accounts,
   log,
+  positions,
 }: ServerOptions): Edge {
   const clientAddress = createClientAddress(trustProxy)
   return {
@@ -196,14 +207,15 @@ function edgeOf({
         forwardedFor: headers['x-forwarded-for'] as string | undefined,
       }),
     logCause: createCauseLog(log, () => performance.now()),
+    awaitPosition: positions && createAwaitPosition({ positions, sleep, elapsed: () => performance.now() }),
     ownProof: randomBytes(32).toString('base64url'),
   }
 }
 
 function useEdge(
   app: FastifyInstance,
-  { metrics, tracing, trustProxy, rateLimits }: ServerOptions,
-  { limits, frame, addressOf, logCause, ownProof }: Edge,
+  { metrics, tracing, trustProxy, rateLimits, positions }: ServerOptions,
+  { limits, frame, addressOf, logCause, ownProof, awaitPosition }: Edge,
 ): void {
   const closing = new AbortController()
   app.setValidatorCompiler(validatorCompiler)
@@ -229,6 +241,7 @@ function useEdge(
     }
     done()
   })
+  if (positions && awaitPosition) useOwnWrites(app, positions, awaitPosition, addressOf)
   useConnectionLimits(app, { limits, trustProxy, closing, now: () => performance.now() })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
@@ -344,6 +357,7 @@ function mcpOptionsOf(
     listen: { ...all, identify },
     webhooks,
     addressOf: all.addressOf,
+    awaitPosition: all.awaitPosition,
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,

@@ -1,6 +1,7 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
 import { TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
+import type { AwaitPosition } from '../http/own-writes.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
@@ -17,6 +18,8 @@ export interface ToolPaths {
    * way. What is no key at all is `ok`: it is served as anonymous.
    */
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
+  /** Waits until what was written before can be read; left out, nobody waits. */
+  readonly awaitPosition?: AwaitPosition | undefined
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
 }
@@ -49,12 +52,13 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
 }
 
 async function outcomeOf(
-  { calls, free, paid }: ToolPaths,
+  { calls, free, paid, awaitPosition }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const tool = typeof name === 'string' ? free.get(name) : undefined
   try {
+    await awaitPosition?.(caller.waitFor, caller)
     if (paid !== undefined && payment !== undefined && tool === undefined)
       return await payForTool(paid, caller, nameOf(name), request, payment)
     const { authorization, address, idempotencyKey, requestId, traceparent } = caller

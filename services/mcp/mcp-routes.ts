@@ -114,7 +114,8 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
-        'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
+        'access-control-expose-headers':
+          'x-request-id, x-service-position, idempotency-replayed, www-authenticate',
         vary: 'origin',
       })
     }
@@ -242,7 +243,8 @@ function callerOf(
     authorization: sentCredential(request.headers),
     address: edge.addressOf(request),
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-    traceparent: [traceparent, tracedBy(params)].find(isTraceparent),
+    traceparent: [traceparent, metaOf(params).traceparent].find(isTraceparent),
+    waitFor: metaOf(params)['signal-service/wait_for'],
     requestId: request.id,
     signal,
     log: request.log,
@@ -251,10 +253,10 @@ function callerOf(
   }
 }
 
-/** The stateless revision also carries the trace context inside the message. */
-function tracedBy(params: Json | undefined): Json | undefined {
+/** What a message carries beside its arguments, such as the trace context of the stateless revision. */
+function metaOf(params: Json | undefined): JsonObject {
   const { _meta: meta } = isJsonObject(params) ? params : {}
-  return isJsonObject(meta) ? meta.traceparent : undefined
+  return isJsonObject(meta) ? meta : {}
 }
 
 const refuse = (

@@ -37,7 +37,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   const names = tools.map(({ name }) => name)
   const core: McpCore = {
     info,
-    paths: { calls, free, paid, checkKey },
+    paths: { calls, free, paid, checkKey, awaitPosition: options.awaitPosition },
     tools,
     resources: mcpResources(sources, names),
     extension,

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObject } from '../../contracts/json.ts'
+import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { CauseLog } from '../http/cause-log.ts'
 import type { RpcError } from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
@@ -10,6 +10,8 @@ export interface Caller {
   readonly address: string
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
+  /** Position that the read models are to have come to before the tool is asked. */
+  readonly waitFor?: Json | undefined
   readonly requestId: string
   /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
   readonly signal: () => AbortSignal

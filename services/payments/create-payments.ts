@@ -313,10 +313,8 @@ async function claimByCredit(
     assert(loaded.payment.state === 'credited', 'a claim by credit is not settled', loaded.payment.state)
     return claimedOf(loaded, false)
   }
-  const other = await claimOfAnother(log, stream)
-  // It was claimed without the credit, by a process that did not know of it yet.
-  if (other.payment.state !== 'credited') await parts.credits.giveBack(other.payment, value)
-  return other
+  // Where that was claimed without the credit, the settler gives it back.
+  return claimOfAnother(log, stream)
 }
 
 /** Somebody else was quicker with the same authorization: theirs is the claim. */

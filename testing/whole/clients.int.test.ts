@@ -136,6 +136,57 @@ describe('against a service that runs', () => {
     expect([answer.coin, keys.length, new Set(keys).size]).toEqual(['BTC', 4, 1])
   })
 
+  test('what a client wrote is there for its next read, also after a log that was set back', async () => {
+    const asked: string[] = []
+    const positions = ['9', '17', '12']
+    const signals = client({
+      async fetch(input, init) {
+        if (init?.method === undefined) asked.push((input as string).slice(url.length))
+        const response = await fetch(input, init)
+        const told = init?.method === 'POST' ? positions.shift() : undefined
+        return told === undefined
+          ? response
+          : new Response(response.body, { headers: { 'x-service-position': told } })
+      },
+    })
+    await signals.get('/api/markets')
+    for (let calls = 0; calls < 3; calls++) await signals.getTradeCall({ coin: 'BTC', timeframe: '1m' })
+    await signals.get('/api/markets', { coin: 'BTC' })
+    expect(asked).toEqual(['/api/markets', '/api/markets?coin=BTC&wait_for=17'])
+    positions.push('9'.repeat(20))
+    await signals.getTradeCall({ coin: 'BTC', timeframe: '1m' })
+    await signals.get('/api/markets')
+    expect(asked.slice(2)).toEqual([`/api/markets?wait_for=${'9'.repeat(20)}`, '/api/markets'])
+  })
+
+  test.skipIf(!hasPython)(`and so it is for one of Python${reason}`, async () => {
+    const asked = await python(
+      `
+asked = []
+signals = SignalClient(given["url"])
+ask = signals._opener.open
+def watch(request, **more):
+    asked.append(request.full_url[len(given["url"]):])
+    return ask(request, **more)
+signals._opener.open = watch
+next(signals.replay())
+signals.get_trade_call(coin="BTC", timeframe="1m")
+next(signals.replay())
+signals._written = "9" * 20
+next(signals.replay())
+print(json.dumps(asked))`,
+      { url },
+    )
+    const replayed = '/api/verdicts?limit=1000'
+    expect(asked).toEqual([
+      replayed,
+      '/mcp',
+      expect.stringMatching(/^\/api\/verdicts\?limit=1000&wait_for=\d+$/),
+      `${replayed}&wait_for=${'9'.repeat(20)}`,
+      replayed,
+    ])
+  })
+
   test('a call that is given up, and a name that was mistyped, are told with what to do', async () => {
     const away = client({ tries: 1, fetch: () => Promise.reject(new TypeError('fetch failed')) })
     const nextStep: unknown = expect.stringContaining('/readyz')

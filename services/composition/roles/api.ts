@@ -19,7 +19,7 @@ import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { modelAdmin } from './model-admin.ts'
 import { withVerdictStreams } from './newest-verdicts.ts'
-import { openBoard, readModelAnswers } from './read-models.ts'
+import { openBoard, readModelAnswers, readPositions } from './read-models.ts'
 import { staleAfterMs } from './watch-list.ts'
 
 /** The HTTP server over the parts of a process; it does not listen yet. */
@@ -49,6 +49,7 @@ export async function openApi(parts: Parts) {
     }),
     markets: createMarketsSource(parts),
     marketNow,
+    positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     logFormat: platform.format,
     models: modelAdmin(parts),

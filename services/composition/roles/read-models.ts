@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { comparePositions } from '../../../contracts/position.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
   type Board,
@@ -55,6 +56,24 @@ export function readModelAnswers({
       verifyVerdict({ store, index: placed(there().reader(verdictIndex)), sleep, signal }, verdictId),
   }
 }
+
+/** The places in the log up to which this process has written and read. */
+export const readPositions = ({
+  platform: { store },
+  projector,
+  seen,
+}: Deps): NonNullable<ServerOptions['positions']> => ({
+  newest: () =>
+    (projector?.health() ?? []).reduce(
+      (newest, { position }) => (comparePositions(position, newest) > 0 ? position : newest),
+      seen(),
+    ),
+  behind: (wanted) =>
+    (projector ?? keepsNoReadModels())
+      .health()
+      .find(({ position }) => comparePositions(position, wanted) < 0),
+  head: () => store.head(),
+})
 
 /** The board over the read models of this process. */
 export function openBoard(

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { CreditGiven, RefundBegun } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
 import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
@@ -13,6 +14,7 @@ import {
   newId,
   type PaymentsInMemory,
   paymentsInMemory,
+  refundOnce,
   signedHeader,
 } from '../testing/payments-in-memory.fixture.ts'
 import { NOW_S, payerNumber } from '../testing/sign-payment.ts'
@@ -145,8 +147,42 @@ test('credit is there again where another process, which knew of none, took mone
   expect((await buy(late, payment)).payment.state).toBe('owed')
   const claimed = await informed.payments.claim(payment, claimOf())
   expect(claimed).toMatchObject({ isReplay: true, payment: { state: 'owed' } })
+  await refundOnce(informed)
   expect(await ledgerOf(informed).covers(address, 'another authorization', CALL)).toBe(true)
   expect(await ledgerOf(informed).covers(address, 'another authorization', CALL + 1n)).toBe(false)
+})
+
+test('credit whose process died after it had lost the race comes back once, whoever asks and starts after it', async () => {
+  const log = createMemoryLog()
+  const [killed, late] = [paymentsInMemory({}, log), paymentsInMemory({}, log)]
+  await giveCredit(killed)
+  const payment = await signed(killed, 1)
+  await buy(late, payment)
+  await ledgerOf(killed).take(address, payment.stream, CALL, 'request')
+  const next = paymentsInMemory({}, log)
+  await next.index.catchUp()
+  const again = await next.payments.find(payment, null)
+  expect(again).toMatchObject({ isOwn: true, payment: { state: 'owed' } })
+  expect(await ledgerOf(next).covers(address, 'another authorization', CALL)).toBe(false)
+  await Promise.all([refundOnce(next), refundOnce(late)])
+  await refundOnce(next)
+  expect(await creditsIn(next)).toEqual(['CreditGiven', 'CreditUsed', 'CreditGiven'])
+  await next.index.catchUp()
+  expect(next.index.payer(address)?.credit).toBe(`${CALL}`)
+})
+
+test('credit that paid for its claim never comes back; that of an authorization nobody claimed does, once it has ended', async () => {
+  const world = paymentsInMemory()
+  await giveCredit(world, 2n * CALL)
+  await buy(world, await signed(world, 1))
+  const unclaimed = await signed(world, 2)
+  await ledgerOf(world).take(address, unclaimed.stream, CALL, 'request')
+  const longest = LIMITS.gatewayValidityMostS * 1_000 + LIMITS.refundGraceMs
+  await refundOnce(world, { now: NOW_S * 1_000 + longest - 1 })
+  expect(await ledgerOf(world).covers(address, 'another authorization', 1n)).toBe(false)
+  for (let starts = 0; starts < 2; starts++) await refundOnce(world, { now: NOW_S * 1_000 + longest })
+  expect(await ledgerOf(world).covers(address, 'another authorization', CALL)).toBe(true)
+  expect(await ledgerOf(world).covers(address, 'another authorization', CALL + 1n)).toBe(false)
 })
 
 test.each(['before', 'after'])(
@@ -166,9 +202,14 @@ test.each(['before', 'after'])(
     if (when === 'before') await begin()
     await informed.payments.claim(payment, claimOf())
     await informed.payments.claim(payment, claimOf())
+    await refundOnce(informed)
+    await refundOnce(late)
     if (when === 'after') await begin()
     await informed.index.catchUp()
-    expect(informed.index.payment(paymentId)?.refund).toMatchObject({ by: 'credit', isDone: false })
+    expect(informed.index.payment(paymentId)?.refund).toMatchObject({
+      by: 'credit',
+      isDone: when === 'before',
+    })
     await ledgerOf(informed).give(address, paymentId, CALL)
     await ledgerOf(informed).give(address, paymentId, CALL)
     await informed.index.catchUp()
@@ -187,5 +228,8 @@ test('credit that a former release gave back under the name of the payment is no
   await ledger.take(address, payment.stream, CALL, 'request')
   await ledger.give(address, paymentId, CALL)
   await informed.payments.claim(payment, claimOf())
+  await refundOnce(informed)
+  // And not by a settler that had not read of it yet.
+  await ledger.giveBack(address, payment.stream, (await buy(late, payment)).payment)
   expect(await ledger.covers(address, 'another authorization', CALL + 1n)).toBe(false)
 })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc, type PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
@@ -11,8 +10,8 @@ import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import type { Payment } from '../state/payment-state.ts'
+import { creditReturnId } from '../state/payments.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly on: PaymentChain
@@ -27,10 +26,12 @@ export interface CreditLedger {
   /** Gives a credit as the refund of a payment, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
   /**
-   * Gives back credit that was taken for an authorization which was then claimed without it. A refund of the same
-   * payment is owed besides, so it has a name of its own in the log.
+   * Gives back credit that was taken for an authorization and did not pay for its claim, once however often it is
+   * called. A refund of the same payment is owed besides, so it has a name of its own in the log.
+   *
+   * @param payment what was claimed without it, if anything
    */
-  giveBack(payment: Payment, value: bigint): Promise<void>
+  giveBack(payer: string, authorization: string, payment: Payment | undefined): Promise<void>
   /**
    * Whether there is enough for an authorization, or it was taken for it before.
    *
@@ -48,10 +49,6 @@ export interface CreditLedger {
 }
 
 const NOTHING = { result: undefined } as const
-
-/** The name under which credit comes back that was taken for an authorization. */
-const returnIdOf = (authorization: string): string =>
-  uuidV8(createHash('sha256').update(`credit back for ${authorization}`).digest())
 
 /** The credit of one payer as its stream tells it. */
 interface Credit {
@@ -114,14 +111,15 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
       change(payer, (credit) =>
         credit.given.has(paymentId) ? NOTHING : given(payer, paymentId, value, credit.balance),
       ),
-    giveBack: ({ payer, paymentId, stream, refund }, value) =>
+    giveBack: (payer, authorization, payment) =>
       change(payer, (credit) => {
-        const amount = credit.taken.get(stream)
-        assert(amount === value, 'credit comes back as much as was taken', amount)
-        const name = returnIdOf(stream)
+        const amount = credit.taken.get(authorization)
+        assert(amount !== undefined, 'credit comes back that was taken', authorization)
+        const name = creditReturnId(authorization)
         // A former release gave it back under the name of the payment, which is a refund's where there is one.
-        if (credit.given.has(name) || (refund === null && credit.given.has(paymentId))) return NOTHING
-        return given(payer, name, value, credit.balance)
+        const wasBack = payment?.refund === null && credit.given.has(payment.paymentId)
+        if (wasBack || credit.given.has(name)) return NOTHING
+        return given(payer, name, amount, credit.balance)
       }),
     async covers(payer, authorization, value) {
       const { state } = await load(store, creditStream(on.id, payer))

@@ -1,25 +1,19 @@
 import { afterEach, expect, test } from 'vitest'
-import { BASE } from '../../../contracts/chain.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RefundAllotted } from '../../../contracts/refund-events.ts'
 import { refundsOfDayStream } from '../../../contracts/streams.ts'
-import { rangeIn } from '../../../projections/given-events.fixture.ts'
-import { rowsInMemory } from '../../../projections/index.ts'
 import { type Payment } from '../state/payment-state.ts'
-import { type PaymentsRow, payments as paymentsProjection } from '../state/payments.ts'
 import {
   closePayments,
   newId,
   type PaymentsInMemory,
   paymentsInMemory,
+  refundOnce,
   signedHeader,
   TRANSACTION,
 } from '../testing/payments-in-memory.fixture.ts'
 import { NOW_S } from '../testing/sign-payment.ts'
-import type { RefundWallet } from './refund-wallet.ts'
-import { createRefunder } from './refunder.ts'
 
 afterEach(closePayments)
 
@@ -41,34 +35,6 @@ async function paidInVain(world: PaymentsInMemory, nonce: number): Promise<Payme
   return claimed
 }
 
-/** One look of a refunder at a read model that stands still from then on. */
-async function lookOnce(
-  world: PaymentsInMemory,
-  { balance, dailyCap }: { balance: bigint; dailyCap: bigint },
-) {
-  const rows = rowsInMemory<PaymentsRow>()
-  const filter = { types: paymentsProjection.events }
-  for await (const event of world.store.readAll({ filter })) paymentsProjection.fold(rows, decodeEvent(event))
-  const wallet: RefundWallet = {
-    address: `0x${'9'.repeat(40)}`,
-    balance: async () => balance,
-    sign: async () => `0x${'1'.repeat(130)}`,
-  }
-  const ending = new AbortController()
-  const refunder = createRefunder({
-    on: BASE,
-    store: world.store,
-    reader: { get: (key) => rows.get(key), range: (page) => rangeIn(rows.entries)(page) },
-    wallet,
-    dailyCap,
-    newId,
-    now: () => DUE_AT,
-    sleep: async () => ending.abort(),
-    report: () => undefined,
-  })
-  await refunder.run(ending.signal)
-}
-
 const begunIn = async (world: PaymentsInMemory): Promise<string[]> =>
   (await world.events()).flatMap(({ type, data }) => (type === 'RefundBegun' ? [data['by'] as string] : []))
 
@@ -81,7 +47,7 @@ test('a refund whose process died with its place under the cap of the day takes 
   const allotted = newEvent(RefundAllotted, { id: newId(), data, meta })
   await world.store.append(refundsOfDayStream(day), [allotted], { expected: 'no-stream' })
   // The cap has room for one.
-  await lookOnce(world, { balance: 1_000_000n, dailyCap: PRICE })
+  await refundOnce(world, { now: DUE_AT, balance: 1_000_000n, dailyCap: PRICE })
   expect(await begunIn(world)).toEqual(['transfer'])
   expect((await world.events()).filter(({ type }) => type === 'RefundAllotted')).toHaveLength(1)
 })
@@ -89,6 +55,6 @@ test('a refund whose process died with its place under the cap of the day takes 
 test('a wallet that has enough for one promises it to one of two, although the read model shows neither', async () => {
   const world = paymentsInMemory()
   for (const nonce of [1, 2]) await paidInVain(world, nonce)
-  await lookOnce(world, { balance: PRICE + PRICE / 2n, dailyCap: 1_000_000_000n })
+  await refundOnce(world, { now: DUE_AT, balance: PRICE + PRICE / 2n, dailyCap: 1_000_000_000n })
   expect((await begunIn(world)).toSorted()).toEqual(['credit', 'transfer'])
 })

@@ -3,6 +3,7 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
+import { loadPayment } from '../loaded-payment.ts'
 import { createSettlementLog } from '../settlement/settlement-log.ts'
 import { type Payment } from '../state/payment-state.ts'
 import {
@@ -14,9 +15,13 @@ import {
   type RefundDay,
   type RefundTotals,
   refundDayKey,
+  rowsUnder,
+  TAKEN_CREDIT_PREFIX,
+  type TakenCredit,
   transferKey,
 } from '../state/payments.ts'
 import { carryOutRefund, type RefundTools } from './carry-out-refund.ts'
+import { createCreditLedger } from './credit-ledger.ts'
 import { decideRefundStep, type RefundWaits } from './decide-refund-step.ts'
 
 export interface RefunderOptions extends Omit<RefundTools, 'validityS' | 'balance' | 'promised' | 'began'> {
@@ -69,6 +74,9 @@ export const REFUND_TIMING: RefundTiming = {
   validityS: LIMITS.refundValidityS,
 }
 
+/** After this no authorization is valid for which credit was taken: nobody can claim it any more. */
+const UNCLAIMABLE_MS = LIMITS.gatewayValidityMostS * 1_000 + LIMITS.refundGraceMs
+
 /** The wallet is asked for its balance this often, while nothing is to be given back. */
 const BALANCE_MS = 60_000
 
@@ -114,11 +122,14 @@ export function createRefunder(options: RefunderOptions): Refunder {
 
   async function workOnce(signal: AbortSignal): Promise<void> {
     let failure: unknown
-    const all = Array.from(openPayments(reader, OPEN_REFUND_PREFIX))
-    for (const paymentId of all) {
+    const steps = [
+      ...Array.from(openPayments(reader, OPEN_REFUND_PREFIX), (id) => () => work(id, signal)),
+      ...takenCredits(reader).map((taken) => () => returnCredit(options, taken, signal)),
+    ]
+    for (const step of steps) {
       if (signal.aborted) return
       // One that cannot be worked on keeps no other from its money.
-      await work(paymentId, signal).catch((error: unknown) => {
+      await step().catch((error: unknown) => {
         failure ??= error
       })
     }
@@ -146,6 +157,21 @@ export function createRefunder(options: RefunderOptions): Refunder {
     },
     health: () => healthOf(options, { trouble, balance, ids: [...openPayments(reader, OPEN_REFUND_PREFIX)] }),
   }
+}
+
+const takenCredits = (reader: RefunderOptions['reader']): TakenCredit[] =>
+  Array.from(rowsUnder<TakenCredit>(reader, TAKEN_CREDIT_PREFIX))
+
+/** The log decides whether taken credit comes back: the process that took it may have ended before it could. */
+async function returnCredit(
+  options: RefunderOptions,
+  { payer, authorization, takenAtMs }: TakenCredit,
+  signal: AbortSignal,
+): Promise<void> {
+  const claimed = (await loadPayment(options.store, authorization, signal))?.payment
+  if (signal.aborted || claimed?.state === 'credited') return
+  if (claimed === undefined && options.now() < takenAtMs + UNCLAIMABLE_MS) return
+  await createCreditLedger({ ...options, signal }).giveBack(payer, authorization, claimed)
 }
 
 /**

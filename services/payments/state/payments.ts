@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
 import type { Projection, Rows } from '../../../projections/index.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
+import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import {
   evolvePayment,
   isAwaited,
@@ -59,7 +61,23 @@ export interface ClaimCounts extends JsonObject {
   readonly [state: string]: number
 }
 
-export type PaymentsRow = Payment | PayerTotals | OpenPayment | RefundTotals | RefundDay | ClaimCounts
+/** Credit that was taken for an authorization, and neither paid for its claim nor came back yet. */
+export interface TakenCredit extends JsonObject {
+  readonly payer: string
+  /** Stream of the claim. */
+  readonly authorization: string
+  /** Unix milliseconds. */
+  readonly takenAtMs: number
+}
+
+export type PaymentsRow =
+  | Payment
+  | PayerTotals
+  | OpenPayment
+  | RefundTotals
+  | RefundDay
+  | ClaimCounts
+  | TakenCredit
 
 export const PAYMENT_PREFIX = 'payment/'
 export const OPEN_PAYMENT_PREFIX = 'open/'
@@ -82,6 +100,12 @@ export const REFUND_TOTALS_KEY = 'refunds'
 /** @param day UTC, `2026-11-23` */
 export const refundDayKey = (day: string): string => `refund-day/${day}`
 export const CLAIM_COUNTS_KEY = 'states'
+export const TAKEN_CREDIT_PREFIX = 'taken/'
+/** The name under which credit comes back that was taken for an authorization. */
+export const creditReturnId = (authorization: string): string =>
+  uuidV8(hash('sha256', `credit back for ${authorization}`, 'buffer'))
+const takenCreditKey = (authorization: string): string =>
+  `${TAKEN_CREDIT_PREFIX}${creditReturnId(authorization)}`
 
 const NOTHING: PayerTotals = {
   unsettled: '0',
@@ -99,7 +123,7 @@ const NOTHING: PayerTotals = {
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 6,
+  version: 7,
   changes: 'rows',
   events: [
     'PaymentClaimed',
@@ -139,6 +163,7 @@ export const payments: Projection<PaymentsRow> = {
         credit: event.data.balance,
         hasCredit: true,
       }))
+    foldTakenCredit(rows, event)
     if (event.type === 'RefundAllotted')
       return rows.put(refundDayKey(event.data.day), { total: event.data.total })
     if (!('paymentId' in event.data)) return
@@ -159,6 +184,20 @@ export const payments: Projection<PaymentsRow> = {
     change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
     if (before?.state !== after.state) countState(rows as Rows<ClaimCounts>, before, after)
   },
+}
+
+function foldTakenCredit(rows: Rows<PaymentsRow>, event: ServiceEvent): void {
+  if (event.type === 'CreditUsed') {
+    const { payer, authorization } = event.data
+    rows.put(takenCreditKey(authorization), { payer, authorization, takenAtMs: Date.parse(event.at) })
+  }
+  if (event.type === 'CreditApplied') rows.delete(takenCreditKey(event.stream))
+  if (event.type !== 'CreditGiven') return
+  const { paymentId } = event.data
+  rows.delete(`${TAKEN_CREDIT_PREFIX}${paymentId}`)
+  // A former release gave it back under the name of the payment.
+  const payment = (rows as Rows<Payment>).get(paymentRowKey(paymentId))
+  if (payment?.refund === null) rows.delete(takenCreditKey(payment.stream))
 }
 
 /** A transfer of a refund is nobody's payment, and in no sum of payers. */
@@ -252,13 +291,16 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
 }
 
 /** The payments of all rows under a prefix of open ones. */
-export function* openPayments(
-  reader: Pick<ProjectionReader<PaymentsRow>, 'range'>,
-  prefix: string,
-): Generator<string> {
+export function* openPayments(reader: RowReader, prefix: string): Generator<string> {
+  for (const { paymentId } of rowsUnder<OpenPayment>(reader, prefix)) yield paymentId
+}
+
+type RowReader = Pick<ProjectionReader<PaymentsRow>, 'range'>
+
+export function* rowsUnder<Row extends PaymentsRow>(reader: RowReader, prefix: string): Generator<Row> {
   for (let after: string | undefined, isMore = true; isMore; ) {
     const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
-    for (const { row } of rows) yield (row as OpenPayment).paymentId
+    for (const { row } of rows) yield row as Row
     after = rows.at(-1)?.key
     isMore = rows.length === LIMITS.rowsPerPage
   }
