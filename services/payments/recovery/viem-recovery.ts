@@ -1,4 +1,3 @@
-import { recoverTypedDataAddress } from 'viem'
 import type { RecoverSigner } from './recover-signer.ts'
 import { signingDomain } from './signing-domains.ts'
 
@@ -18,6 +17,7 @@ export const createViemRecovery = (): RecoverSigner => ({
   name: 'viem',
   async recover({ on, rail, payer, payTo, value, validAfter, validBefore, nonce }, signature) {
     if (signature.length !== 132) return undefined
+    const { recoverTypedDataAddress } = await import('viem')
     const typed = {
       domain: signingDomain(rail, on),
       types: AUTHORIZATION_TYPES,
