@@ -1,14 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { GasFacts } from './wallet.ts'
-
-/** The gas limit of a transaction: a transfer takes 41,000 to 79,000, and unused gas is not paid. */
-const GAS_OF_TRANSACTION = 60_000n
-const GAS_OF_TRANSFER = 110_000n
-
-/** Gas that a transaction for so many authorizations may use at most. */
-export const gasFor = (authorizations: number): bigint =>
-  GAS_OF_TRANSACTION + GAS_OF_TRANSFER * BigInt(authorizations)
+import { type GasFacts, gasFor } from './gas.ts'
 
 export type GasState = 'unknown' | 'fine' | 'low' | 'empty' | 'expensive'
 

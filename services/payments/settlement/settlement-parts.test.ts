@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createGasGuard, type GasState, gasFor } from './gas-guard.ts'
+import { gasFor } from './gas.ts'
+import { createGasGuard, type GasState } from './gas-guard.ts'
 import { createPaymentSchedule } from './payment-schedule.ts'
 
 describe('the schedule of payments', () => {

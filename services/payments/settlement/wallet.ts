@@ -2,21 +2,12 @@ import { keccak256, stringToHex } from 'viem'
 import type { SignedAuthorization } from '../chain/chain.ts'
 import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { type ContractCall, transfersCall } from '../chain/transfer-call.ts'
-import { gasFor } from './gas-guard.ts'
+import { type GasFacts, gasFor } from './gas.ts'
 
 /** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
 export interface SignedTransaction {
   readonly hash: `0x${string}`
   readonly raw: `0x${string}`
-}
-
-/** The cost of the next transaction, and the means to pay for it. */
-export interface GasFacts {
-  /** Wei. */
-  readonly balance: bigint
-  /** Wei for a unit of gas, at most. */
-  readonly feePerGas: bigint
-  readonly tipPerGas: bigint
 }
 
 /** A node's response to a sent transaction. */
