@@ -12,7 +12,7 @@ export const AUTHORIZATION_TYPES = {
   ],
 } as const
 
-/** Recovery by viem: what the fast way is measured against, and what takes its place where it cannot be had. */
+/** Recovery by viem, for where the fast way does not work. Tests compare the two. */
 export const createViemRecovery = (): RecoverSigner => ({
   name: 'viem',
   async recover({ on, rail, payer, payTo, value, validAfter, validBefore, nonce }, signature) {
