@@ -1,6 +1,6 @@
 import { BASE } from '../contracts/chain.ts'
 import { transfersCall } from '../services/payments/chain/transfer-call.ts'
-import { gasFor } from '../services/payments/settlement/wallet.ts'
+import { gasFor } from '../services/payments/settlement/gas.ts'
 import { PAY_TO, QUICK, settlementWorld } from '../services/payments/testing/chain/settlement-world.ts'
 import { signAuthorization } from '../services/payments/testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain } from '../services/payments/testing/chain/test-chain.ts'

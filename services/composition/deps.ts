@@ -68,7 +68,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     now: Date.now,
   })
   const opened = await openPlatform(life)
-  const tracing = openTracing(life, { version, processId: opened.processId })
+  const tracing = await openTracing(life, { version, processId: opened.processId })
   const appended: { done: AppendDone } = { done: () => undefined }
   const traced = traceAppends(opened.store, {
     tracing,

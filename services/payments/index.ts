@@ -3,9 +3,9 @@ export {
   type PaymentAdmin,
   type PaymentTotals,
 } from './admin/payment-admin.ts'
-export { createChain } from './chain/create-chain.ts'
 export { createPayments, type PaymentsOptions } from './create-payments.ts'
-export { type DemoChain, startDemoChain } from './demo/demo-chain.ts'
+export type { DemoChain } from './demo/demo-chain.ts'
+export { openNode, startDemoChain } from './open-node.ts'
 export { createPaymentIndex } from './payment-index.ts'
 export type {
   ClaimedPayment,
@@ -15,7 +15,6 @@ export type {
   VerifiedPayment,
 } from './payments.ts'
 export { openRecovery } from './recovery/open-recovery.ts'
-export { createRefundWallet } from './refunds/refund-wallet.ts'
 export { createRefunder, type RefundHealth } from './refunds/refunder.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
@@ -24,7 +23,6 @@ export {
   type Settler,
   type SettlerHealth,
 } from './settlement/settler.ts'
-export { createWallet } from './settlement/wallet.ts'
 export { createOfferSigner } from './signing/offer-signer.ts'
 export { isServable, type Payment, type PaymentRefund } from './state/payment-state.ts'
 export { payments } from './state/payments.ts'

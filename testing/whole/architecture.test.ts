@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { importsOf } from './imports-of.fixture.ts'
 import {
@@ -15,6 +15,12 @@ import {
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const graph = readGraph()
+
+/** The modules that a file loads with itself: neither types nor what it loads later. */
+const loadedBy = (text: string): string[] =>
+  [...text.matchAll(/^(?:import|export)(?! type)\s(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm)].map(
+    (match) => match[1] ?? '',
+  )
 
 describe('imports', () => {
   test('run down the layers only, and into a room through its index', () => {
@@ -51,6 +57,17 @@ describe('imports', () => {
       packagesOf(file).map((name) => packageFault(file, name)),
     )
     expect(faults.filter((text) => text !== undefined)).toEqual([])
+  })
+
+  test('of libraries of a chain, a server, a venue or a collector are not loaded before they are needed', () => {
+    const [files, packages] = [new Set(['services/main.ts']), new Set<string>()]
+    for (const file of files)
+      for (const target of loadedBy(readFileSync(join(ROOT, file), 'utf8')))
+        if (target.startsWith('.')) files.add(relative(ROOT, resolve(ROOT, dirname(file), target)))
+        else packages.add(target)
+    expect(files.size).toBeGreaterThan(300)
+    const late = /^(viem|ccxt|nats|ioredis|@eventstore|@opentelemetry)(\/|$)/
+    expect([...packages].filter((name) => late.test(name))).toEqual([])
   })
 
   test('of every package that ships have an owner', () => {

@@ -9,7 +9,6 @@ import { type AppendPath, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
 import { requireNoneLost } from '../../log/embedded/require-whole-log.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { guardLog, type LogGuard } from '../../log/guard-log.ts'
 import { type LogFormat, openLogFormat } from '../../log/log-format.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
@@ -18,10 +17,8 @@ import type { BackupKeys } from '../../log-operations/backup/signature.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
-import { openNatsBus } from '../../runtime/bus/nats-bus.ts'
 import type { Cache } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
-import { openRedisCache } from '../../runtime/cache/redis-cache.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
@@ -205,6 +202,8 @@ async function openStore(
       position === undefined ? undefined : { position, id: uuidV7(Date.now(), randomBytes(10)) }
     return openEmbeddedStore({ directory, now: Date.now, acceptLostEnd })
   }
+  // Libraries of servers are loaded where such a server is.
+  const { openEventStoreDbStore } = await import('../../log/eventstoredb/eventstoredb-store.ts')
   return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
     onSubscriptionBreak(error, resumeInMs) {
@@ -290,11 +289,13 @@ export const storeWait = ({ settings: { STORE_WAIT }, log }: Lifetime): StoreWai
 async function openBus({ settings, log }: Lifetime, logId: string): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
   if (settings.NATS_URL === undefined) return createInProcessBus({ report })
+  const { openNatsBus } = await import('../../runtime/bus/nats-bus.ts')
   return openNatsBus({ url: settings.NATS_URL, logId, now: Date.now, random: Math.random, report })
 }
 
 async function openCache({ settings, log }: Lifetime, logId: string): Promise<Cache> {
   if (settings.REDIS_URL === undefined) return createMemoryCache({ now: Date.now })
+  const { openRedisCache } = await import('../../runtime/cache/redis-cache.ts')
   return openRedisCache({
     url: settings.REDIS_URL,
     logId,

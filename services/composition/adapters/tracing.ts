@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { createTracing, otlpExporter, type Tracing } from '../../runtime/tracing/tracing.ts'
+import type { Tracing } from '../../runtime/tracing/tracing.ts'
 import type { Lifetime } from '../lifetime.ts'
 
 /** Traces to the collector that the settings name; undefined where they name none. */
-export function openTracing(
+export async function openTracing(
   { settings, log, onClose }: Lifetime,
   process: { readonly version: string; readonly processId: string },
-): Tracing | undefined {
+): Promise<Tracing | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = settings
   if (endpoint === undefined) return undefined
+  const { createTracing, otlpExporter } = await import('../../runtime/tracing/tracing.ts')
   const report = (fault: Error): void => log.warn({ err: fault }, 'the collector of traces takes nothing')
   const tracing = createTracing({
     exporter: otlpExporter({ endpoint, headers, report }),

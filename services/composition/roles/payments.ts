@@ -4,18 +4,16 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import {
   cdpAuthorize,
-  createChain,
   createFacilitator,
   createOfferSigner,
   createPaymentAdmin,
   createPaymentIndex,
   createPayments,
   createRefunder,
-  createRefundWallet,
   createSettler,
-  createWallet,
   type DemoChain,
   type Facilitator,
+  openNode,
   openRecovery,
   payments as paymentsProjection,
   startDemoChain,
@@ -43,7 +41,7 @@ export async function openPayments(deps: CallerDeps) {
     ? await startDemoChain({ directory: join(platform.directory, 'demo-chain'), report })
     : undefined
   if (demo !== undefined) onClose(() => demo.stop())
-  const rails = openRails(settings, demo, publicUrl)
+  const rails = await openRails(settings, demo, publicUrl)
   const { on } = rails
   const index = projector && createPaymentIndex(projector)
   const signer = createOfferSigner({ on, seed: platform.deriveSecret('signed offers'), publicUrl })
@@ -117,10 +115,10 @@ function openSettling(
   return { leases, refunder, settler: createSettler({ ...common, leases, onPaid, refunds: refunder }) }
 }
 
-type Rails = ReturnType<typeof openRails>
+type Rails = Awaited<ReturnType<typeof openRails>>
 
 /** The ways in which money comes in and goes back, as the settings say; a demo chain brings its own. */
-function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: () => string) {
+async function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: () => string) {
   const { X402_GATEWAY_URL: gatewaySetting, MARKET } = settings
   const on = demo?.on ?? BASE
   const payTo = demo?.payTo ?? settings.X402_PAY_TO
@@ -128,8 +126,7 @@ function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: (
   const settlerKey = demo?.settlerKey ?? settings.X402_SETTLER_KEY
   const refundKey = demo?.refundKey ?? settings.X402_REFUND_KEY
   const gatewayUrl = gatewaySetting ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
-  const node = rpcUrl === undefined ? undefined : { on, rpcUrl }
-  const wallet = node && settlerKey ? createWallet({ ...node, privateKey: settlerKey }) : undefined
+  const node = rpcUrl === undefined ? undefined : await openNode({ on, rpcUrl, settlerKey, refundKey })
   // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
   const facilitator = facilitatorOf(settings, publicUrl)
   const gateway =
@@ -137,15 +134,14 @@ function openRails(settings: Settings, demo: DemoChain | undefined, publicUrl: (
       ? undefined
       : createFacilitator({ url: gatewayUrl, publicUrl })
   const taking: Rail[] = []
-  if (wallet !== undefined || facilitator !== undefined) taking.push('direct')
+  if (node?.wallet !== undefined || facilitator !== undefined) taking.push('direct')
   if (gateway !== undefined) taking.push('gateway')
   return {
     on,
     payTo,
-    chain: node && createChain({ ...node, elapsed: () => performance.now() }),
-    wallet,
-    refundWallet:
-      node && wallet && refundKey ? createRefundWallet({ ...node, privateKey: refundKey }) : undefined,
+    chain: node?.chain,
+    wallet: node?.wallet,
+    refundWallet: node?.refundWallet,
     facilitator,
     gateway,
     // The gateway does not know the play money of a demo chain.

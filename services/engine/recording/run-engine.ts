@@ -72,9 +72,9 @@ export const together = (a: EngineRun, b: EngineRun): EngineRun => ({
  * Bars that are ready together are computed together and recorded in one append per series; a feed that
  * waits for the clock gives them one by one.
  */
-const BATCHES_AT_ONCE = 64
+const BATCHES_AT_ONCE = 256
 /** A batch of a large universe counts as many, so that the bars that wait together stay bounded. */
-const BARS_PER_BATCH = 256
+const BARS_PER_BATCH = 64
 const weightOf = ({ bars }: BarBatch): number => Math.max(1, bars.length / BARS_PER_BATCH)
 /** Series recorded at a time: two commits, so that the events of one are made while the other is written. */
 const SERIES_AT_ONCE = 2 * LIMITS.commitAppends

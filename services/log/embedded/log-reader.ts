@@ -7,6 +7,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import { isErasable } from '../../../contracts/streams.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
+import { matchesFilter } from '../event-filter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
@@ -18,12 +19,16 @@ import { requireLayout } from './schema.ts'
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
 
+/** Characters of the newest events that are kept, besides the newest page. */
+const RECENT_CHARACTERS = 4_194_304
+
 const SELECT = 'SELECT id, stream, revision, position, type, schema, at, data, meta FROM event'
 
 type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
   readonly position: number
   readonly data: string
   readonly meta: string
+  recorded?: RecordedEvent
 }
 
 /**
@@ -34,11 +39,19 @@ export class LogReader {
   readonly #db: DatabaseSync
   readonly #contents: ArchivedContents
   readonly #statements = new Map<string, StatementSync>()
+  /**
+   * The newest rows, without a hole: those who follow the log take the same ones at about the same time, and they are read
+   * and parsed once for all of them.
+   */
+  #recent: Row[] = []
+  #recentUpTo: number
+  #recentCharacters = 0
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { readOnly: true })
     requireLayout(this.#db)
     this.#contents = openArchivedContents(this.#db, archiveFolder(file))
+    this.#recentUpTo = this.#newest()
   }
 
   async *read(
@@ -104,7 +117,9 @@ export class LogReader {
   }
 
   readPage(after: Position, limit: number, filter?: EventFilter): LogPage {
-    const { rows, lookedUpTo } = this.#lookAt(toSequence(after), this.#newest(), limit, filter)
+    const [from, newest] = [toSequence(after), this.#newest()]
+    const { rows, lookedUpTo } =
+      this.#lookAtRecent(from, newest, limit, filter) ?? this.#lookAt(from, newest, limit, filter)
     return { events: rows.map((row) => this.#recorded(row)), lookedUpTo: toPosition(lookedUpTo) }
   }
 
@@ -133,6 +148,43 @@ export class LogReader {
   #newest(): number {
     const [found] = this.#rows('SELECT max(position) AS position FROM event')
     return found?.position ?? 0
+  }
+
+  /** As `#lookAt`, among the newest rows; undefined where they begin after that position. */
+  #lookAtRecent(after: number, newest: number, limit: number, filter: EventFilter | undefined) {
+    if (after > newest || after < this.#recentUpTo - this.#recent.length) return undefined
+    if (after >= this.#recentUpTo) this.#readOn(after, newest)
+    const rows: Row[] = []
+    let lookedUpTo = after
+    for (let index = this.#recent.length - (this.#recentUpTo - after); rows.length < limit; index++) {
+      const row = this.#recent[index]
+      if (row === undefined) break
+      lookedUpTo = row.position
+      if (matchesFilter(row, filter)) rows.push(row)
+    }
+    return { rows, lookedUpTo }
+  }
+
+  /** Reads the page after a position into the newest rows, and lets go of old ones. */
+  #readOn(after: number, newest: number): void {
+    if (after > this.#recentUpTo) {
+      this.#recent = []
+      this.#recentCharacters = 0
+    }
+    const upTo = Math.min(newest, after + LIMITS.readPageEvents)
+    const page = this.#rows(`${SELECT} WHERE position > ? AND position <= ? ORDER BY position`, after, upTo)
+    assert(page.length === upTo - after, 'the log has no hole in its positions', after)
+    this.#recentUpTo = upTo
+    for (const row of page) {
+      // Nobody reads it here, and what is erased must not be left anywhere.
+      if (isErasable(row.stream)) Object.assign(row, { data: '', meta: '' })
+      this.#recentCharacters += row.data.length
+    }
+    let old = 0
+    for (; this.#recentCharacters > RECENT_CHARACTERS && old < this.#recent.length; old++)
+      this.#recentCharacters -= this.#recent[old]?.data.length ?? 0
+    this.#recent.splice(0, old)
+    this.#recent.push(...page)
   }
 
   /** Matching rows after a position, and how far was looked: a rare match must not make one look long. */
@@ -168,6 +220,11 @@ export class LogReader {
   }
 
   #recorded(row: Row): RecordedEvent {
+    row.recorded ??= this.#parsed(row)
+    return row.recorded
+  }
+
+  #parsed(row: Row): RecordedEvent {
     const { data, meta, ...rest } = this.#contents.filled(row)
     return {
       ...rest,

@@ -386,10 +386,19 @@ function foldBatch(
   events: readonly RecordedEvent[],
 ): FoldedBatch {
   const changes = new Map<string, JsonObject | undefined>()
+  /** The rows as they are now: what was read or changed once is not read again. */
+  const known = new Map<string, JsonObject | undefined>()
+  const change = (key: string, row: JsonObject | undefined): void => {
+    changes.set(key, row)
+    known.set(key, row)
+  }
   const rows = {
-    get: (key: string) => (changes.has(key) ? changes.get(key) : stored(key)),
-    put: (key: string, row: JsonObject) => void changes.set(key, row),
-    delete: (key: string) => void changes.set(key, undefined),
+    get(key: string) {
+      if (!known.has(key)) known.set(key, stored(key))
+      return known.get(key)
+    },
+    put: change,
+    delete: (key: string) => change(key, undefined),
   }
   for (const [index, event] of events.entries()) {
     try {

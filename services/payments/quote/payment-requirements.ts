@@ -1,7 +1,7 @@
-import { getAddress } from 'viem'
 import { GATEWAY_ADDRESS, GATEWAY_DOMAIN, type PaymentChain, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
+import { checksummed } from '../recovery/keccak.ts'
 
 export const MIME_TYPE = 'application/json'
 
@@ -29,7 +29,7 @@ export const requirementsV1 = (
   resource: url,
   description,
   mimeType: MIME_TYPE,
-  payTo: getAddress(payTo),
+  payTo: checksummed(payTo),
   maxTimeoutSeconds: LIMITS.paymentValidityS,
   asset: usdc,
   extra: { ...USDC_DOMAIN },
@@ -45,7 +45,7 @@ export const requirementsV2 = (
   network,
   amount: String(price),
   asset: usdc,
-  payTo: getAddress(payTo),
+  payTo: checksummed(payTo),
   maxTimeoutSeconds: rail === 'gateway' ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
   extra: rail === 'gateway' ? { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS } : { ...USDC_DOMAIN },
 })

@@ -1,6 +1,6 @@
-import { keccak256 as ofViem } from 'viem'
+import { getAddress, keccak256 as ofViem } from 'viem'
 import { expect, it } from 'vitest'
-import { keccak256 } from './keccak.ts'
+import { checksummed, keccak256 } from './keccak.ts'
 
 it('has the value that is published for nothing at all', () => {
   const digest = Buffer.from(keccak256(new Uint8Array(0))).toString('hex')
@@ -19,4 +19,12 @@ it('answers bytes that later hashes leave alone', () => {
   const copy = Uint8Array.from(first)
   keccak256(Uint8Array.of(2))
   expect(first).toEqual(copy)
+})
+
+it('writes addresses as viem does', () => {
+  for (let number = 0n; number < 200n; number++) {
+    const address = ofViem(Uint8Array.of(Number(number))).slice(0, 42)
+    expect(checksummed(address)).toBe(getAddress(address))
+    expect(checksummed(getAddress(address))).toBe(getAddress(address))
+  }
 })

@@ -164,3 +164,14 @@ export function keccak256(bytes: Uint8Array): Uint8Array {
   permute()
   return state.slice(0, DIGEST_BYTES)
 }
+
+/**
+ * An address in the letters that EIP-55 makes a checksum of.
+ *
+ * @param address `0x` and 40 digits in hexadecimal
+ */
+export function checksummed(address: string): `0x${string}` {
+  const digits = address.slice(2).toLowerCase()
+  const sums = Buffer.from(keccak256(Buffer.from(digits))).toString('hex')
+  return `0x${digits.replace(/[a-f]/g, (letter, at: number) => (sums.charAt(at) > '7' ? letter.toUpperCase() : letter))}`
+}

@@ -1,4 +1,3 @@
-import { recoverTypedDataAddress } from 'viem'
 import type { RecoverSigner } from './recover-signer.ts'
 import { signingDomain } from './signing-domains.ts'
 
@@ -13,11 +12,12 @@ export const AUTHORIZATION_TYPES = {
   ],
 } as const
 
-/** Recovery by viem: what the fast way is measured against, and what takes its place where it cannot be had. */
+/** Recovery by viem, for where the fast way does not work. Tests compare the two. */
 export const createViemRecovery = (): RecoverSigner => ({
   name: 'viem',
   async recover({ on, rail, payer, payTo, value, validAfter, validBefore, nonce }, signature) {
     if (signature.length !== 132) return undefined
+    const { recoverTypedDataAddress } = await import('viem')
     const typed = {
       domain: signingDomain(rail, on),
       types: AUTHORIZATION_TYPES,

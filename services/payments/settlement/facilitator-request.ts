@@ -1,8 +1,8 @@
-import { getAddress } from 'viem'
 import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { MIME_TYPE, requirementsV1, requirementsV2 } from '../quote/payment-requirements.ts'
+import { checksummed } from '../recovery/keccak.ts'
 
 /** A payment as facilitators need it, claimed or about to be. */
 export interface ForwardedPayment {
@@ -43,8 +43,8 @@ function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl:
   const payload = {
     signature: claim.signature,
     authorization: {
-      from: getAddress(claim.payer),
-      to: getAddress(claim.payTo),
+      from: checksummed(claim.payer),
+      to: checksummed(claim.payTo),
       value: String(claim.value),
       validAfter: String(claim.validAfter),
       validBefore: String(claim.validBefore),

@@ -1,5 +1,4 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
-import { SignJWT } from 'jose'
 import { ServiceError } from '../../../contracts/errors.ts'
 
 /** Makes the value of `Authorization` for one request to a facilitator. */
@@ -39,6 +38,7 @@ export function cdpAuthorize(cdpKey: string, now: () => number): Authorize {
       exp: issuedAt + TOKEN_S,
       uris: [`${method} ${url.host}${url.pathname}`],
     }
+    const { SignJWT } = await import('jose')
     return `Bearer ${await new SignJWT(claims).setProtectedHeader(header).sign(key)}`
   }
 }

@@ -1,6 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type GasFacts, gasFor } from './wallet.ts'
+import { type GasFacts, gasFor } from './gas.ts'
 
 export type GasState = 'unknown' | 'fine' | 'low' | 'empty' | 'expensive'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { gasFor } from './gas.ts'
 import { createGasGuard, type GasState } from './gas-guard.ts'
 import { createPaymentSchedule } from './payment-schedule.ts'
-import { gasFor } from './wallet.ts'
 
 describe('the schedule of payments', () => {
   test('gives each payment once, not before its time, the earliest first', () => {

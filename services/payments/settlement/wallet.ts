@@ -2,20 +2,12 @@ import { keccak256, stringToHex } from 'viem'
 import type { SignedAuthorization } from '../chain/chain.ts'
 import { createNodeClient, keyAccount, type NodeOptions } from '../chain/node-client.ts'
 import { type ContractCall, transfersCall } from '../chain/transfer-call.ts'
+import { type GasFacts, gasFor } from './gas.ts'
 
 /** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
 export interface SignedTransaction {
   readonly hash: `0x${string}`
   readonly raw: `0x${string}`
-}
-
-/** The cost of the next transaction, and the means to pay for it. */
-export interface GasFacts {
-  /** Wei. */
-  readonly balance: bigint
-  /** Wei for a unit of gas, at most. */
-  readonly feePerGas: bigint
-  readonly tipPerGas: bigint
 }
 
 /** A node's response to a sent transaction. */
@@ -49,14 +41,6 @@ export interface Wallet {
   signText(text: string, fees: TransactionFees): Promise<SignedTransaction>
   send(transaction: SignedTransaction): Promise<SendOutcome>
 }
-
-/** The gas limit of a transaction: a transfer takes 41,000 to 79,000, and unused gas is not paid. */
-const GAS_OF_TRANSACTION = 60_000n
-const GAS_OF_TRANSFER = 110_000n
-
-/** Gas that a transaction for so many authorizations may use at most. */
-export const gasFor = (authorizations: number): bigint =>
-  GAS_OF_TRANSACTION + GAS_OF_TRANSFER * BigInt(authorizations)
 
 export interface WalletOptions extends NodeOptions {
   /** 32 bytes in hex. */

@@ -1,5 +1,4 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { recoverMessageAddress } from 'viem'
 import { z } from 'zod'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
@@ -104,6 +103,7 @@ export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): 
     const fault = faultIn(parsed.data, presented)
     if (fault !== undefined) return `SIGN-IN-WITH-X: ${fault}`
     const signature = parsed.data.signature as `0x${string}`
+    const { recoverMessageAddress } = await import('viem')
     // The form of everything else was checked, so what no signer can be found for is the signature.
     const signer = await recoverMessageAddress({ message: messageOf(parsed.data), signature }).catch(
       () => undefined,

@@ -16,8 +16,9 @@ export async function* batchesOf<Item>(
       const batch = [first.value]
       let weight = weightOf(first.value)
       next = handled(iterator.next())
+      const allHadTheirTurn = later()
       while (weight < max) {
-        const ready = await Promise.race([next, later()])
+        const ready = await Promise.race([next, allHadTheirTurn])
         // What the source fails with is thrown where the next batch begins, after this one was taken.
         if (ready === undefined || ready.done === true) break
         batch.push(ready.value)

@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { START } from '../../../contracts/position.ts'
+import { anEvent, collect } from '../event-store.contract.ts'
+import type { EventFilter, EventStore } from '../event-store.ts'
+import { openEmbeddedStore } from './embedded-store.ts'
+
+let directory: string
+let store: EventStore
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'reader-'))
+  store = await openEmbeddedStore({ directory, now: Date.now })
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** Follows the log from its beginning, and takes events only where it is told to. */
+function follow(filter?: EventFilter) {
+  const signal = new AbortController().signal
+  const items = store.subscribe({ after: START, signal, ...(filter && { filter }) })[Symbol.asyncIterator]()
+  return async (count: number): Promise<RecordedEvent[]> => {
+    const events: RecordedEvent[] = []
+    while (events.length < count) {
+      const { value } = await items.next()
+      if (value?.kind === 'event') events.push(value.event)
+    }
+    return events
+  }
+}
+
+const large = (stream: string) =>
+  store.append(stream, [anEvent({ text: 'x'.repeat(100_000) })], { expected: 'any' })
+
+test('those who follow the log get the same events, each parsed once', async () => {
+  const [one, other] = [follow(), follow({ streamPrefixes: ['verdict-'] })]
+  await store.append('verdict-SIM.BTC.1h', [anEvent(), anEvent()], { expected: 'any' })
+  await store.append('subject-1', [anEvent()], { expected: 'any' })
+  await store.append('lease-1', [anEvent()], { expected: 'any' })
+  const [all, some] = [await one(3), await other(2)]
+  expect(all.map(({ stream }) => stream)).toEqual(['verdict-SIM.BTC.1h', 'verdict-SIM.BTC.1h', 'lease-1'])
+  expect(some[0]).toBe(all[0])
+  expect(some[1]).toBe(all[1])
+})
+
+test('one who is far behind gets every event in order, also those that are not kept any more', async () => {
+  const [quick, slow] = [follow(), follow({ streamPrefixes: ['lease-'] })]
+  await large('lease-1')
+  expect(await slow(1)).toHaveLength(1)
+  // Six megabytes, of which four are kept.
+  for (let index = 0; index < 60; index++) {
+    await large(index % 2 === 0 ? 'lease-1' : 'verdict-SIM.BTC.1h')
+    await quick(1)
+  }
+  const whole = await collect(store.readAll({ filter: { streamPrefixes: ['lease-'] } }))
+  expect((await slow(30)).map(({ position }) => position)).toEqual(
+    whole.slice(1).map(({ position }) => position),
+  )
+  expect(whole).toHaveLength(31)
+})

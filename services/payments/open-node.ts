@@ -1,0 +1,29 @@
+import type { NodeOptions } from './chain/node-client.ts'
+import type { DemoChain, DemoChainOptions } from './demo/demo-chain.ts'
+
+/**
+ * What asks a node of the chain, and signs for it. Its library takes longer to load than all the rest of a start, so that
+ * it is loaded where there is a node.
+ *
+ * @throws ServiceError `config_invalid` for a key that is none
+ */
+export async function openNode({
+  settlerKey,
+  refundKey,
+  ...node
+}: NodeOptions & { readonly settlerKey?: string | undefined; readonly refundKey?: string | undefined }) {
+  const { createChain } = await import('./chain/create-chain.ts')
+  const { createWallet } = await import('./settlement/wallet.ts')
+  const { createRefundWallet } = await import('./refunds/refund-wallet.ts')
+  const wallet = settlerKey ? createWallet({ ...node, privateKey: settlerKey }) : undefined
+  return {
+    chain: createChain({ ...node, elapsed: () => performance.now() }),
+    wallet,
+    refundWallet: wallet && refundKey ? createRefundWallet({ ...node, privateKey: refundKey }) : undefined,
+  }
+}
+
+export async function startDemoChain(options: DemoChainOptions): Promise<DemoChain> {
+  const demo = await import('./demo/demo-chain.ts')
+  return demo.startDemoChain(options)
+}
