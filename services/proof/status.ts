@@ -1,0 +1,100 @@
+import { isoTime } from '../../contracts/iso-time.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../contracts/json.ts'
+import type { Position } from '../../contracts/position.ts'
+import { INCIDENT_KINDS, type StatusAnswer, type StatusContent } from '../../contracts/status-answer.ts'
+import {
+  type DrillRow,
+  GAPS_PREFIX,
+  type GapsRow,
+  type Incident,
+  type IncidentsRow,
+  incidentsKey,
+  NEWEST_DRILL,
+} from '../../projections/index.ts'
+
+export interface StatusOptions {
+  readonly version: string
+  readonly logFormat: () => number
+  /** The read model of losses. */
+  readonly rows: {
+    get(key: string): JsonObject | undefined
+    range(range: { readonly prefix: string; readonly limit: number }): readonly { readonly row: JsonObject }[]
+    position(): Position
+  }
+  /** Null while nobody can know. */
+  readonly processes: () => Promise<number | null>
+  /** A note over a line of text; undefined where this process has no key of the log. */
+  readonly sign: (line: string) => string | undefined
+  readonly now: () => number
+}
+
+const NOTICE =
+  'What this service lost, as its own log records it: bars without a verdict, and incidents. None of them can be taken back.'
+/** As many as there are exchanges, and room for more. */
+const MOST_EXCHANGES = 64
+/** Requests within this time share one answer. */
+const KEPT_MS = 5_000
+
+/** What the service says of itself in public, signed with the keys of its transparency log. */
+export function createStatus(options: StatusOptions): () => Promise<StatusAnswer> {
+  let kept: { readonly since: number; readonly answer: Promise<StatusAnswer> } | undefined
+  return () => {
+    const at = options.now()
+    if (kept === undefined || at - kept.since >= KEPT_MS || at < kept.since)
+      kept = { since: at, answer: signedStatus(options, at) }
+    return kept.answer
+  }
+}
+
+async function signedStatus({ rows, ...options }: StatusOptions, at: number): Promise<StatusAnswer> {
+  const drill = rows.get(NEWEST_DRILL) as DrillRow | undefined
+  const gaps = rows.range({ prefix: GAPS_PREFIX, limit: MOST_EXCHANGES }).map(({ row }) => row as GapsRow)
+  const content: StatusContent = {
+    notice: NOTICE,
+    as_of: isoTime(at),
+    position: rows.position(),
+    service: {
+      version: options.version,
+      log_format: options.logFormat(),
+      processes: await options.processes(),
+    },
+    gaps: gaps.map(gapShown),
+    incidents: INCIDENT_KINDS.flatMap((kind) => {
+      const row = rows.get(incidentsKey(kind)) as IncidentsRow | undefined
+      return row === undefined
+        ? []
+        : [{ kind, count: row.count, newest: row.newest.map(incidentShown).toReversed() }]
+    }),
+    drill: drill === undefined ? null : drillShown(drill),
+  }
+  return { ...content, note: options.sign(canonicalJson(content as unknown as Json)) ?? null }
+}
+
+const gapShown = ({ exchange, reasons, days }: GapsRow): StatusContent['gaps'][number] => ({
+  exchange,
+  bars: Object.values(reasons).reduce((sum, bars) => sum + bars, 0),
+  reasons,
+  days: Object.entries(days)
+    .map(([date, bars]) => ({ date, bars }))
+    .toSorted((one, other) => (one.date < other.date ? 1 : -1)),
+})
+
+const incidentShown = ({ at, from, to, events, subject }: Incident) => ({
+  at,
+  from: from === null ? null : isoTime(from),
+  to: to === null ? null : isoTime(to),
+  seconds: from === null || to === null ? null : (to - from) / 1_000,
+  events,
+  subject,
+})
+
+const drillShown = ({ takenAt, treeSize, at, position, events, bytes, seconds, root }: DrillRow) => ({
+  at,
+  backup_taken_at: takenAt,
+  position,
+  events,
+  bytes,
+  seconds,
+  tree_size: treeSize,
+  root,
+})
