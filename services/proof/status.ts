@@ -33,7 +33,7 @@ const NOTICE =
 /** As many as there are exchanges, and room for more. */
 const MOST_EXCHANGES = 64
 /** Requests within this time share one answer. */
-const KEPT_MS = 5_000
+const KEPT_MS = 2_000
 
 /** What the service says of itself in public, signed with the keys of its transparency log. */
 export function createStatus(options: StatusOptions): () => Promise<StatusAnswer> {

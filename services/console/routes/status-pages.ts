@@ -8,7 +8,7 @@ import type { PagesOptions } from './series-pages.ts'
 export const statusPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
   app.get('/status', async (request, reply) => {
     const status = await client.must<StatusAnswer>(request, { path: '/api/status' })
-    reply.header('cache-control', 'public, max-age=5')
+    reply.header('cache-control', 'public, max-age=2')
     return sendPage(reply, frame(), statusPage(status))
   })
 }

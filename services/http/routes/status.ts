@@ -29,7 +29,7 @@ export const statusRoutes: FastifyPluginAsyncZod<
   StatusRoutesOptions & { readonly operatorToken: string | undefined }
 > = async (app, { status: served, operatorToken }) => {
   app.get('/api/status', { schema: status }, async (_request, reply) => {
-    reply.headers({ 'cache-control': 'public, max-age=5', 'access-control-allow-origin': '*' })
+    reply.headers({ 'cache-control': 'public, max-age=2', 'access-control-allow-origin': '*' })
     return served.status()
   })
   app.post('/operator/backup-drills', { schema: drill }, async (request, reply) => {
