@@ -2,7 +2,6 @@ import { z } from 'zod'
 import * as accountEvents from './account-events.ts'
 import * as chatEvents from './chat-events.ts'
 import * as deliveryEvents from './delivery-events.ts'
-import * as drillEvents from './drill-events.ts'
 import { ServiceError } from './errors.ts'
 import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import {
@@ -206,7 +205,6 @@ export const EVENT_CATALOGUE = {
   ...definitionsIn(deliveryEvents),
   ...definitionsIn(leaseEvents),
   ...definitionsIn(noticeEvents),
-  ...definitionsIn(drillEvents),
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE

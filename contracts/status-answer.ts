@@ -14,7 +14,6 @@ const incidentSchema = z.strictObject({
   at: instant.describe('When it was recorded'),
   from: instant.nullable().describe('Market time from which on it holds; null where it has none'),
   to: instant.nullable().describe('Market time until which it holds; null where it has none, or goes on'),
-  seconds: z.number().nonnegative().nullable().describe('From `from` to `to`'),
   events: count.nullable().describe('Events that were lost, where that is known'),
   subject: z.string().nullable().describe('Model and timeframe of calls that were withdrawn'),
 })

@@ -1,55 +1,28 @@
-import type { BackupDrill } from '../../contracts/drill-events.ts'
-import type { EventType } from '../../contracts/event-catalogue.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import type { IncidentKind } from '../../contracts/status-answer.ts'
+import type { IncidentKind, StatusContent } from '../../contracts/status-answer.ts'
 import { DAY_MS, timeframeMs } from '../../contracts/timeframes.ts'
-import type { MissingReason, VerdictsMissing } from '../../contracts/verdicts-missing.ts'
+import type { VerdictsMissing } from '../../contracts/verdicts-missing.ts'
 import type { Projection, Rows } from '../projection.ts'
 
-/** Something that the record lacks, or that was recorded later than it happened. */
-export interface Incident extends JsonObject {
-  /** When it was recorded, ISO 8601. */
-  readonly at: string
-  /** Market time, Unix milliseconds; null where it has none, or has not ended. */
-  readonly from: number | null
-  readonly to: number | null
-  /** Events that were lost, where that is known. */
-  readonly events: number | null
-  /** Model and timeframe, as in `barrier-3 1h`. */
-  readonly subject: string | null
-}
-
-/** The newest incidents of a kind, oldest first, and how many there were in all. Key: {@link incidentsKey}. */
-export interface IncidentsRow extends JsonObject {
-  readonly count: number
-  readonly newest: readonly Incident[]
-}
-
-/** Bars of an exchange without a verdict. Key: {@link gapsKey}. */
-export interface GapsRow extends JsonObject {
-  readonly exchange: Exchange
-  readonly reasons: { readonly [Reason in MissingReason]?: number }
-  /** By UTC day of the close of the bars; the newest {@link DAYS_KEPT} days. */
-  readonly days: Readonly<Record<string, number>>
-}
-
+type Shown = Pick<StatusContent, 'gaps' | 'incidents' | 'drill'>
+/** Bars of an exchange without a verdict, by their newest days. Key: {@link gapsKey}. */
+export type GapsRow = Shown['gaps'][number] & JsonObject
+/** The newest incidents of a kind. Key: {@link incidentsKey}. */
+export type IncidentsRow = Shown['incidents'][number] & JsonObject
 /** The newest restore on trial. Key: {@link NEWEST_DRILL}. */
-export interface DrillRow extends BackupDrill, JsonObject {
-  readonly at: string
-}
+export type DrillRow = NonNullable<Shown['drill']> & JsonObject
+type LossRow = GapsRow | IncidentsRow | DrillRow
 
 export const NEWEST_DRILL = 'drill'
 export const GAPS_PREFIX = 'gaps/'
-export const gapsKey = (exchange: Exchange): string => `${GAPS_PREFIX}${exchange}`
+export const gapsKey = (exchange: string): string => `${GAPS_PREFIX}${exchange}`
 export const incidentsKey = (kind: IncidentKind): string => `incidents/${kind}`
 
 const INCIDENTS_KEPT = 20
 const DAYS_KEPT = 90
 
-type LossRow = IncidentsRow | GapsRow | DrillRow
-
-/** Gaps and incidents of the record, and the newest restore on trial: what everybody may know of them. */
+/** Gaps and incidents of the record, and the newest restore on trial, as everybody is shown them. */
 export const losses: Projection<LossRow> = {
   name: 'losses',
   version: 1,
@@ -61,51 +34,62 @@ export const losses: Projection<LossRow> = {
     'SpeechWithdrawn',
     'SpeechRestored',
     'BackupDrilled',
-  ] satisfies EventType[],
-  fold(rows, event) {
-    const { at } = event
+  ],
+  fold(rows, { at, ...event }) {
     if (event.type === 'VerdictsMissing') foldGap(rows, event.data)
-    if (event.type === 'BackupDrilled') rows.put(NEWEST_DRILL, { ...event.data, at })
+    if (event.type === 'BackupDrilled') {
+      const { takenAt, treeSize, ...drill } = event.data
+      rows.put(NEWEST_DRILL, { at, backup_taken_at: takenAt, tree_size: treeSize, ...drill })
+    }
     if (event.type === 'LogEndLost') {
       const { endsAt, notedPosition } = event.data
       const events = notedPosition === null ? null : Math.max(0, notedPosition - endsAt)
-      addIncident(rows, 'log_end_lost', { at, from: null, to: null, events, subject: null })
+      addIncident(rows, 'log_end_lost', { at, events })
     }
-    if (event.type === 'MarketClockRun')
-      addIncident(rows, 'market_run', { at, ...event.data, events: null, subject: null })
+    if (event.type === 'MarketClockRun') {
+      const { from, to } = event.data
+      addIncident(rows, 'market_run', { at, from: isoTime(from), to: isoTime(to) })
+    }
     if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
-    const { modelVersion, timeframe, from } = event.data
-    const subject = `${modelVersion} ${timeframe}`
-    if (event.type === 'SpeechWithdrawn')
-      return addIncident(rows, 'calls_withdrawn', { at, from, to: null, events: null, subject })
-    const { count, newest } = incidentsOf(rows, 'calls_withdrawn')
-    const ended = newest.map((one) =>
+    const from = isoTime(event.data.from)
+    const subject = `${event.data.modelVersion} ${event.data.timeframe}`
+    if (event.type === 'SpeechWithdrawn') return addIncident(rows, 'calls_withdrawn', { at, from, subject })
+    const row = incidentsOf(rows, 'calls_withdrawn')
+    const newest = row.newest.map((one) =>
       one.subject === subject && one.to === null ? { ...one, to: from } : one,
     )
-    rows.put(incidentsKey('calls_withdrawn'), { count, newest: ended })
+    rows.put(incidentsKey('calls_withdrawn'), { ...row, newest })
   },
 }
 
 const incidentsOf = (rows: Rows<LossRow>, kind: IncidentKind): IncidentsRow =>
-  (rows.get(incidentsKey(kind)) as IncidentsRow | undefined) ?? { count: 0, newest: [] }
+  (rows.get(incidentsKey(kind)) as IncidentsRow | undefined) ?? { kind, count: 0, newest: [] }
 
-function addIncident(rows: Rows<LossRow>, kind: IncidentKind, incident: Incident): void {
+type Incident = IncidentsRow['newest'][number]
+const NOTHING = { from: null, to: null, events: null, subject: null }
+
+function addIncident(
+  rows: Rows<LossRow>,
+  kind: IncidentKind,
+  incident: Partial<Incident> & Pick<Incident, 'at'>,
+): void {
   const { count, newest } = incidentsOf(rows, kind)
-  rows.put(incidentsKey(kind), { count: count + 1, newest: [...newest, incident].slice(-INCIDENTS_KEPT) })
+  const all = [{ ...NOTHING, ...incident }, ...newest].slice(0, INCIDENTS_KEPT)
+  rows.put(incidentsKey(kind), { kind, count: count + 1, newest: all })
 }
 
 function foldGap(rows: Rows<LossRow>, gap: VerdictsMissing): void {
   const { exchange, reason, bars } = gap
   const before = rows.get(gapsKey(exchange)) as GapsRow | undefined
-  const days = { ...before?.days }
-  for (const [day, count] of barsByDay(gap)) days[day] = (days[day] ?? 0) + count
-  const kept = Object.entries(days)
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .slice(-DAYS_KEPT)
+  const days = new Map(before?.days.map(({ date, bars: count }) => [date, count]))
+  for (const [date, count] of barsByDay(gap)) days.set(date, (days.get(date) ?? 0) + count)
   rows.put(gapsKey(exchange), {
     exchange,
+    bars: (before?.bars ?? 0) + bars,
     reasons: { ...before?.reasons, [reason]: (before?.reasons[reason] ?? 0) + bars },
-    days: Object.fromEntries(kept),
+    days: Array.from(days, ([date, count]) => ({ date, bars: count }))
+      .toSorted((one, other) => (one.date < other.date ? 1 : -1))
+      .slice(0, DAYS_KEPT),
   })
 }
 
@@ -117,6 +101,6 @@ function* barsByDay({ from, to, bars, timeframe }: VerdictsMissing): Generator<r
   const last = Math.floor(to / DAY_MS)
   for (let day = Math.max(Math.floor(from / DAY_MS), last - DAYS_KEPT + 1); day <= last; day++) {
     const count = before((day + 1) * DAY_MS) - before(day * DAY_MS)
-    if (count > 0) yield [new Date(day * DAY_MS).toISOString().slice(0, 10), count]
+    if (count > 0) yield [isoTime(day * DAY_MS).slice(0, 10), count]
   }
 }

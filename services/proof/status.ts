@@ -1,12 +1,11 @@
 import { isoTime } from '../../contracts/iso-time.ts'
-import { canonicalJson, type Json, type JsonObject } from '../../contracts/json.ts'
+import { canonicalJson, type JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
 import { INCIDENT_KINDS, type StatusAnswer, type StatusContent } from '../../contracts/status-answer.ts'
 import {
   type DrillRow,
   GAPS_PREFIX,
   type GapsRow,
-  type Incident,
   type IncidentsRow,
   incidentsKey,
   NEWEST_DRILL,
@@ -47,8 +46,6 @@ export function createStatus(options: StatusOptions): () => Promise<StatusAnswer
 }
 
 async function signedStatus({ rows, ...options }: StatusOptions, at: number): Promise<StatusAnswer> {
-  const drill = rows.get(NEWEST_DRILL) as DrillRow | undefined
-  const gaps = rows.range({ prefix: GAPS_PREFIX, limit: MOST_EXCHANGES }).map(({ row }) => row as GapsRow)
   const content: StatusContent = {
     notice: NOTICE,
     as_of: isoTime(at),
@@ -58,43 +55,11 @@ async function signedStatus({ rows, ...options }: StatusOptions, at: number): Pr
       log_format: options.logFormat(),
       processes: await options.processes(),
     },
-    gaps: gaps.map(gapShown),
-    incidents: INCIDENT_KINDS.flatMap((kind) => {
-      const row = rows.get(incidentsKey(kind)) as IncidentsRow | undefined
-      return row === undefined
-        ? []
-        : [{ kind, count: row.count, newest: row.newest.map(incidentShown).toReversed() }]
-    }),
-    drill: drill === undefined ? null : drillShown(drill),
+    gaps: rows.range({ prefix: GAPS_PREFIX, limit: MOST_EXCHANGES }).map(({ row }) => row as GapsRow),
+    incidents: INCIDENT_KINDS.flatMap(
+      (kind) => (rows.get(incidentsKey(kind)) as IncidentsRow | undefined) ?? [],
+    ),
+    drill: (rows.get(NEWEST_DRILL) as DrillRow | undefined) ?? null,
   }
-  return { ...content, note: options.sign(canonicalJson(content as unknown as Json)) ?? null }
+  return { ...content, note: options.sign(canonicalJson(content)) ?? null }
 }
-
-const gapShown = ({ exchange, reasons, days }: GapsRow): StatusContent['gaps'][number] => ({
-  exchange,
-  bars: Object.values(reasons).reduce((sum, bars) => sum + bars, 0),
-  reasons,
-  days: Object.entries(days)
-    .map(([date, bars]) => ({ date, bars }))
-    .toSorted((one, other) => (one.date < other.date ? 1 : -1)),
-})
-
-const incidentShown = ({ at, from, to, events, subject }: Incident) => ({
-  at,
-  from: from === null ? null : isoTime(from),
-  to: to === null ? null : isoTime(to),
-  seconds: from === null || to === null ? null : (to - from) / 1_000,
-  events,
-  subject,
-})
-
-const drillShown = ({ takenAt, treeSize, at, position, events, bytes, seconds, root }: DrillRow) => ({
-  at,
-  backup_taken_at: takenAt,
-  position,
-  events,
-  bytes,
-  seconds,
-  tree_size: treeSize,
-  root,
-})

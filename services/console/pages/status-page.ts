@@ -20,8 +20,11 @@ const DAYS = 14
 
 const NONE = '—'
 const orNone = (iso: string | null): Content => (iso === null ? NONE : time(iso))
-const hours = (seconds: number | null): string =>
-  seconds === null ? NONE : (seconds / 3_600).toLocaleString('en', { maximumFractionDigits: 1 })
+/** Between two instants. */
+const hours = (from: string | null, to: string | null): string =>
+  from === null || to === null
+    ? NONE
+    : ((Date.parse(to) - Date.parse(from)) / 3_600_000).toLocaleString('en', { maximumFractionDigits: 1 })
 
 /** What was lost, for people. */
 export function statusPage({ note: signed, ...status }: StatusAnswer): Page {
@@ -70,7 +73,7 @@ ${
           `${KINDS[kind]}${subject === null ? '' : `: ${subject}`}${events === null ? '' : `: ${whole(events)} events`}`,
         from: ({ from }) => orNone(from),
         to: ({ to }) => orNone(to),
-        '#hours': ({ seconds }) => hours(seconds),
+        '#hours': ({ from, to }) => hours(from, to),
       })
 }
 <h2>Backup</h2>

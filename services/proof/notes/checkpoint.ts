@@ -49,8 +49,7 @@ export function signLine(line: string, keys: readonly Signer[]): string {
   const signatures = keys
     .filter(({ type }) => type === SIGNATURE_TYPES.ed25519)
     .map(
-      ({ name, id, sign }) =>
-        `— ${name} ${Buffer.concat([id, sign(Buffer.from(text))]).toString('base64')}\n`,
+      (key) => `— ${key.name} ${Buffer.concat([key.id, key.sign(Buffer.from(text))]).toString('base64')}\n`,
     )
   return `${text}\n${signatures.join('')}`
 }
