@@ -160,7 +160,7 @@ export const DaySealed = defineEvent({
   }),
 })
 
-/** What a restore on trial found, as the command that made it reports it. */
+/** The findings of a restore on trial, as the command that made it reports it. */
 export const backupDrillSchema = z.strictObject({
   takenAt: z.iso.datetime().describe('When the backup was taken'),
   position: z.int().positive().describe('Position of the newest event in the backup'),

@@ -18,7 +18,7 @@ const incidentSchema = z.strictObject({
   subject: z.string().nullable().describe('Model and timeframe of calls that were withdrawn'),
 })
 
-/** What the service says of itself in public, before it is signed. */
+/** The public status before it is signed. */
 export const statusContentSchema = z.strictObject({
   notice: z.string(),
   as_of: instant,

@@ -34,7 +34,7 @@ const MOST_EXCHANGES = 64
 /** Requests within this time share one answer. */
 const KEPT_MS = 2_000
 
-/** What the service says of itself in public, signed with the keys of its transparency log. */
+/** The public status, signed with the keys of its transparency log. */
 export function createStatus(options: StatusOptions): () => Promise<StatusAnswer> {
   let kept: { readonly since: number; readonly answer: Promise<StatusAnswer> } | undefined
   return () => {

@@ -1,6 +1,6 @@
 import type { IncidentKind, StatusAnswer } from '../../../contracts/status-answer.ts'
 import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
-import { type Content, html } from './html.ts'
+import { type Content, type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, table, tiles, time, whole } from './parts.ts'
 
@@ -26,69 +26,70 @@ const hours = (from: string | null, to: string | null): string =>
     ? NONE
     : ((Date.parse(to) - Date.parse(from)) / 3_600_000).toLocaleString('en', { maximumFractionDigits: 1 })
 
-/** What was lost, for people. */
-export function statusPage({ note: signed, ...status }: StatusAnswer): Page {
-  const { service, gaps, incidents, drill } = status
-  const bars = gaps.reduce((sum, gap) => sum + gap.bars, 0)
-  const all = incidents.flatMap(({ kind, newest }) => newest.map((one) => ({ kind, ...one })))
+/** Gaps by cause, and by day. */
+function gapsPart(gaps: StatusAnswer['gaps']): Html {
+  if (gaps.length === 0) return html`<p>Every bar that was followed has a verdict.</p>`
   const causes = gaps.flatMap(({ exchange, reasons }) =>
-    Object.entries(reasons).map(([reason, count]) => ({ exchange, reason: reason as MissingReason, count })),
+    Object.entries(reasons).map(([reason, bars]) => ({ exchange, reason: reason as MissingReason, bars })),
   )
   const days = gaps.flatMap(({ exchange, days: own }) =>
     own.slice(0, DAYS).map((day) => ({ exchange, ...day })),
   )
-  const body = html`<h1>What was lost</h1>
-<p class="dim">${status.notice} As of ${time(status.as_of, 'second')} UTC.</p>
-${tiles([
-  ['bars without a verdict', whole(bars), gaps.length === 0 ? 'none' : 'since the log began'],
-  ['incidents', whole(incidents.reduce((sum, { count }) => sum + count, 0)), 'since the log began'],
-  [
-    'last restore on trial',
-    drill === null ? 'never' : time(drill.at, 'day'),
-    drill !== null && `in ${whole(drill.seconds)} s`,
-  ],
-  ['version', service.version, service.processes !== null && `processes: ${service.processes}`],
-])}
-<h2>Gaps</h2>
-${
-  gaps.length === 0
-    ? html`<p>Every bar that was followed has a verdict.</p>`
-    : html`${table('Bars without a verdict, by cause', causes, {
-        exchange: ({ exchange }) => exchange,
-        cause: ({ reason }) => REASONS[reason],
-        '#bars': ({ count }) => whole(count),
-      })}${table('Bars without a verdict, by day', days, {
-        exchange: ({ exchange }) => exchange,
-        day: ({ date }) => time(date, 'day'),
-        '#bars': ({ bars: count }) => whole(count),
-      })}`
+  return html`${table('Bars without a verdict, by cause', causes, {
+    exchange: ({ exchange }) => exchange,
+    cause: ({ reason }) => REASONS[reason],
+    '#bars': ({ bars }) => whole(bars),
+  })}${table('Bars without a verdict, by day', days, {
+    exchange: ({ exchange }) => exchange,
+    day: ({ date }) => time(date, 'day'),
+    '#bars': ({ bars }) => whole(bars),
+  })}`
 }
-<h2>Incidents</h2>
-${
-  all.length === 0
-    ? html`<p>None is recorded.</p>`
-    : table('Incidents, the newest of each kind', all, {
-        recorded: ({ at }) => time(at),
-        what: ({ kind, subject, events }) =>
-          `${KINDS[kind]}${subject === null ? '' : `: ${subject}`}${events === null ? '' : `: ${whole(events)} events`}`,
-        from: ({ from }) => orNone(from),
-        to: ({ to }) => orNone(to),
-        '#hours': ({ from, to }) => hours(from, to),
-      })
+
+function incidentsPart(incidents: StatusAnswer['incidents']): Html {
+  const all = incidents.flatMap(({ kind, newest }) => newest.map((one) => ({ kind, ...one })))
+  if (all.length === 0) return html`<p>None is recorded.</p>`
+  return table('Incidents, the newest of each kind', all, {
+    recorded: ({ at }) => time(at),
+    what: ({ kind, subject, events }) =>
+      [KINDS[kind], subject, events !== null && `${whole(events)} events`].filter(Boolean).join(': '),
+    from: ({ from }) => orNone(from),
+    to: ({ to }) => orNone(to),
+    '#hours': ({ from, to }) => hours(from, to),
+  })
 }
-<h2>Backup</h2>
-${
+
+const drillPart = (drill: StatusAnswer['drill']): Html =>
   drill === null
     ? html`<p>No backup has been restored on trial yet.</p>`
     : facts([
         ['backup taken', time(drill.backup_taken_at)],
         ['restored on trial', time(drill.at)],
+        ['seconds', whole(drill.seconds)],
         ['events', whole(drill.events)],
         ['bytes', whole(drill.bytes)],
         ['entries of the transparency log', whole(drill.tree_size)],
         ['their root, as it was signed', html`<code>${drill.root}</code>`],
       ])
-}
+
+/** The public status for people. */
+export function statusPage({ note: signed, ...status }: StatusAnswer): Page {
+  const { service, gaps, incidents, drill } = status
+  const sum = (counts: readonly number[]): string => whole(counts.reduce((total, one) => total + one, 0))
+  const body = html`<h1>What was lost</h1>
+<p class="dim">${status.notice} As of ${time(status.as_of, 'second')} UTC.</p>
+${tiles([
+  ['bars without a verdict', sum(gaps.map(({ bars }) => bars)), 'since the log began'],
+  ['incidents', sum(incidents.map(({ count }) => count)), 'since the log began'],
+  ['last restore on trial', drill === null ? 'never' : time(drill.at, 'day'), 'of the newest backup'],
+  ['version', service.version, service.processes !== null && `processes: ${service.processes}`],
+])}
+<h2>Gaps</h2>
+${gapsPart(gaps)}
+<h2>Incidents</h2>
+${incidentsPart(incidents)}
+<h2>Backup</h2>
+${drillPart(drill)}
 <h2>How to check it</h2>
 <p><a href="/api/status">The same as JSON</a>. <a href="/docs/running#what-was-lost-and-who-can-see-it">What each figure means</a>.</p>
 ${
