@@ -12,6 +12,7 @@ import { payments } from '../services/payments/state/payments.ts'
 import { transparencyTree } from '../services/proof/index.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
+import { subscriptionsReadModel } from '../services/webhooks/index.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
@@ -134,10 +135,15 @@ async function withReadModels(name: string, projections: readonly Projection[]) 
   }
   return { ...embedded(own, 64), name, close }
 }
-const withoutTree = await withReadModels('every read model but the tree', [...PROJECTIONS, payments])
+const withoutTree = await withReadModels('every read model but the tree', [
+  ...PROJECTIONS,
+  payments,
+  subscriptionsReadModel,
+])
 const withTree = await withReadModels('every read model and the tree', [
   ...PROJECTIONS,
   payments,
+  subscriptionsReadModel,
   transparencyTree,
 ])
 report(

@@ -14,6 +14,7 @@ import { createMcpEdge, listen } from '../services/mcp/testing/mcp-edge.fixture.
 import { payments } from '../services/payments/state/payments.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
+import { subscriptionsReadModel } from '../services/webhooks/index.ts'
 import { openCountedCalls } from './support/counted-calls.ts'
 import { loadCandidate } from './support/http-load.ts'
 import { type Candidate, measure, print, report, timed } from './support/measure.ts'
@@ -186,7 +187,12 @@ async function building(url: string): Promise<void> {
   }, 20)
   const tables = openRowTables(join(directory, 'projections.db'), 'bench')
   const milliseconds = await timed(async () => {
-    const projector = startProjector({ store, tables, projections: [...PROJECTIONS, payments], sleep })
+    const projector = startProjector({
+      store,
+      tables,
+      projections: [...PROJECTIONS, payments, subscriptionsReadModel],
+      sleep,
+    })
     await projector.caughtUp()
     clearInterval(looking)
     await projector.close()

@@ -17,7 +17,9 @@ export const recordCoinSchema = z.object({
   win_rate: z
     .object({ value: z.number(), low: z.number(), high: z.number() })
     .nullable()
-    .describe('Of `reached`, with the ends of its 95 % interval'),
+    .describe(
+      'Of `reached`, with the ends of its 95 % interval: too narrow where several series are pooled, since they overlap',
+    ),
   trades: count.describe('Calls whose return is known'),
   net_mean_bps: z.number().nullable().describe('Basis points a call, 12 for entering and leaving taken off'),
   always_buy: share.describe('Win rate of always BUY on the same bars'),

@@ -59,6 +59,9 @@ export const trackRecordRowSchema = z.object({
       from: z.number().describe('Lowest probability of the likelier side'),
       to: z.number().describe('All below it; the last row has no other end than 1'),
       races: count,
+      non_overlapping: count.describe(
+        'Of each series those whose windows do not overlap: an interval of `happened` has no more to stand on',
+      ),
       said: z.number().describe('Mean probability of the likelier side'),
       happened: z.number().describe('Share of races that it won'),
     }),

@@ -27,7 +27,9 @@ export const verdictRowSchema = z.object({
   valid_until: instant,
   recorded_at: instant,
   call: callSchema,
-  confidence: z.int().describe('100 × the calibrated probability of the called side'),
+  confidence: z
+    .int()
+    .describe('100 × the calibrated probability that the likelier barrier comes before the other'),
   strength: z.int().describe('0–100 percentile, for ranking only'),
   probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
   regime: regimeSchema,

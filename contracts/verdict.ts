@@ -76,6 +76,10 @@ export function forecastShown(forecast: Forecast | null) {
   return { expected_range: range, expected_volatility: volatility }
 }
 
+/** The barrier that a probability holds for likelier to come first: the one that a confidence is about. */
+export const likelierBarrier = (probability: number): 'upper' | 'lower' =>
+  probability >= 0.5 ? 'upper' : 'lower'
+
 /** A verdict as recorded: the engine's answer for a series at a closed bar. */
 export const verdictSchema = seriesSchema.extend({
   verdictId: z.uuid(),

@@ -45,7 +45,9 @@ export const callFields = {
     .int()
     .min(0)
     .max(100)
-    .describe('100 × the calibrated probability of the called side; lives in 50–60, capped at 60'),
+    .describe(
+      '100 × the calibrated probability that the barrier of the called side comes before the other; lives in 50–60, capped at 60',
+    ),
   strength: z
     .int()
     .min(0)

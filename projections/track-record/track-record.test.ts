@@ -50,7 +50,7 @@ describe('a track record', () => {
     expect(record.apart.net).toBeCloseTo(0.01 - 0.0012, 12)
     expect(record.apart.buyNet).toBeCloseTo(0.01 - 0.0012, 12)
     expect(record.apart.sellNet).toBeCloseTo(-0.01 - 0.0012, 12)
-    expect(record.reliability[5]).toEqual({ races: 1, wins: 1, said: 0.55 })
+    expect(record.reliability[5]).toEqual({ races: 1, wins: 1, said: 0.55, apart: 1 })
   })
 
   test('given a HOLD, its forecast counts and nothing else', () => {
@@ -78,6 +78,24 @@ describe('a track record', () => {
     const outcomes = [0, 1, 7, 8, 15, 16].map((hour) => ended(hour, { call: 'BUY', race: 'up' }))
     const { spoken, apart } = recordOf(outcomes)
     expect([spoken.calls, apart.calls]).toEqual([6, 3])
+  })
+
+  test('given races of one percent whose windows overlap, HOLDs too, only those apart are independent', () => {
+    const outcomes = [0, 1, 7, 8, 15, 16].flatMap((hour) => [
+      ended(hour, { call: 'HOLD', probability: 0.505, race: 'up' }),
+      ended(hour, { call: 'HOLD', probability: 0.505, race: 'down', coin: 'ETH' }),
+    ])
+    const beside = ended(2, { call: 'HOLD', probability: 0.485, race: 'up' })
+    const undecided = ended(20, { call: 'HOLD', probability: 0.505, race: 'timeout' })
+    const all = [...outcomes.slice(0, 4), beside, ...outcomes.slice(4), undecided]
+    expect(recordOf(all).reliability.slice(0, 2)).toMatchObject([
+      { races: 6, apart: 3 },
+      { races: 1, apart: 1 },
+    ])
+    expect(pooledOf(all).reliability.slice(0, 2)).toMatchObject([
+      { races: 12, apart: 6 },
+      { races: 1, apart: 1 },
+    ])
   })
 
   test('given a verdict that was recorded behind its window, it is counted apart and nothing else changes', () => {

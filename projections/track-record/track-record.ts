@@ -30,6 +30,8 @@ export interface ReliabilitySum extends JsonObject {
   readonly wins: number
   /** Sum of the likelier side's probabilities. */
   readonly said: number
+  /** Of each series those races whose windows do not overlap: as many as are independent. */
+  readonly apart: number
 }
 
 /** All that was counted of a model, for one series or pooled over all series of a timeframe. */
@@ -59,8 +61,9 @@ export interface TrackRecord extends JsonObject {
   /** How far the price was to go: every forecast, HOLDs too; and how many of them have windows that do not overlap. */
   readonly ranges: RangeTally
   readonly rangesApart: number
-  /** Series only: from when the next call, and the next range, is apart, and the block that is being filled. */
+  /** Series only: from when the next call, race of a percent, and range is apart, and the block that is being filled. */
   readonly freeFrom: number
+  readonly reliabilityFreeFrom: readonly number[]
   readonly rangesFreeFrom: number
   readonly block: Block & { readonly index: number }
   /** Verdicts that were recorded after the end of their window; part of no other figure. */
@@ -93,7 +96,7 @@ type Row = TrackRecord | Block
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
-  version: 3,
+  version: 4,
   changes: 'rows',
   events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
@@ -112,18 +115,26 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   const name = seriesName(outcome)
   const seriesKey = seriesRecordKey(modelVersion, name)
   const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
-  const isApart = outcome.call !== 'HOLD' && barClose >= own.freeFrom
-  const isRangeApart = isScored(outcome) && barClose >= own.rangesFreeFrom
-  const net = isApart ? netReturn(outcome) : null
+  const percent = reliabilityBin(outcome)
+  const apart = {
+    isCall: outcome.call !== 'HOLD' && barClose >= own.freeFrom,
+    isRace: percent !== undefined && barClose >= (own.reliabilityFreeFrom[percent] ?? 0),
+    isRange: isScored(outcome) && barClose >= own.rangesFreeFrom,
+  }
+  const net = apart.isCall ? netReturn(outcome) : null
   const index = blockOf(timeframe, barClose)
 
-  const counted = count(own, outcome, isApart, isRangeApart)
+  const counted = count(own, outcome, apart)
   const current: Block = own.block.index === index ? own.block : NO_BLOCK
   const next = net === null ? current : addToBlock(current, net)
   rows.put(seriesKey, {
     ...counted,
-    freeFrom: isApart ? outcome.validUntil : own.freeFrom,
-    rangesFreeFrom: isRangeApart ? outcome.validUntil : own.rangesFreeFrom,
+    freeFrom: apart.isCall ? outcome.validUntil : own.freeFrom,
+    reliabilityFreeFrom:
+      apart.isRace && percent !== undefined
+        ? own.reliabilityFreeFrom.with(percent, outcome.validUntil)
+        : own.reliabilityFreeFrom,
+    rangesFreeFrom: apart.isRange ? outcome.validUntil : own.rangesFreeFrom,
     blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
     block: { n: next.n, sum: next.sum, index },
   })
@@ -131,7 +142,7 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   const pooledKey = timeframeRecordKey(modelVersion, timeframe)
   const pooled = (rows.get(pooledKey) as TrackRecord | undefined) ?? emptyRecord(outcome, null)
   if (net === null) {
-    rows.put(pooledKey, count(pooled, outcome, isApart, isRangeApart))
+    rows.put(pooledKey, count(pooled, outcome, apart))
     return
   }
   const blockKey = `block/${modelVersion}/${timeframe}/${index}`
@@ -139,7 +150,7 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   const after = addToBlock(before, net)
   rows.put(blockKey, after)
   rows.put(pooledKey, {
-    ...count(pooled, outcome, isApart, isRangeApart),
+    ...count(pooled, outcome, apart),
     blocks: replaceBlock(pooled.blocks, before, after),
   })
 }
@@ -191,13 +202,14 @@ function emptyRecord(
     spokenRaces: NO_RACES,
     brier: { races: 0, squares: 0 },
     brierSpoken: { races: 0, squares: 0 },
-    reliability: Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0 })),
+    reliability: Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0, apart: 0 })),
     spoken: NO_CALLS,
     apart: NO_CALLS,
     blocks: NO_BLOCKS,
     ranges: NO_RANGES,
     rangesApart: 0,
     freeFrom: 0,
+    reliabilityFreeFrom: Array.from({ length: RELIABILITY_BINS }, () => 0),
     rangesFreeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
     recordedLate: NO_VERDICTS,
@@ -205,8 +217,15 @@ function emptyRecord(
   }
 }
 
+/** Whether the window of an outcome overlaps none before it that was counted apart: as a call, by percent, as a range. */
+interface Apart {
+  readonly isCall: boolean
+  readonly isRace: boolean
+  readonly isRange: boolean
+}
+
 /** Counts one outcome in everything that does not depend on blocks. */
-function count(record: TrackRecord, outcome: Outcome, isApart: boolean, isRangeApart: boolean): TrackRecord {
+function count(record: TrackRecord, outcome: Outcome, { isCall, isRace, isRange }: Apart): TrackRecord {
   const { call, race, barClose } = outcome
   const isSpoken = call !== 'HOLD'
   return {
@@ -221,11 +240,11 @@ function count(record: TrackRecord, outcome: Outcome, isApart: boolean, isRangeA
       : record.spokenRaces,
     brier: addForecast(record.brier, outcome),
     brierSpoken: isSpoken ? addForecast(record.brierSpoken, outcome) : record.brierSpoken,
-    reliability: addReliability(record.reliability, outcome),
+    reliability: addReliability(record.reliability, outcome, isRace),
     spoken: isSpoken ? countCall(record.spoken, outcome) : record.spoken,
-    apart: isApart ? countCall(record.apart, outcome) : record.apart,
+    apart: isCall ? countCall(record.apart, outcome) : record.apart,
     ranges: countRange(record.ranges, outcome),
-    rangesApart: record.rangesApart + (isRangeApart ? 1 : 0),
+    rangesApart: record.rangesApart + (isRange ? 1 : 0),
   }
 }
 
@@ -235,17 +254,28 @@ function addForecast(sum: BrierSum, { race, probability }: Outcome): BrierSum {
   return { races: sum.races + 1, squares: sum.squares + error * error }
 }
 
-function addReliability(bins: readonly ReliabilitySum[], { race, probability }: Outcome): ReliabilitySum[] {
-  const side = probability >= 0.5 ? 'up' : 'down'
-  const said = Math.max(probability, 1 - probability)
-  const place = race === 'up' || race === 'down' ? reliabilityBin(said) : undefined
-  return bins.map((bin, index) =>
-    index === place
-      ? { races: bin.races + 1, wins: bin.wins + (race === side ? 1 : 0), said: bin.said + said }
-      : bin,
-  )
+function addReliability(
+  bins: readonly ReliabilitySum[],
+  outcome: Outcome,
+  isApart: boolean,
+): readonly ReliabilitySum[] {
+  const place = reliabilityBin(outcome)
+  const bin = place === undefined ? undefined : bins[place]
+  if (place === undefined || bin === undefined) return bins
+  const { probability, race } = outcome
+  return bins.with(place, {
+    races: bin.races + 1,
+    wins: bin.wins + (race === (probability >= 0.5 ? 'up' : 'down') ? 1 : 0),
+    said: bin.said + Math.max(probability, 1 - probability),
+    apart: bin.apart + (isApart ? 1 : 0),
+  })
 }
 
-/** Its percent above 50, the last bin taking all from 60 on. */
-const reliabilityBin = (said: number): number =>
-  Math.min(RELIABILITY_BINS - 1, Math.max(0, Math.floor(100 * said) - 50))
+/** The likelier side's percent above 50, the last bin taking all from 60 on; undefined where no barrier won. */
+const reliabilityBin = ({ race, probability }: Outcome): number | undefined =>
+  race !== 'up' && race !== 'down'
+    ? undefined
+    : Math.min(
+        RELIABILITY_BINS - 1,
+        Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50),
+      )

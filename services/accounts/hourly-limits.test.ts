@@ -151,6 +151,7 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'store-identity': null,
   'store-losses': null,
   'store-market-clock': null,
+  'store-market-runs': null,
   'verdict-{exchange}.{coin}.{timeframe}': null,
   'outcome-{exchange}.{coin}.{timeframe}': null,
   'challenger-{model}.{exchange}.{coin}.{timeframe}': null,

@@ -65,7 +65,7 @@ describe('a row', () => {
     expect(row.baselines.random.net_mean_bps).toBeCloseTo((-2 * 100) / 10 - 12, 9)
     expect(row.brier).toBeCloseTo((6 * 0.16 + 2 * 0.36) / 8, 12)
     expect(row.reliability).toEqual([
-      { from: 0.6, to: 1, races: 8, said: expect.closeTo(0.6, 12), happened: 0.75 },
+      { from: 0.6, to: 1, races: 8, non_overlapping: 8, said: expect.closeTo(0.6, 12), happened: 0.75 },
     ])
     expect(row.calibration_error).toBeCloseTo(0.15, 12)
   })
@@ -131,6 +131,18 @@ describe('a row', () => {
     const squares = 4 * (2 * (88 - expected)) ** 2 + 2 * (2 * (-112 - expected)) ** 2
     expect(t).toBeCloseTo((12 * expected) / Math.sqrt(squares), 9)
     expect(margin).toBeCloseTo((halfWidth95(6) * Math.sqrt(squares)) / 12, 9)
+  })
+
+  test('of a read model that a former release folded names no race as independent, and has its shape', () => {
+    const rows = fold(trackRecord, given(outcomeLabelled(outcome(0))))
+    const former = JSON.parse(
+      JSON.stringify(Object.values(rows)[0], (key, value) =>
+        key === 'apart' && typeof value === 'number' ? undefined : value,
+      ),
+    )
+    const row = trackRecordRow(former)
+    expect(row.reliability).toMatchObject([{ races: 1, non_overlapping: 0 }])
+    expect(trackRecordRowSchema.strict().safeParse(row).error).toBeUndefined()
   })
 
   test('says nothing of what there is none of', () => {

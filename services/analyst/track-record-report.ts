@@ -192,10 +192,12 @@ export function speechRow(row: SpeechRow): SpeechAnswerRow {
 }
 
 function reliabilityOf({ reliability }: TrackRecord): TrackRecordRow['reliability'] {
-  return reliability.flatMap(({ races, wins, said }, index) => {
+  return reliability.flatMap(({ races, wins, said, apart }, index) => {
     if (races === 0) return []
     const to = index === reliability.length - 1 ? 1 : (51 + index) / 100
-    return [{ from: (50 + index) / 100, to, races, said: said / races, happened: wins / races }]
+    const means = { said: said / races, happened: wins / races }
+    // Until this release has folded the log, the rows of a former one answer, and do not say it.
+    return [{ from: (50 + index) / 100, to, races, non_overlapping: apart ?? 0, ...means }]
   })
 }
 

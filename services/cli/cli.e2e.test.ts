@@ -34,7 +34,7 @@ afterAll(() => {
 
 function run(script: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): Running {
   const child = spawn(process.execPath, [script, ...args], {
-    env: { PATH: process.env.PATH, SEALING_KEY, ...environment },
+    env: { PATH: process.env.PATH, FRESH: 'true', SEALING_KEY, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   children.push(child)

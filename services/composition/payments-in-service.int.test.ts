@@ -64,7 +64,13 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
   async function start(): Promise<Life> {
     const args = [START, '--demo-chain', '--port', '0', '--data-dir', folder, '--coins', 'BTC']
     const child: ChildProcess = spawn(process.execPath, args, {
-      env: { PATH: process.env.PATH, TIMEFRAMES: '1h', RATE_PER_ADDRESS: 'off', LOG_LEVEL: 'error' },
+      env: {
+        PATH: process.env.PATH,
+        FRESH: 'true',
+        TIMEFRAMES: '1h',
+        RATE_PER_ADDRESS: 'off',
+        LOG_LEVEL: 'error',
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const exited = once(child, 'exit')

@@ -82,7 +82,7 @@ async function start(): Promise<ChildProcess> {
   const port = base === '' ? '0' : new URL(base).port
   const flags = ['--port', port, '--data-dir', directory, '--speed', '1800', '--webhooks-allow-private']
   const started = spawn(process.execPath, [START, ...flags], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'error', OPERATOR_TOKEN, TIMEFRAMES: '1m,1h' },
+    env: { PATH: process.env.PATH, FRESH: 'true', LOG_LEVEL: 'error', OPERATOR_TOKEN, TIMEFRAMES: '1m,1h' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   child = started

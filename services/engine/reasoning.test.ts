@@ -62,8 +62,22 @@ describe('the sentence', () => {
 
   test('says that a HOLD was too close to call', () => {
     expect(said({ call: 'HOLD', confidence: 52, probability: 0.52, regime: 'RANGING' })).toContain(
-      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the place in the range of 48 bars (−0.0042, speaks for BUY)',
+      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call, which begins at a probability of 0.53 (0.520 here); the place in the range of 48 bars (−0.0042, speaks for BUY)',
     )
+  })
+
+  test('says why a call goes on with less than it began with, and why a HOLD of 53 % is none', () => {
+    expect(said({ call: 'BUY', confidence: 51, probability: 0.5125 })).toContain(
+      'BUY with 51 % confidence that the upper barrier comes first, a call that began at a probability of 0.53 and lasts until 0.505; the place',
+    )
+    expect(said({ call: 'SELL', confidence: 51, probability: 0.49 })).toContain(
+      'lasts until 0.505; the place',
+    )
+    expect(said({ call: 'SELL', confidence: 53, probability: 0.47 })).toContain(
+      'barrier comes first; the place',
+    )
+    // Rounded it would be the 0.53 that it has not reached.
+    expect(said({ call: 'HOLD', confidence: 53, probability: 0.52997 })).toContain('of 0.53 (0.529 here)')
   })
 
   test('says so where nothing could be measured', () => {

@@ -1,5 +1,6 @@
 import type { Regime } from '../../contracts/regime.ts'
-import type { Factor, Forecast, Verdict } from '../../contracts/verdict.ts'
+import { type Factor, type Forecast, likelierBarrier, type Verdict } from '../../contracts/verdict.ts'
+import { BUY_ENTRY, BUY_EXIT } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell } from './cells.ts'
 import { FEATURES, isFeatureName } from './features.ts'
 import type { TimeframeSkill, VerdictModel } from './model.ts'
@@ -82,6 +83,9 @@ function signed(value: number): string {
   return `${value < 0 ? '−' : '+'}${size >= 0.1 ? size.toFixed(2) : size.toPrecision(2)}`
 }
 
+/** Three digits that never say that a threshold was reached which was not. */
+const roundedDown = (probability: number): string => (Math.floor(1_000 * probability) / 1_000).toFixed(3)
+
 /** The reach in which the price ends in four of five cases, in words. */
 function reach({ p10, p90 }: Forecast): string {
   const percent = (fraction: number): string => {
@@ -114,9 +118,15 @@ function reasonFor(
 ): string {
   const market = `in a market that is ${REGIME_WORDS[regime]}`
   if (!skill.skill) return `HOLD ${market}, because ${skill.reason}`
-  const side = probability >= 0.5 ? 'upper' : 'lower'
+  const side = likelierBarrier(probability)
   const named = weightiest(factors)
   const weights = named === '' ? 'nothing that could be measured weighs' : `${named} weigh most`
-  const measure = call === 'HOLD' ? ', too little for a call' : ''
+  const likelier = Math.max(probability, 1 - probability)
+  const measure =
+    call === 'HOLD'
+      ? `, too little for a call, which begins at a probability of ${BUY_ENTRY} (${roundedDown(likelier)} here)`
+      : likelier < BUY_ENTRY
+        ? `, a call that began at a probability of ${BUY_ENTRY} and lasts until ${BUY_EXIT}`
+        : ''
   return `${call} with ${confidence} % confidence that the ${side} barrier comes first${measure}; ${weights} ${market}`
 }

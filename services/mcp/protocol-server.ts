@@ -63,7 +63,7 @@ export interface Announcer {
 export const LISTS_KEPT = { ttlMs: 300_000, cacheScope: 'public' } as const
 const RESOURCES_KEPT = { ttlMs: 60_000, cacheScope: 'public' } as const
 
-const INSTRUCTIONS = `Trade calls (BUY, SELL, HOLD), market regimes, scans and funding arbitrage for coins on the monitored exchanges. Ask scan_trade_calls for what stands out, get_trade_call and get_market_regime for one coin. Confidence is a calibrated probability and lives in 50–60. A refusal names its code and what to do. ${NOTICE}`
+const INSTRUCTIONS = `Trade calls (BUY, SELL, HOLD), market regimes, scans and funding arbitrage for coins on the monitored exchanges. Ask scan_trade_calls for what stands out, get_trade_call and get_market_regime for one coin. Confidence is the calibrated probability that the barrier of the called side comes before the other, and lives in 50–60. A refusal names its code and what to do. ${NOTICE}`
 
 /** The SDK's server for one exchange: it knows the protocol, this file knows the service. */
 export function createProtocolServer(core: McpCore, caller: Caller, announce: Announcer): Server {

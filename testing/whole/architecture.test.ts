@@ -63,7 +63,30 @@ describe('imports', () => {
   })
 })
 
+/** A value that is read, and written after others could have changed it: `sum += await add()`. */
+const TORN_SUM = /(?:[-+*/%|&^]=(?!=)|(\b[\w.#]+) = \1 [-+*/%|&^]) ?[^;)\n]*\bawait\b/
+
+test('no sum is read before an await and written after it', () => {
+  const sources = [...graph.keys()].filter((file) => !/\.(?:test|contract)\.ts$/.test(file))
+  expect(sources.filter((file) => TORN_SUM.test(readFileSync(join(ROOT, file), 'utf8')))).toEqual([])
+})
+
 describe('the test itself', () => {
+  test.each(['a += await b()', 'a.b -= (await c()).length', 'a.n = a.n + (await b())'])(
+    'finds that %s loses what is added meanwhile',
+    (text) => {
+      expect(TORN_SUM.test(text)).toBe(true)
+    },
+  )
+  test.each([
+    'a ??= await b()',
+    'a === (await b())',
+    'for (let n = 0; n < 9; n += 2) await b()',
+    'a = b + (await c())',
+  ])('lets %s pass', (text) => {
+    expect(TORN_SUM.test(text)).toBe(false)
+  })
+
   test('finds imports of every kind', () => {
     const text = `import a from './a.ts'\nimport { type B } from "../b.ts"\nexport * from './c.ts'\nimport './d.ts'\nawait import('./e.ts')`
     expect(importsOf(text)).toEqual(['./a.ts', '../b.ts', './c.ts', './d.ts', './e.ts'])

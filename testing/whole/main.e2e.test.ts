@@ -45,7 +45,7 @@ function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Ru
   const own = { '--port': '0', '--data-dir': join(directory, 'data') }
   const defaults = Object.entries(own).flatMap((flag) => (args.includes(flag[0]) ? [] : flag))
   const child = spawn(process.execPath, [START, ...defaults, ...args], {
-    env: { PATH: process.env.PATH, OPERATOR_TOKEN, SEALING_KEY, ...environment },
+    env: { PATH: process.env.PATH, FRESH: 'true', OPERATOR_TOKEN, SEALING_KEY, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''
@@ -172,14 +172,14 @@ describe('npm start', () => {
       'projection decided',
       'projection latest_verdicts',
       'projection log_checkpoints',
-      'projection payments',
       'projection record_months',
       'projection regime_shifts',
       'projection sealed_days',
       'projection speech',
-      'projection subscriptions',
       'projection track_record',
       'projection verdict_index',
+      'projection payments',
+      'projection subscriptions',
       'projection transparency_tree',
       'market',
       'transparency log',
@@ -200,7 +200,7 @@ describe('npm start', () => {
         `"${process.execPath}" "${START}" --port 0 --coins BTC --data-dir "${join(directory, 'data')}"; true`,
       ],
       {
-        env: { PATH: process.env.PATH, SEALING_KEY, npm_lifecycle_event: 'start' },
+        env: { PATH: process.env.PATH, FRESH: 'true', SEALING_KEY, npm_lifecycle_event: 'start' },
         stdio: ['ignore', 'pipe', 'inherit'],
       },
     )

@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)(`a NATS that has fallen silent${missing ?
       nats.url,
     ]
     const child = spawn(process.execPath, [START, ...args], {
-      env: { PATH: process.env.PATH, SEALING_KEY: Buffer.alloc(32, 5).toString('base64') },
+      env: { PATH: process.env.PATH, FRESH: 'true', SEALING_KEY: Buffer.alloc(32, 5).toString('base64') },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     children.push(child)

@@ -27,7 +27,7 @@ afterEach(() => {
 function start(port: number, url = double.connectionString) {
   const args = ['--port', String(port), '--coins', 'BTC', '--data-dir', directory, '--eventstore-url', url]
   const started = spawn(process.execPath, [START, ...args, '--store-wait', '3'], {
-    env: { PATH: process.env.PATH, SEALING_KEY: Buffer.alloc(32, 5).toString('base64') },
+    env: { PATH: process.env.PATH, FRESH: 'true', SEALING_KEY: Buffer.alloc(32, 5).toString('base64') },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   child = started

@@ -191,6 +191,7 @@ const start = (environment: NodeJS.ProcessEnv, folder: string): Promise<RunningS
   startService(
     readSettings(['--port', '0', '--data-dir', folder, '--console', 'off'], {
       LOG_LEVEL: 'error',
+      FRESH: 'true',
       ...environment,
     }),
     process.stdout,

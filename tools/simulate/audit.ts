@@ -5,6 +5,7 @@ import { PROJECTIONS, rowsInMemory } from '../../projections/index.ts'
 import type { Projector } from '../../services/log/projector/projector.ts'
 import { evolvePayment, isOpen, type Payment } from '../../services/payments/state/payment-state.ts'
 import { payments as paymentRows } from '../../services/payments/state/payments.ts'
+import { subscriptionsReadModel } from '../../services/webhooks/index.ts'
 import { audit as auditFromOutside, dueOf } from '../cluster/audit.ts'
 import { type DeliverySeen, noRecords, type Records } from '../cluster/records.ts'
 import type { Seen, SubscribedAddress } from './workload.ts'
@@ -157,7 +158,7 @@ function payments({ chain }: World, { paid }: Seen, log: readonly ServiceEvent[]
 
 /** Every read model of every process is what a fold of the whole log is. */
 function readModels({ places }: World, log: readonly ServiceEvent[]): string[] {
-  return [...PROJECTIONS, paymentRows].flatMap((projection) => {
+  return [...PROJECTIONS, paymentRows, subscriptionsReadModel].flatMap((projection) => {
     const rows = rowsInMemory<JsonObject>()
     const types = new Set<string>(projection.events)
     for (const event of log) if (types.has(event.type)) projection.fold(rows, event)

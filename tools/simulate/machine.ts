@@ -45,6 +45,7 @@ import {
   relaySignals,
   type Sender,
   type Subscriptions,
+  subscriptionsReadModel,
 } from '../../services/webhooks/index.ts'
 import type { Random } from '../cluster/random.ts'
 import { followBars, type Market } from './market.ts'
@@ -136,7 +137,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
   const projector = startProjector({
     store: storeOf('projector'),
     tables: seams.tables?.(machine.tables, around) ?? machine.tables,
-    projections: [...PROJECTIONS, paymentsProjection],
+    projections: [...PROJECTIONS, paymentsProjection, subscriptionsReadModel],
     sleep,
     onProblem: ({ state, detail }) => {
       if (state === 'stopped') onFault(new Error(`a read model stopped: ${detail}`))

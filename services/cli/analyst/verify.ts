@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
-import { verdictSchema } from '../../../contracts/verdict.ts'
+import { likelierBarrier, verdictSchema } from '../../../contracts/verdict.ts'
 import type { ProofEvent, Verification } from '../../../contracts/verification.ts'
 import { eventHash } from '../../analyst/index.ts'
 import { checkProof, MOST_PROOF_BYTES, readBoundedFile, type Verifier } from '../../proof/index.ts'
@@ -115,7 +115,7 @@ function requireHash(
 
 function linesOf({ verdict_id, event, hash, window_closes_at, outcome, notice }: Verification): string {
   const verdict = verdictSchema.parse(event.data)
-  const { exchange, coin, timeframe, call, confidence, regime, price, reasoning } = verdict
+  const { exchange, coin, timeframe, call, confidence, probability, regime, price, reasoning } = verdict
   const ending =
     outcome === null
       ? 'none yet'
@@ -123,7 +123,7 @@ function linesOf({ verdict_id, event, hash, window_closes_at, outcome, notice }:
   const lines = [
     `verdict   ${verdict_id}`,
     `series    ${exchange} ${coin} ${timeframe}`,
-    `said      ${call}, ${confidence} %, ${regime} at ${price}`,
+    `said      ${call}, ${confidence} % that the ${likelierBarrier(probability)} barrier comes first, ${regime} at ${price}`,
     `because   ${reasoning}`,
     `recorded  ${event.at}, at position ${event.position} (revision ${event.revision} of ${event.stream})`,
     `window    closes at ${window_closes_at}`,

@@ -137,7 +137,7 @@ test('a table says the same to people', async () => {
   expect(text).toMatch(/BUY +0.5400 +\? +0.5150$/m)
   expect(text).toMatch(/lacks range_position$/m)
   expect(text).toContain('6 verdicts beside other-1: 4 compared, 1 agree.')
-  expect(text).toMatch(/in favour +50.0 % +100.0 %/)
+  expect(text).toMatch(/in favour +1 of 2 +3 of 3\n/)
 })
 
 test('verdicts that were not decided yet are compared and not scored; none at all is refused', async () => {

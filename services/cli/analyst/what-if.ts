@@ -2,6 +2,7 @@ import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import { shareText } from '../../../contracts/share-text.ts'
 import { CALLS, type Call } from '../../../contracts/verdict.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type CallTally, countCall, NO_CALLS } from '../../../projections/index.ts'
@@ -286,8 +287,6 @@ export const TABLE_LINES: Lines = {
     const { rows, compared, agreements, untold, lacking, withdrawn, late, races } = summary
     const line = (name: string, of: (side: SideSummary) => string): string =>
       `${name.padEnd(28)}${of(summary.recorded).padStart(14)}${of(summary.other).padStart(14)}`
-    const share = (value: number | null): string =>
-      value === null ? 'unknown' : `${(100 * value).toFixed(1)} %`
     const left = [
       [untold, 'whose other call depends on bars that are not there'],
       ...Object.entries(lacking).map(
@@ -310,7 +309,7 @@ export const TABLE_LINES: Lines = {
       line('calls decided', ({ decided }) => grouped(decided)),
       line('  won', ({ won }) => grouped(won)),
       line('calls with an exit', ({ exits }) => grouped(exits)),
-      line('  in favour', ({ in_favour }) => share(in_favour)),
+      line('  in favour', ({ in_favour, exits }) => shareText(in_favour, exits)),
       line(`Brier, ${grouped(races)} races`, ({ brier }) => brier?.toFixed(5) ?? 'unknown'),
     ]
     return `${lines.join('\n')}\n`

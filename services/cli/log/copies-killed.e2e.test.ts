@@ -55,7 +55,7 @@ interface Ended {
 /** Runs a command of the operator; killed the moment something is so, unless it has ended by then. */
 async function signal(args: readonly string[], killedWhen?: () => boolean): Promise<Ended> {
   const child = spawn(process.execPath, [COMMAND_LINE, ...args], {
-    env: { PATH: process.env.PATH, SEALING_KEY },
+    env: { PATH: process.env.PATH, FRESH: 'true', SEALING_KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
     // The command may run in a process of its own: all of them are killed.
     detached: true,

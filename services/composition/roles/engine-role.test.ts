@@ -42,7 +42,7 @@ const batchAt = (at: number, phase: BarBatch['phase']): BarBatch => ({
 /** An engine over a market, on a platform of its own. */
 async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
   const log = pino({ level: 'silent' })
-  const settings = readSettings(['--data-dir', join(directory, 'data')], {})
+  const settings = readSettings(['--data-dir', join(directory, 'data'), '--fresh'], {})
   const life = beginLifetime(settings, log)
   closers.unshift(life.stop)
   const platform = await openPlatform(life)

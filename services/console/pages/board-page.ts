@@ -8,11 +8,11 @@ import type { Page } from './layout.ts'
 import { scrolling } from './layout.ts'
 import {
   address,
+  CONFIDENCE_IS,
   callTag,
   copyable,
   note,
   pager,
-  percent,
   price,
   proofLink,
   REGIME_WORDS,
@@ -22,6 +22,7 @@ import {
   resultTag,
   seriesLink,
   seriesPath,
+  soFar,
   table,
   tiles,
   time,
@@ -104,7 +105,7 @@ function summary({ answer, headline }: BoardLook): Html {
   const fresh = rows.filter(({ is_fresh }) => is_fresh).length
   const newest = rows.reduce((last, { bar_close }) => (bar_close > last ? bar_close : last), '')
   const isWhole = rows.length === matching
-  const rate = headline === undefined || headline.reached === 0 ? undefined : headline.wins / headline.reached
+  const { wins = 0, reached = 0 } = headline ?? {}
   return html`<div id="summary">${tiles([
     [
       answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now',
@@ -118,10 +119,10 @@ function summary({ answer, headline }: BoardLook): Html {
     ],
     [
       'Calls that were right',
-      rate === undefined ? '—' : percent(rate),
-      rate === undefined
+      soFar(wins, reached),
+      reached === 0
         ? html`none decided yet; <a href="/track-record">track record</a>`
-        : html`of ${whole(headline?.reached ?? 0)} decided; <a href="/track-record">measured how?</a>`,
+        : html`of ${whole(reached)} whose race a barrier decided; <a href="/track-record">measured how?</a>`,
     ],
     [
       'Market time',
@@ -136,7 +137,7 @@ function callsPart({ answer, hasSignIn, withdrawn }: BoardLook): Html {
     verdict === null || verdict.call === 'HOLD' ? [] : { ...row, ...verdict },
   )
   const heading = answer.market === 'live' ? 'Calls whose window has closed' : 'Calls now'
-  const caption = `${whole(calls.length)} ${calls.length === 1 ? 'series calls' : 'series call'} BUY or SELL, the most confident first`
+  const caption = `${whole(calls.length)} ${calls.length === 1 ? 'series calls' : 'series call'} BUY or SELL, the most confident first. ${CONFIDENCE_IS}`
   return html`<section id="calls"><h2>${heading}</h2>
 ${
   calls.length === 0
@@ -166,7 +167,7 @@ function decidedPart({ answer }: BoardLook): Html {
     .slice(0, DECIDED_ROWS)
   if (past.length === 0) return html`<section id="decided"></section>`
   return html`<section id="decided"><h2>Decided last</h2>${table(
-    'Calls whose window closed last, and what became of them',
+    `Calls whose window closed last, and what became of them. ${CONFIDENCE_IS}`,
     past,
     {
       Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
@@ -245,7 +246,7 @@ function gridPart(look: BoardLook, cells: Readonly<Record<string, Html>>): Html 
   const next = skip + GRID_COINS < markets.length ? skip + GRID_COINS : null
   return html`<section id="board">${scrolling(
     'All series',
-    html`<table class="grid"><caption>Each cell: the regime (${(['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE'] as const).map((regime, index) => html`${index > 0 && ', '}${regimeText(regime)}`)}), then the call with its confidence in percent. Struck through: no fresh bar.</caption>
+    html`<table class="grid"><caption>Each cell: the regime (${(['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE'] as const).map((regime, index) => html`${index > 0 && ', '}${regimeText(regime)}`)}), then the call with its confidence in percent. ${CONFIDENCE_IS} Struck through: no fresh bar.</caption>
 <thead><tr><th scope="col">Coin</th>${timeframes.map((timeframe) => html`<th scope="col">${timeframe}</th>`)}</tr></thead><tbody>
 ${rows}</tbody></table>`,
   )}${pager('/', skip || undefined, next, { name: 'skip', others: { ...filters }, at: '#series' })}</section>`

@@ -62,7 +62,21 @@ describe('the picture of a series', () => {
 })
 
 test('the reliability diagram puts what came true as said on its line, with the interval of Wilson', () => {
-  const text = String(reliabilityChart([{ from: 0.5, to: 0.51, races: 100, wins: 50, said: 0.5 }]))
+  const text = String(
+    reliabilityChart([
+      {
+        from: 0.5,
+        to: 0.51,
+        races: 900,
+        non_overlapping: 100,
+        wins: 450,
+        said: 0.5,
+        happened: 0.5,
+        low: 0.404,
+        high: 0.596,
+      },
+    ]),
+  )
   const [, y] = /<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/.exec(text) ?? []
   const [, x0 = 0, y0 = 0, x1 = 0, y1 = 0] = (
     /class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/.exec(text) ?? []
@@ -70,7 +84,7 @@ test('the reliability diagram puts what came true as said on its line, with the 
   const [, cx] = /cx="([\d.]+)"/.exec(text) ?? []
   const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
   expect(Number(y)).toBeCloseTo(onLine, 0)
-  expect(text).toContain('said 50.0 %, happened 50.0 % of 100')
+  expect(text).toContain('said 50.0 %, happened 50.0 %; 100 of 900 do not overlap')
 })
 
 test('equity adds up months for each of four lines', () => {

@@ -3,6 +3,7 @@ import type { Json } from '../../../contracts/json.ts'
 import type { Regime } from '../../../contracts/regime.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
+import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type Content, type Html, html } from './html.ts'
@@ -47,6 +48,10 @@ export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
 const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
 export const resultTag = (result: Result): Html => tag(result, RESULT_TONES[result])
 
+/** Stands wherever a confidence is shown: it says nothing of where the price ends. */
+export const CONFIDENCE_IS =
+  'Confidence: how probable it is that the upper barrier (BUY) or the lower one (SELL) comes before the other.'
+
 /** An instant, to the minute, in UTC. @param iso ISO 8601 */
 export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'): Html => {
   const length = { day: 10, minute: 16, second: 19 }[form]
@@ -77,6 +82,9 @@ export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): 
   `${signed(range.p10)} to ${signed(range.p90)}`
 
 export const whole = (value: number): string => value.toLocaleString('en')
+/** A share that more races will change: "7 of 13 so far", and in percent from 100 races on. */
+export const soFar = (part: number, of: number): string =>
+  of === 0 ? '—' : `${shareText(part / of, of)}${of < FEWEST_FOR_PERCENT ? ' so far' : ''}`
 export const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`
 
 export const seriesPath = ({ exchange, coin, timeframe }: Series): string =>

@@ -1,5 +1,5 @@
 import type { RecordMonth } from '../../../contracts/record-month.ts'
-import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
+import { FEWEST_FOR_PERCENT } from '../../../contracts/share-text.ts'
 import { type Html, html } from './html.ts'
 import { percent, whole } from './parts.ts'
 import { rangeOf, scale, ticks } from './scale.ts'
@@ -8,13 +8,13 @@ import type { ReliabilityBin } from './track-record-figures.ts'
 const SIZE = 380
 const BOX = { left: 46, right: SIZE - 12, top: 12, bottom: SIZE - 40 } as const
 
+/** Share that came true of a percent: a count where fewer than 100 of its races are independent. */
+export const happenedText = ({ happened, races, wins, non_overlapping: apart }: ReliabilityBin): string =>
+  apart < FEWEST_FOR_PERCENT ? `${whole(wins)} of ${whole(races)}` : percent(happened)
+
 /** The forecast against the outcome: on the dashed line both are the same. Whiskers are 95 % intervals. */
-export function reliabilityChart(bins: readonly ReliabilityBin[]): Html {
-  const shown = bins.flatMap((bin) => {
-    const interval = wilsonInterval(bin.wins, bin.races)
-    return interval === undefined ? [] : [{ ...bin, ...interval }]
-  })
-  const solid = shown.filter(({ races }) => races >= 30)
+export function reliabilityChart(shown: readonly ReliabilityBin[]): Html {
+  const solid = shown.filter((bin) => bin.non_overlapping >= 30)
   const most = Math.max(0.6, ...solid.map(({ high, said }) => Math.max(high, said)))
   const least = Math.min(0.45, ...solid.map(({ low }) => low))
   const range = [Math.max(0, least - 0.02), Math.min(1, most + 0.02)] as const
@@ -31,10 +31,11 @@ export function reliabilityChart(bins: readonly ReliabilityBin[]): Html {
       html`<text x="${x(value)}" y="${BOX.bottom + 16}" text-anchor="middle">${percent(value, 0)}</text>`,
   )
   const largest = Math.max(1, ...shown.map(({ races }) => races))
-  const dots = shown.map(({ said: at, value, low, high, races }) => {
+  const dots = shown.map((bin) => {
+    const { said: at, happened, low, high, races } = bin
     const radius = Math.round(10 * (2.5 + 5 * Math.sqrt(races / largest))) / 10
-    const about = `said ${percent(at)}, happened ${percent(value)} of ${whole(races)}`
-    return html`<g><path class="whisker" d="M${x(at)} ${inside(low)}V${inside(high)}"/><circle class="dot" cx="${x(at)}" cy="${inside(value)}" r="${radius}"><title>${about}</title></circle></g>`
+    const about = `said ${percent(at)}, happened ${happenedText(bin)}; ${whole(bin.non_overlapping)} of ${whole(races)} do not overlap`
+    return html`<g><path class="whisker" d="M${x(at)} ${inside(low)}V${inside(high)}"/><circle class="dot" cx="${x(at)}" cy="${inside(happened)}" r="${radius}"><title>${about}</title></circle></g>`
   })
   return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Reliability: what was said against what happened, ${shown.length} bins">${rules}${names}<path class="ideal" d="M${x(said[0])} ${y(said[0])}L${x(said[1])} ${inside(said[1])}"/>${dots}<text x="${(BOX.left + BOX.right) / 2}" y="${SIZE - 6}" text-anchor="middle">said</text></svg>`
 }

@@ -2,11 +2,13 @@ import type { Candle } from '../../../contracts/candle.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { HistoryRow, SeriesHistory } from '../../../contracts/series-history.ts'
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
+import { likelierBarrier } from '../../../contracts/verdict.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import {
   address,
+  CONFIDENCE_IS,
   callTag,
   expectedPrice,
   facts,
@@ -67,7 +69,7 @@ ${
   html`<h2>Price, regimes and calls</h2>
 <figure class="wide">${seriesChart(oldestFirst, bars)}
 <figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
-<p class="zoom noprint">Bars: ${ZOOMS.map((bars) => html`<a href="${address(seriesPath(series), { after, bars })}"${bars === zoom && html` aria-current="true"`}>${bars}</a> `)}</p>
+<p class="zoom noprint">Bars: ${ZOOMS.map((count) => html`<a href="${address(seriesPath(series), { after, bars: count })}"${count === zoom && html` aria-current="true"`}>${count}</a> `)}</p>
 ${factorsPart(newest)}`
 }
 ${historyPart(history)}
@@ -85,7 +87,11 @@ ${tiles([
     callTag(row.call),
     html`at ${price(row.price)}, bar closed ${time(row.bar_close)}`,
   ],
-  ['Confidence', `${row.confidence} %`, html`a coin has 50 %; strength ${row.strength} of 100`],
+  [
+    'Confidence',
+    `${row.confidence} %`,
+    html`that the ${likelierBarrier(row.probability)} barrier comes first; a coin has 50 %. Strength ${row.strength} of 100`,
+  ],
   ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)}`],
   [
     'Expected by then',
@@ -183,7 +189,9 @@ function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
 function historyPart({ rows }: SeriesHistory): Html {
   if (rows.length === 0) return html``
   return html`<h2>History</h2>${table(
-    rows.length === 1 ? '1 verdict' : `${rows.length} verdicts, newest first`,
+    rows.length === 1
+      ? `1 verdict. ${CONFIDENCE_IS}`
+      : `${rows.length} verdicts, newest first. ${CONFIDENCE_IS}`,
     rows,
     {
       'Bar closed': (row) => time(row.bar_close),

@@ -3,28 +3,29 @@ import type { RecordMonth } from '../../../contracts/record-month.ts'
 import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 
-/** Forecasts within one percent of one another, over all rows. */
-export interface ReliabilityBin {
-  readonly from: number
-  readonly to: number
-  readonly races: number
-  readonly wins: number
-  /** Mean of what was said. */
-  readonly said: number
-}
+export type ReliabilityBin = ReturnType<typeof reliabilityTable>[number]
 
-export function pooledReliability(rows: readonly TrackRecordRow[]): ReliabilityBin[] {
-  const bins = new Map<number, { from: number; to: number; races: number; wins: number; sum: number }>()
-  for (const { from, to, races, said, happened } of rows.flatMap(({ reliability }) => reliability)) {
-    const bin = bins.get(from) ?? { from, to, races: 0, wins: 0, sum: 0 }
+/**
+ * What was said beside what happened, by percent and over all rows. Windows of most races overlap, so the 95 % interval
+ * stands on as many races as do not.
+ */
+export function reliabilityTable(rows: readonly TrackRecordRow[]) {
+  const bins = new Map<number, Record<'from' | 'to' | 'races' | 'non_overlapping' | 'wins' | 'sum', number>>()
+  for (const { from, to, races, non_overlapping, said, happened } of rows.flatMap((row) => row.reliability)) {
+    const bin = bins.get(from) ?? { from, to, races: 0, non_overlapping: 0, wins: 0, sum: 0 }
     bin.races += races
+    bin.non_overlapping += non_overlapping
     bin.wins += Math.round(happened * races)
     bin.sum += said * races
     bins.set(from, bin)
   }
   return [...bins.values()]
     .toSorted((a, b) => a.from - b.from)
-    .map(({ sum, ...bin }) => ({ ...bin, said: sum / bin.races }))
+    .map(({ sum, ...bin }) => {
+      const happened = bin.wins / bin.races
+      const { low = 0, high = 1 } = wilsonInterval(happened * bin.non_overlapping, bin.non_overlapping) ?? {}
+      return { ...bin, said: sum / bin.races, happened, low, high }
+    })
 }
 
 export type Flat = Readonly<Record<string, string | number | null>>
@@ -40,13 +41,6 @@ export const FIGURES = [
   'undecided',
 ] as const
 export type Figure = (typeof FIGURES)[number]
-
-export const reliabilityTable = (rows: readonly TrackRecordRow[]) =>
-  pooledReliability(rows).map(({ from, to, races, wins, said }) => {
-    const interval = wilsonInterval(wins, races)
-    const { value: happened = null, low = null, high = null } = interval ?? {}
-    return { from, to, races, wins, said, happened, low, high }
-  })
 
 export const winRateTable = (rows: readonly TrackRecordRow[]) =>
   rows.map(({ non_overlapping: apart, baselines, ...row }) => ({

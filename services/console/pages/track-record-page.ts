@@ -1,5 +1,7 @@
+import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { RecordCoin, RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
+import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
@@ -7,19 +9,20 @@ import { input, refusalNote, select } from './forms.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
-import { address, note, pager, percent, seriesLink, table, tiles, time, whole } from './parts.ts'
-import { equityChart, reliabilityChart } from './record-charts.ts'
+import { address, note, pager, percent, seriesLink, soFar, table, tiles, time, whole } from './parts.ts'
+import { equityChart, happenedText, reliabilityChart } from './record-charts.ts'
 import {
   coinTable,
   type Figure,
   pooledMonths,
-  pooledReliability,
+  type ReliabilityBin,
   reliabilityTable,
   undecidedTable,
   winRateTable,
 } from './track-record-figures.ts'
 
 export interface TrackRecordLook {
+  readonly market: MarketKind
   /** One row for each model and timeframe. */
   readonly pooled: TrackRecordAnswer
   readonly months: readonly RecordMonth[]
@@ -40,11 +43,12 @@ export interface TrackRecordLook {
 
 const bps = (value: number | null): string =>
   value === null ? '—' : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)}`
-const rate = (value: number | null): string => (value === null ? '—' : percent(value))
+
+const MADE_UP = html`<p><strong>These prices are made up.</strong> Trends of a simulated market are drawn with a drift, so whoever follows a trend can gain from it: the figures say nothing about a real market.</p>`
 
 /** How good the calls were, beside what anybody could have done without them. */
 export function trackRecordPage(look: TrackRecordLook): Page {
-  const { pooled, query, refused } = look
+  const { market, pooled, query, refused } = look
   return {
     title: 'Track record',
     description:
@@ -52,6 +56,7 @@ export function trackRecordPage(look: TrackRecordLook): Page {
     at: '/track-record',
     body: html`<h1>How good the calls were</h1>
 <p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
+${market === 'simulated' && note(MADE_UP, 'warn')}
 ${refusalNote(refused)}
 ${choice(query, refused)}
 ${pooled.rows.length === 0 ? note(html`<p>Nothing is decided yet. The first outcome comes when the first window closes: 15 minutes after the first verdict at 1m, eight hours at 1h.</p>`) : figuresPart(look)}
@@ -61,6 +66,7 @@ ${pooled.rows.length === 0 ? note(html`<p>Nothing is decided yet. The first outc
 
 function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook): Html {
   const rows = byTimeframe(pooled.rows)
+  const bins = reliabilityTable(rows)
   const { timeframe, coin } = query
   const csv = (figure: Figure) =>
     html`<a href="${address(`/track-record/${figure}.csv`, { timeframe, coin: figure === 'series' ? coin : '' })}">CSV</a>`
@@ -68,8 +74,8 @@ function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook):
     pager('/track-record', query[name], next, { name, others: query, at })
   return html`${headTiles(rows)}
 <h2 id="reliability">Does the confidence hold?</h2>
-<div class="split"><figure>${reliabilityChart(pooledReliability(rows))}<figcaption>Said against happened; on the dashed line both are the same. Whiskers: 95 % intervals (Wilson). ${csv('reliability')}</figcaption></figure>
-<div>${reliabilityRows(rows)}</div></div>
+<div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same. ${csv('reliability')}</figcaption></figure>
+<div>${reliabilityRows(bins)}</div></div>
 <h2 id="equity">Equity after costs</h2>
 ${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="win-rate">By timeframe and model</h2>
@@ -99,10 +105,12 @@ function headTiles(rows: readonly TrackRecordRow[]): Html {
   const won =
     interval === undefined
       ? 'none reached a barrier yet'
-      : html`${whole(wins)} of ${whole(reached)}; 95 %: ${percent(interval.low)} to ${percent(interval.high)}`
+      : reached < FEWEST_FOR_PERCENT
+        ? 'too few for a percentage'
+        : html`${whole(wins)} of ${whole(reached)}; ${apart.filter((one) => one.reached > 0).length > 1 ? 'their intervals are below, by timeframe' : `95 %: ${percent(interval.low)} to ${percent(interval.high)}`}`
   const timedOut = whole(sum(rows, (row) => row.races.timeout))
   return tiles([
-    ['Calls that won', rate(interval?.value ?? null), won],
+    ['Calls that won', soFar(wins, reached), won],
     [
       'Return after costs',
       trades === 0 ? '—' : `${bps(net / trades)} bp`,
@@ -131,16 +139,22 @@ ${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>`
 }
 
-/** The ends of an interval as people read it. */
-const ends = ({ low, high }: { readonly low: number | null; readonly high: number | null }): string =>
-  low === null || high === null ? '' : `${percent(low)}–${percent(high)}`
+interface Ends {
+  readonly low: number | null
+  readonly high: number | null
+}
 
-const reliabilityRows = (rows: readonly TrackRecordRow[]): Html =>
-  table('The same as a table', reliabilityTable(rows), {
+/** The ends of an interval as people read it; none where there are too few trials for a percentage. */
+const ends = ({ low, high }: Ends, trials: number): string =>
+  low === null || high === null || trials < FEWEST_FOR_PERCENT ? '' : `${percent(low)}–${percent(high)}`
+
+const reliabilityRows = (bins: readonly ReliabilityBin[]): Html =>
+  table('The same as a table', bins, {
     Said: ({ said }) => percent(said),
     '#Races': ({ races }) => whole(races),
-    '#Happened': ({ happened }) => rate(happened),
-    '#95 % interval': ends,
+    '#Not overlapping': (bin) => whole(bin.non_overlapping),
+    '#Happened': happenedText,
+    '#95 % interval': (bin) => ends(bin, bin.non_overlapping),
   })
 
 function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Html {
@@ -154,7 +168,7 @@ function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Htm
     {
       Month: ({ month }) => month,
       '#Calls': ({ calls }) => whole(calls),
-      '#Won': ({ reached, wins }) => rate(reached === 0 ? null : wins / reached),
+      '#Won': ({ reached, wins }) => shareText(reached === 0 ? null : wins / reached, reached),
       '#Calls made': (one) => percentOf(one.net_bps),
       '#Always BUY': (one) => percentOf(one.always_buy_bps),
       '#Always SELL': (one) => percentOf(one.always_sell_bps),
@@ -169,11 +183,11 @@ type WinRow = ReturnType<typeof winRateTable | typeof coinTable>[number]
 const RATES = {
   '#Verdicts': (row: WinRow) => whole(row.verdicts),
   '#Calls': (row: WinRow) => whole(row.calls),
-  '#Won': (row: WinRow) => rate(row.win_rate),
-  '#95 % interval': ends,
-  '#Always BUY': (row: WinRow) => rate(row.always_buy),
-  '#Always SELL': (row: WinRow) => rate(row.always_sell),
-  '#Coin toss': (row: WinRow) => rate(row.random),
+  '#Won': (row: WinRow) => shareText(row.win_rate, row.reached),
+  '#95 % interval': (row: WinRow) => ends(row, row.reached),
+  '#Always BUY': (row: WinRow) => shareText(row.always_buy, row.reached),
+  '#Always SELL': (row: WinRow) => shareText(row.always_sell, row.reached),
+  '#Coin toss': (row: WinRow) => shareText(row.random, row.reached),
   '#Net, bp': (row: WinRow) => bps(row.net_mean_bps),
 }
 
@@ -188,6 +202,8 @@ function coinPart(rows: readonly RecordCoin[]): Html {
       Coin: ({ coin }) => html`<a href="${address('/', { coin })}">${coin}</a>`,
       ...(hasModels && { Model: (row: WinRow) => row.model_version }),
       ...RATES,
+      // The timeframes of a coin overlap.
+      '#95 % interval': (row) => (row.series === 1 ? ends(row, row.reached) : ''),
     },
   )
 }

@@ -1,4 +1,5 @@
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import { likelierBarrier } from '../../../contracts/verdict.ts'
 import type { ProofEvent, VerificationAnswer } from '../../../contracts/verification.ts'
 import { PROOF_SCRIPT } from './assets.ts'
 import { type Html, html } from './html.ts'
@@ -72,7 +73,7 @@ export function verificationPage(answer: VerificationAnswer, hasLog: boolean): P
   const title = `${verdict.call} ${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
   const body = html`<p class="dim">${seriesLink(verdict, `${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</p>
 <h1>${title}</h1>
-<p>at the bar that closed ${verdict.bar_close}, with a confidence of ${verdict.confidence} %</p>
+<p>at the bar that closed ${verdict.bar_close}, with a confidence of ${verdict.confidence} % that the ${likelierBarrier(verdict.probability)} barrier comes first</p>
 <p><strong>${MARKETS[market]}</strong></p>
 <p class="dim">${notice}</p>
 <h2>What was recorded</h2>

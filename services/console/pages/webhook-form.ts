@@ -8,7 +8,7 @@ import { choices, type FormState, input, refusalNote, select, type Typed } from 
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
-import { note, table, time, valueText, whole } from './parts.ts'
+import { CONFIDENCE_IS, note, table, time, valueText, whole } from './parts.ts'
 
 export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
@@ -77,7 +77,7 @@ ${
 }
 ${
   run.rows.length > 0 &&
-  table('The first of them', run.rows, {
+  table(`The first of them. ${CONFIDENCE_IS}`, run.rows, {
     Recorded: ({ at }) => time(at),
     Signal: ({ data }) => valueText(data.type),
     Series: ({ data }) => `${valueText(data.coin)} ${valueText(data.timeframe)}`,

@@ -3,7 +3,9 @@ import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { START } from '../../../contracts/position.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { createBoard } from '../../analyst/index.ts'
@@ -46,6 +48,26 @@ test('browsers get the board, programs the description', async () => {
   expect(page.body).toContain('curl https://signals.example.com/mcp')
   expect(page.body).not.toMatch(/<script>|style=|onclick=/)
   expect((await app.inject('/')).json()).toMatchObject({ service: 'signal-service', endpoints: {} })
+})
+
+test.each([
+  [7, 13, '<dd>7 of 13 so far</dd>'],
+  [54, 100, '<dd>54.0 %</dd>'],
+])('%i of %i right calls are shown as they can be: %s', async (wins, reached, shown) => {
+  const apart = { wins, reached, trades: reached, net_mean_bps: 1 }
+  const rows = [{ non_overlapping: apart }] as unknown as TrackRecordRow[]
+  const board = createBoard({
+    market: 'simulated',
+    newest: () => verdicts,
+    decided: () => undefined,
+    marketNow: () => 0,
+    staleAfterMs: 0,
+    now: () => wall,
+  })
+  const trackRecord = () => ({ asOf: START, rows, next: undefined })
+  const other = await createServer(serverOptions({ ...NO_READ_MODELS, board, trackRecord }))
+  expect((await other.inject({ url: '/', headers: asBrowser })).body).toContain(shown)
+  await other.close()
 })
 
 test('a form sends what was not chosen as empty; what does not exist is refused in words', async () => {

@@ -65,7 +65,9 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
     ])
     if (refused === undefined) reply.header('cache-control', 'public, max-age=60')
     else reply.code(refused.status)
-    return sendPage(reply, frame(), trackRecordPage({ pooled, months, coins, series, query, refused }))
+    const shown = frame()
+    const look = { market: shown.market, pooled, months, coins, series, query, refused }
+    return sendPage(reply, shown, trackRecordPage(look))
   })
 
   async function refusalOf(request: FastifyRequest, query: Query): Promise<Refusal | undefined> {

@@ -178,7 +178,16 @@ test('is split by timeframe and series, in their order', () => {
 test('reads as lines, and says what is unknown', () => {
   const lines = formatEvaluation(evaluateVerdicts([scored(0, 'BUY', 'up'), scored(8, 'SELL', 'up')]))
   expect(lines[0]).toBe('1h, all 1 series: 2 verdicts, 2024-01-01 to 2024-01-01')
-  expect(lines.join('\n')).toContain('barrier wins         50.0 [9.5, 90.5] % of 2 non-overlapping races')
+  const text = lines.join('\n')
+  expect(text).toContain('barrier wins         1 of 2 non-overlapping races\n')
+  expect(text).toContain('on the same bars     always BUY 2 of 2, always SELL 0 of 2, random 1 of 2\n')
+  expect(text).toContain('spoken               2 of 2 verdicts, SELL among them 1 of 2\n')
+  expect(text).toMatch(/every call by exit +2 calls apart, timed out 0 of 2\n +as called +1 of 2 in favour; /)
+  expect(text).not.toMatch(/\d %/)
+  const many = Array.from({ length: 100 }, (_, n) => scored(8 * n, 'BUY', n % 4 === 0 ? 'down' : 'up'))
+  expect(formatEvaluation(evaluateVerdicts(many)).join('\n')).toMatch(
+    /barrier wins +75.0 \[65.7, 82.5\] % of 100 non-overlapping races; by blocks of time 75.0 \[.+\] %\n/,
+  )
   expect(lines.join('\n')).toContain('AUC                  unknown')
   expect(evaluateVerdicts([])).toEqual({ timeframes: [] })
   const same = Array.from({ length: 9 }, (_, hour) => scored(hour, 'HOLD', hour % 2 === 0 ? 'up' : 'down'))

@@ -1,11 +1,12 @@
+import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
 import type { Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
 import type { Measure } from './intervals.ts'
-import type { ByExit, EveryCall, Scores } from './scores-schema.ts'
+import type { ByExit, EveryCall, Scores, WinRates } from './scores-schema.ts'
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 const grouped = (value: number): string => value.toLocaleString('en')
-const percent = (share: number | null): string =>
-  share === null ? 'unknown' : `${(100 * share).toFixed(1)} %`
+const percent = (share: number | null, trials: number): string =>
+  share === null ? 'unknown' : shareText(share, trials)
 
 /** A value with its interval: "0.541 [0.531, 0.551]". */
 export const interval = ({ value, low, high }: Measure, digits: number, factor = 1): string => {
@@ -14,6 +15,10 @@ export const interval = ({ value, low, high }: Measure, digits: number, factor =
     ? `${text(value)} [unknown]`
     : `${text(value)} [${text(low)}, ${text(high)}]`
 }
+
+/** A share with its interval, in percent; a count where it is of too few for a percentage. */
+const shareOf = (share: Measure, trials: number): string =>
+  trials < FEWEST_FOR_PERCENT ? shareText(share.value, trials) : `${interval(share, 1, 100)} %`
 
 const orUnknown = (value: Measure | null, digits: number): string =>
   value === null ? 'unknown' : interval(value, digits)
@@ -31,7 +36,7 @@ const line = (name: string, text: string): string => `  ${name.padEnd(20)} ${tex
 
 function linesOf(scores: Scores): string[] {
   const { races, winRates, everyCall } = scores
-  const outcomes = `${grouped(races.up)} up, ${grouped(races.down)} down, ${grouped(races.both)} both, ${grouped(races.timeout)} timed out (${percent(scores.timeoutShare)}), ${grouped(races.incomplete)} incomplete`
+  const outcomes = `${grouped(races.up)} up, ${grouped(races.down)} down, ${grouped(races.both)} both, ${grouped(races.timeout)} timed out (${percent(scores.timeoutShare, scores.verdicts - races.incomplete)}), ${grouped(races.incomplete)} incomplete`
   const lines = [
     line('races', outcomes),
     line('AUC', rankingOf(scores)),
@@ -43,25 +48,27 @@ function linesOf(scores: Scores): string[] {
     ),
     line(
       'spoken',
-      `${grouped(scores.spoken)} (${percent(scores.spoken / scores.verdicts)} of verdicts), SELL ${percent(scores.sellShare)} of them`,
+      `${grouped(scores.spoken)} of ${grouped(scores.verdicts)} verdicts, SELL among them ${percent(scores.sellShare, scores.spoken)}`,
     ),
   ]
-  if (winRates !== null) {
-    lines.push(
-      line(
-        'barrier wins',
-        `${interval(winRates.called, 1, 100)} % of ${grouped(winRates.races)} non-overlapping races; by blocks of time ${interval(winRates.calledByBlocks, 1, 100)} %`,
-      ),
-      line(
-        'on the same bars',
-        `always BUY ${interval(winRates.alwaysBuy, 1, 100)} %, always SELL ${interval(winRates.alwaysSell, 1, 100)} %, random ${interval(winRates.random, 1, 100)} %`,
-      ),
-    )
-  }
+  if (winRates !== null) lines.push(...winRateLines(winRates))
   if (everyCall !== null) lines.push(...everyCallLines(everyCall))
   const flips = scores.flipsPerDay === null ? 'unknown' : scores.flipsPerDay.toFixed(2)
   lines.push(line('changes of the call', `${flips} per series and day`))
   return lines
+}
+
+function winRateLines({ races, called, calledByBlocks, alwaysBuy, alwaysSell, random }: WinRates): string[] {
+  const isMany = races >= FEWEST_FOR_PERCENT
+  const of = isMany ? ` of ${grouped(races)}` : ''
+  const byBlocks = isMany ? `; by blocks of time ${shareOf(calledByBlocks, races)}` : ''
+  return [
+    line('barrier wins', `${shareOf(called, races)}${of} non-overlapping races${byBlocks}`),
+    line(
+      'on the same bars',
+      `always BUY ${shareOf(alwaysBuy, races)}, always SELL ${shareOf(alwaysSell, races)}, random ${shareOf(random, races)}`,
+    ),
+  ]
 }
 
 /** Results of all calls, with or without a barrier reached, beside those of constant calls and of a coin. */
@@ -70,11 +77,11 @@ function everyCallLines({ trades, timeoutShare, ...sides }: EveryCall): string[]
     const t = net.t === null ? '—' : net.t.toFixed(2)
     return line(
       name,
-      `${interval(inFavour, 1, 100)} % in favour; ${interval(gross, 1)} bps gross, ${interval(net, 1)} net, t ${t}`,
+      `${shareOf(inFavour, trades)} in favour; ${interval(gross, 1)} bps gross, ${interval(net, 1)} net, t ${t}`,
     )
   }
   return [
-    line('every call by exit', `${grouped(trades)} calls apart, ${percent(timeoutShare)} of them timed out`),
+    line('every call by exit', `${grouped(trades)} calls apart, timed out ${percent(timeoutShare, trades)}`),
     side('  as called', sides.called),
     side('  always BUY', sides.alwaysBuy),
     side('  always SELL', sides.alwaysSell),

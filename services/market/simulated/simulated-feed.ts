@@ -4,14 +4,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import {
-  barOpenAt,
-  HOUR_MS,
-  MINUTE_MS,
-  TIMEFRAMES,
-  type Timeframe,
-  timeframeMs,
-} from '../../../contracts/timeframes.ts'
+import { barOpenAt, HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'

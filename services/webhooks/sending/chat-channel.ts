@@ -54,7 +54,7 @@ const REST_CHARACTERS = 40
  *
  * @param data of a trade call, a regime shift, a digest, a model notice, or a notice of the service
  * @param baseUrl address of this service, without a slash at its end
- * @example chatBody('slack', data, baseUrl) // {"text":"BUY BTC on SIM, 1h: confidence 55 %, trending up\nhttps://…"…
+ * @example chatBody('slack', data, baseUrl) // {"text":"BUY BTC on SIM, 1h: confidence 55 % that the upper\nhttps://…"…
  */
 export function chatBody(form: ChatForm, data: JsonObject, baseUrl: string, mark = ''): Buffer {
   const writing = WRITINGS[form]
@@ -86,20 +86,20 @@ function told(data: JsonObject, words: (value: Json | undefined) => string): Tol
   switch (data.type) {
     case 'trade_call':
       return {
-        head: `${words(data.call)} ${series}: confidence ${words(data.confidence)} %, ${words(named(data.regime))}`,
+        head: `${words(data.call)} ${series}: confidence ${words(data.confidence)} % that the ${data.call === 'BUY' ? 'upper' : 'lower'} barrier comes first, ${words(named(data.regime))}`,
         rows: [],
         path: seriesPath(data),
       }
     case 'regime_shift':
       return {
-        head: `${series}: regime from ${words(named(data.prior_regime))} to ${words(named(data.regime))}, confidence ${words(data.confidence)} %`,
+        head: `${series}: regime from ${words(named(data.prior_regime))} to ${words(named(data.regime))}, confidence ${words(data.confidence)} % that the likelier barrier comes first`,
         rows: [],
         path: seriesPath(data),
       }
     case 'scan_digest': {
       const calls = data.calls as readonly JsonObject[]
       return {
-        head: `Scan of ${words(exchange)}, ${words(timeframe)}: ${calls.length === 0 ? 'no calls' : `the first ${calls.length}`}`,
+        head: `Scan of ${words(exchange)}, ${words(timeframe)}: ${calls.length === 0 ? 'no calls' : `the first ${calls.length}, with the probability that the called barrier comes first`}`,
         rows: calls.map((row) => ({
           text: `${words(row.rank)}: ${words(row.call)} ${words(row.coin)}, ${words(row.confidence)} %, ${words(named(row.regime))}`,
           path: seriesPath({ coin: row.coin ?? '', exchange: exchange ?? '', timeframe: timeframe ?? '' }),

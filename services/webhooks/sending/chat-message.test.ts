@@ -16,14 +16,14 @@ const messageOf = (form: ChatForm, data: JsonObject) => {
 describe('a message', () => {
   test('says a call in words, with the page of its series', () => {
     expect(messageOf('slack', { type: 'trade_call', ...SERIES, ...CALL }).text).toBe(
-      `BUY BTC on SIM, 1h: confidence 55 %, trending up\n${BASE}/series/SIM/BTC/1h`,
+      `BUY BTC on SIM, 1h: confidence 55 % that the upper barrier comes first, trending up\n${BASE}/series/SIM/BTC/1h`,
     )
   })
 
   test('says from where to where a regime shifted', () => {
     const data = { type: 'regime_shift', ...SERIES, ...CALL, prior_regime: 'RANGING' }
     expect(messageOf('telegram', data).text).toBe(
-      `BTC on SIM, 1h: regime from ranging to trending up, confidence 55 %\n${BASE}/series/SIM/BTC/1h`,
+      `BTC on SIM, 1h: regime from ranging to trending up, confidence 55 % that the likelier barrier comes first\n${BASE}/series/SIM/BTC/1h`,
     )
   })
 

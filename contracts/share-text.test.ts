@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { shareText } from './share-text.ts'
+
+test.each([
+  [7 / 13, 13, '7 of 13'],
+  [6.5 / 13, 13, '6.5 of 13'],
+  [98 / 99, 99, '98 of 99'],
+  [0.5, 100, '50.0 %'],
+  [0.5384, 12_000, '53.8 %'],
+  [null, 0, '—'],
+])('%s of %i is written as %s', (share, trials, text) => {
+  expect(shareText(share, trials)).toBe(text)
+})

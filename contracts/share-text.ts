@@ -1,0 +1,14 @@
+/** With fewer trials than these a percentage promises more than anybody knows. */
+export const FEWEST_FOR_PERCENT = 100
+
+/**
+ * A share as people read it: a count below 100 trials, a percentage from there on.
+ *
+ * @example shareText(7 / 13, 13) // '7 of 13'
+ */
+export function shareText(share: number | null, trials: number): string {
+  if (share === null) return '—'
+  if (trials >= FEWEST_FOR_PERCENT) return `${(100 * share).toFixed(1)} %`
+  // A coin that is expected to win half of an odd number wins half a race.
+  return `${Math.round(2 * share * trials) / 2} of ${trials}`
+}
