@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalTimeframe, coinParameter, exchangeParameter, timeframeParameter } from './parameters.ts'
+import { canonicalTimeframe } from './common-names.ts'
+import { coinParameter, exchangeParameter, rowsParameter, timeframeParameter } from './parameters.ts'
 import { TIMEFRAMES } from './timeframes.ts'
 
 describe('what a caller names', () => {
@@ -27,5 +28,11 @@ describe('what a caller names', () => {
   test('an exchange is taken in either case', () => {
     expect(exchangeParameter.parse('sim')).toBe('SIM')
     expect(exchangeParameter.safeParse('NASDAQ').error?.issues[0]?.message).toContain('BINANCE')
+    expect(exchangeParameter.safeParse('binanc').error?.issues[0]?.message).toMatch(/did you mean BINANCE\?$/)
+  })
+
+  test.each(['abc', '1.5', 'NaN', ''])('%j rows are no whole number from 1 on', (given) => {
+    const message = rowsParameter(10).safeParse(given).error?.issues[0]?.message
+    expect(message).toMatch(given === '' ? /1/ : /^must be a whole number$/)
   })
 })

@@ -1,27 +1,26 @@
 import { z } from 'zod'
+import { canonicalTimeframe, coinOfName, nearestTimeframe } from './common-names.ts'
 import { EXCHANGES } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
-import { isTimeframe, TIMEFRAMES } from './timeframes.ts'
+import { nearestName } from './nearest-name.ts'
+import { TIMEFRAMES } from './timeframes.ts'
 
-/**
- * A timeframe as people write it: `1H` is 1h and `1D` 1d. `M` stays as it is: on exchanges it means months as often as
- * minutes.
- *
- * @example canonicalTimeframe('4H') === '4h' && canonicalTimeframe('1M') === '1M'
- */
-export function canonicalTimeframe(text: string): string {
-  const lower = text.trim().toLowerCase()
-  return isTimeframe(lower) && !text.trim().endsWith('M') ? lower : text.trim()
-}
+/** The refusal of a name that is none of a list, with the one that is near. */
+const noneOf =
+  (names: readonly string[], nearest: (given: string) => string | undefined) =>
+  ({ input }: { readonly input?: unknown }): string => {
+    const meant = typeof input === 'string' ? nearest(input) : undefined
+    return `must be one of ${names.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`
+  }
 
-/** A coin that a caller names, in either case. */
+/** A coin that a caller names, in either case, by its symbol or its name. */
 export const coinParameter = z
   .string()
   .trim()
   .regex(new RegExp(`^[A-Za-z0-9]{1,${LIMITS.coinCharacters}}$`), {
     error: `must be a coin symbol, as BTC: letters and digits, at most ${LIMITS.coinCharacters}`,
   })
-  .toUpperCase()
+  .overwrite(coinOfName)
   .describe('Coin symbol, for example BTC')
 
 /** A timeframe that a caller names. */
@@ -29,7 +28,7 @@ export const timeframeParameter = z
   .string()
   .overwrite(canonicalTimeframe)
   .meta({ description: 'Length of one bar; bars are aligned to UTC midnight', enum: [...TIMEFRAMES] })
-  .pipe(z.enum(TIMEFRAMES, { error: `must be one of ${TIMEFRAMES.join(', ')}` }))
+  .pipe(z.enum(TIMEFRAMES, { error: noneOf(TIMEFRAMES, (given) => nearestTimeframe(given, TIMEFRAMES)) }))
 
 /** An exchange that a caller names, in either case. */
 export const exchangeParameter = z
@@ -37,11 +36,20 @@ export const exchangeParameter = z
   .trim()
   .toUpperCase()
   .meta({ description: 'Exchange code', enum: [...EXCHANGES] })
-  .pipe(z.enum(EXCHANGES, { error: `must be one of ${EXCHANGES.join(', ')}` }))
+  .pipe(z.enum(EXCHANGES, { error: noneOf(EXCHANGES, (given) => nearestName(given, EXCHANGES)) }))
+
+const WHOLE = ({ code }: { readonly code: string }): string | undefined =>
+  code === 'invalid_type' ? 'must be a whole number' : undefined
 
 /** How many rows an answer may have at most. */
 export const rowsParameter = (most: number, usual = most, of = 'Rows') =>
-  z.coerce.number().int().min(1).max(most).default(usual).describe(`${of} at most`)
+  z.coerce
+    .number({ error: WHOLE })
+    .int({ error: WHOLE })
+    .min(1)
+    .max(most)
+    .default(usual)
+    .describe(`${of} at most`)
 
 /** A key of a read model as a cursor, so that callers need not know what it is made of. */
 export const keyCursorParameter = z

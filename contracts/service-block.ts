@@ -63,6 +63,7 @@ export const serviceBlockSchema = z.object({
   auth: z.object({
     outcome: z.enum(AUTH_OUTCOMES),
     tier: tierSchema.describe('The tier applied; free for anonymous callers'),
+    note: z.string().exactOptional().describe('How to send a key, where what came is none'),
   }),
   quota: quotaBlockSchema.nullable(),
   payment: paymentBlockSchema.exactOptional().describe('Where the answer was paid for by itself'),

@@ -61,7 +61,7 @@ export const forecastFields = {
     .omit({ model: true, volatility: true })
     .nullable()
     .describe(
-      'Quantiles of the return from the open of the first bar of the window to the close of its last one, as fractions: in four of five cases it is between p10 and p90. How far, not which way; null where the market stands still',
+      'Quantiles of the return over the window, open to close, as fractions: four of five are between p10 and p90. How far, not which way; null where the market stands still',
     ),
   expected_volatility: z
     .number()

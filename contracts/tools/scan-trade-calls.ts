@@ -38,9 +38,7 @@ export const scanTradeCallsRequest = z.strictObject({
   include_holds: z
     .boolean()
     .default(false)
-    .describe(
-      'Whether HOLDs have rows, too; at a timeframe at which no call is ever made, all rows are HOLDs',
-    ),
+    .describe('Whether HOLDs have rows too; where no call is ever made, all rows are HOLDs'),
   limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
   rank_by: z
     .enum(RANKINGS)

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { ServiceError } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
+import { nearestName } from '../nearest-name.ts'
 import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { TIMEFRAMES } from '../timeframes.ts'
 import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
@@ -61,10 +62,17 @@ export type ToolResponse<Name extends ToolName> = z.infer<(typeof TOOLS)[Name]['
 /** The tool of a name that somebody gave. @throws ServiceError `unknown_tool`, listing those there are. */
 export function toolNamed(name: string): ToolName {
   if (isToolName(name)) return name
-  const [given, available] = [name.slice(0, LIMITS.nameCharacters).toWellFormed(), Object.keys(TOOLS)]
-  throw new ServiceError('unknown_tool', {
-    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}`,
-    details: { given, available },
+  throw unknownTool(name, Object.keys(TOOLS))
+}
+
+/** @param available names of the tools that the caller can choose from */
+export function unknownTool(name: string, available: readonly string[]): ServiceError {
+  const given = name.slice(0, LIMITS.nameCharacters).toWellFormed()
+  const meant = nearestName(given, available)
+  const question = meant === undefined ? '' : `; did you mean ${meant}?`
+  return new ServiceError('unknown_tool', {
+    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}${question}`,
+    details: { given, available: [...available], ...(meant !== undefined && { did_you_mean: meant }) },
   })
 }
 

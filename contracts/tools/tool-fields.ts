@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { canonicalTimeframe, coinOfName } from '../common-names.ts'
 import { EXCHANGES, exchangeSchema } from '../exchanges.ts'
 import { LIMITS } from '../limits.ts'
-import { canonicalTimeframe } from '../parameters.ts'
 import { regimeSchema } from '../regime.ts'
 import { coinSchema } from '../series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../timeframes.ts'
@@ -24,8 +24,8 @@ const name = () =>
     .refine((text) => text.isWellFormed(), { error: 'must be well-formed Unicode' })
 
 export const coinField = name()
-  .transform((text) => text.toUpperCase())
-  .describe('Coin symbol, for example BTC; BTCUSDT, BTC-USDT, BTC/USDT and BTC-PERP are understood too')
+  .transform(coinOfName)
+  .describe('Coin symbol, as BTC; Bitcoin, BTCUSDT, BTC/USDT and BTC-PERP are understood too')
 
 export const exchangeField = named('Exchange code', EXCHANGES)
   .transform((text) => text.toUpperCase())

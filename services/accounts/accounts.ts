@@ -192,6 +192,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     ...deps,
     codeSecret: deriveSecret('sign-in codes'),
     postOffice,
+    mailer: options.mailer,
     publicUrl: options.publicUrl,
     admitMail: createMailLimits({ ...options, onMail: options.onSignInMail ?? (() => undefined) }),
   })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { crc32 } from 'node:zlib'
 
 export const KEY_PREFIX = 'sk_live_'
@@ -101,6 +102,16 @@ export function readCredential(authorization: string | undefined): Credential {
   if (isApiKey(key)) return { kind: 'key', hash: hashOf(key) }
   return MEANT.test(authorization) ? { kind: 'damaged' } : { kind: 'malformed' }
 }
+
+/**
+ * The credential of a request, for {@link readCredential}. One in the header of other services applies nowhere here, and
+ * its sender is told so.
+ */
+export const sentCredential = ({
+  authorization,
+  'x-api-key': elsewhere,
+}: IncomingHttpHeaders): string | undefined =>
+  authorization ?? (elsewhere === undefined ? undefined : 'X-API-Key')
 
 /** Whether a header names a session, which only the console itself may do. */
 export const bringsSession = (authorization: string | undefined): boolean =>

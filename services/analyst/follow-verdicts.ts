@@ -5,10 +5,11 @@ import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
-import { createLogArrivals, type VerdictEvent } from './log-arrivals.ts'
+import { createLogArrivals } from './log-arrivals.ts'
+import { matchingVerdicts, type VerdictEvent } from './matching-verdicts.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
-import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+import { isCallAsked, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
 
 export interface FollowOptions {
   readonly filter: ReplayFilter
@@ -70,7 +71,7 @@ export async function* followVerdicts(
         const isOpen = event.data.validUntil > asOf
         if (isOpen) windows.add(previous, event.position, event.data.validUntil)
         from = { complete: windows.floor() ?? event.position, looked: event.position, asOf }
-        if (!isOpen) yield await itemOf(event, from)
+        if (!isOpen && isCallAsked(options.filter, event.data)) yield await itemOf(event, from)
       }
       from = { complete: windows.floor() ?? from.looked, looked: from.looked, asOf }
       if (fresh.length > 0) looks = 0
@@ -106,12 +107,10 @@ async function* catchUp(
   const asOf = after.second?.asOf ?? now()
   const look = createLook(after, asOf)
   let previous = look.readAfter
-  const events = store.readAll({ after: look.readAfter, upTo: head, filter: storeFilter(filter), signal })
-  for await (const recorded of events) {
-    const event = decodeEvent(recorded)
-    if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
+  const events = matchingVerdicts(store, { filter, after: look.readAfter, upTo: head, signal })
+  for await (const event of events) {
     const cursor = look.offer(event.position, event.data.validUntil)
-    if (cursor !== undefined) yield await itemOf(event, cursor)
+    if (cursor !== undefined && isCallAsked(filter, event.data)) yield await itemOf(event, cursor)
     if (event.data.validUntil > asOf) windows.add(previous, event.position, event.data.validUntil)
     previous = event.position
   }
@@ -129,7 +128,7 @@ async function* closedSince(
       const event = decodeEvent(recorded)
       if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const { validUntil } = event.data
-      if (validUntil <= from.asOf || validUntil > asOf) continue
+      if (validUntil <= from.asOf || validUntil > asOf || !isCallAsked(filter, event.data)) continue
       yield await itemOf(event, { ...from, second: { at: event.position, asOf } })
     }
   }

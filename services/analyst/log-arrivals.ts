@@ -1,10 +1,9 @@
-import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { EventStore, SubscriptionItem } from '../log/event-store.ts'
+import type { VerdictEvent } from './matching-verdicts.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
-
-export type VerdictEvent = Extract<ServiceEvent, { type: 'VerdictRecorded' }>
 
 /** A matching verdict that was appended, and the position of the one before it. */
 export interface Arrival {

@@ -2,7 +2,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { nearestName } from '../../contracts/nearest-name.ts'
-import type { Coin, Market } from '../../contracts/series.ts'
+import type { Coin, Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import type { EventFilter } from '../log/event-store.ts'
@@ -28,18 +28,24 @@ export function storeFilter({ exchanges, coins }: ReplayFilter): EventFilter {
   return { types, streamPrefixes: markets.map((market) => `verdict-${market}`) }
 }
 
-/** Whether a verdict fits every field of a filter, also those that the store has filtered by already. */
-export function matchesFilter(filter: ReplayFilter, verdict: Verdict): boolean {
-  const { exchanges, coins, timeframes, calls, from = 0, to = Number.POSITIVE_INFINITY } = filter
-  return (
-    verdict.barClose >= from &&
-    verdict.barClose < to &&
-    (exchanges === undefined || exchanges.includes(verdict.exchange)) &&
-    (coins === undefined || coins.includes(verdict.coin)) &&
-    (timeframes === undefined || timeframes.includes(verdict.timeframe)) &&
-    (calls === undefined || calls.includes(verdict.call))
-  )
-}
+/** Whether a filter asks for verdicts of a series. */
+export const isOfSeries = ({ exchanges, coins, timeframes }: ReplayFilter, series: Series): boolean =>
+  (exchanges === undefined || exchanges.includes(series.exchange)) &&
+  (coins === undefined || coins.includes(series.coin)) &&
+  (timeframes === undefined || timeframes.includes(series.timeframe))
+
+/**
+ * Whether a verdict fits a filter but for its call, also in what the store has filtered by already. Cursors and times follow
+ * from all that fit: they must not tell the call of one that is withheld.
+ */
+export const matchesFilter = (filter: ReplayFilter, verdict: Verdict): boolean =>
+  verdict.barClose >= (filter.from ?? 0) &&
+  verdict.barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
+  isOfSeries(filter, verdict)
+
+/** Whether a filter asks for the call of a verdict that can be shown. */
+export const isCallAsked = ({ calls }: ReplayFilter, { call }: Pick<Verdict, 'call'>): boolean =>
+  calls === undefined || calls.includes(call)
 
 export interface KnownNames {
   /** Whether the log has a verdict of the exchange, or of the coin on it; undefined where that is not known. */

@@ -1,9 +1,9 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import type { EventStore } from '../log/event-store.ts'
 import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import type { VerdictLog } from './matching-verdicts.ts'
 import { formatCursor } from './replay-cursor.ts'
-import { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
+import { type ReplayOptions, type ReplaySearch, replayVerdicts } from './replay-verdicts.ts'
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
@@ -18,11 +18,16 @@ export interface ReplayRequest {
 export interface Replay {
   /** Its bytes, in the format asked for. Ending the iteration ends the replay. */
   readonly chunks: AsyncGenerator<string | Uint8Array, void, void>
-  /**
-   * The cursor to continue from when a replay found nothing for so long that it ended before the log did; known with
-   * the first chunk, or after the last.
-   */
-  readonly goOnAfter: () => string | undefined
+  /** Known with the first chunk, or after the last. */
+  readonly notes: () => ReplayNotes
+}
+
+/** What is said of a replay without rows. */
+export interface ReplayNotes {
+  /** The cursor to continue from, where it found nothing for so long that it ended before the log did. */
+  readonly goOnAfter?: string
+  /** When the next verdict becomes visible, market time in Unix milliseconds; absent where none is withheld. */
+  readonly nextVisibleAt?: number
 }
 
 /** Answers replays; all that one gives share a thread. */
@@ -30,18 +35,21 @@ export type ReplaySource = (request: ReplayRequest) => Replay
 
 /** Replays on the thread that asks for them, one at a time and each for a moment. */
 export const replaysOnThisThread =
-  (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, turns: Turns): ReplaySource =>
+  (store: VerdictLog, turns: Turns): ReplaySource =>
   ({ options, format, owner, signal }) => {
-    let goOnAfter: string | undefined
+    let notes: ReplayNotes = {}
     const turn = turns.join(owner)
-    const search = {
+    const search: ReplaySearch = {
       events: LIMITS.replaySearchEvents,
-      onEnd: (cursor: Parameters<typeof formatCursor>[0]) => {
-        goOnAfter = formatCursor(cursor)
+      onEnd: (cursor) => {
+        notes = { goOnAfter: formatCursor(cursor) }
+      },
+      onNothing: (nextVisibleAt) => {
+        notes = { nextVisibleAt }
       },
     }
     const rows = replayVerdicts(store, { ...options, signal, turn, search })
-    return { chunks: inTurns(FORMATS[format].encode(rows), turn), goOnAfter: () => goOnAfter }
+    return { chunks: inTurns(FORMATS[format].encode(rows), turn), notes: () => notes }
   }
 
 /** Makes each next item in its turn; between two of them the thread is others'. */

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
 import { LogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
-import { type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
+import { type ReplayNotes, type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
 
 /** Messages to the replay thread. */
 export type ReplayAsk =
@@ -21,9 +21,9 @@ export type ReplayMessage =
       readonly kind: 'chunk'
       readonly id: number
       readonly bytes: Uint8Array<ArrayBuffer>
-      readonly goOnAfter: string | undefined
+      readonly notes: ReplayNotes
     }
-  | { readonly kind: 'done'; readonly id: number; readonly goOnAfter: string | undefined }
+  | { readonly kind: 'done'; readonly id: number; readonly notes: ReplayNotes }
   /** A refusal in a form that crosses threads, or any other error. */
   | {
       readonly kind: 'failed'
@@ -52,6 +52,7 @@ const replay = replaysOnThisThread(
     read: (stream, options = {}) => reader.read(stream, options),
     readAll: (options = {}) => reader.readAll(options),
     head: async () => reader.head(),
+    streams: (prefix) => reader.streams(prefix),
   },
   createTurns({
     turnMs: LIMITS.replayTurnMs,
@@ -83,10 +84,10 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
   const one: UnderWay = { ending: new AbortController(), wanted: CHUNKS_AHEAD, wake: () => undefined }
   underWay.set(id, one)
   try {
-    const { chunks, goOnAfter } = replay({ ...request, signal: one.ending.signal })
+    const { chunks, notes } = replay({ ...request, signal: one.ending.signal })
     for await (const chunk of chunks) {
       const bytes = typeof chunk === 'string' ? encoder.encode(chunk) : new Uint8Array(chunk)
-      post({ kind: 'chunk', id, bytes, goOnAfter: goOnAfter() }, [bytes.buffer])
+      post({ kind: 'chunk', id, bytes, notes: notes() }, [bytes.buffer])
       one.wanted -= 1
       while (one.wanted <= 0 && !one.ending.signal.aborted) {
         await new Promise<void>((wake) => {
@@ -95,7 +96,7 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
       }
       if (one.ending.signal.aborted) break
     }
-    post({ kind: 'done', id, goOnAfter: goOnAfter() })
+    post({ kind: 'done', id, notes: notes() })
   } catch (error) {
     if (isServiceError(error)) {
       const { code, message, details } = error

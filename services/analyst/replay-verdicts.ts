@@ -1,11 +1,11 @@
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
-import type { EventStore, LookedAt } from '../log/event-store.ts'
+import type { LookedAt } from '../log/event-store.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
 import { createDecidedTimes } from './decided-times.ts'
+import { matchingVerdicts, type VerdictLog } from './matching-verdicts.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
-import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
@@ -27,6 +27,11 @@ export interface ReplaySearch {
   readonly events: number
   /** Told where to go on; the replay ends then. */
   readonly onEnd: (cursor: ReplayCursor) => void
+  /**
+   * Told at the end of the log, where no verdict was shown and some are withheld: when the first of their windows closes,
+   * market time. Its call is not looked at.
+   */
+  readonly onNothing: (nextVisibleAt: number) => void
 }
 
 /**
@@ -34,7 +39,7 @@ export interface ReplaySearch {
  * withheld until it closes; a cursor after any row resumes without loss or repeat.
  */
 export async function* replayVerdicts(
-  store: Pick<EventStore, 'read' | 'readAll' | 'head'>,
+  store: VerdictLog,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
   const { filter, limit, turn, search } = options
@@ -44,6 +49,7 @@ export async function* replayVerdicts(
   const decided = createDecidedTimes(store, { upTo, signal })
   let left = limit
   let searched = 0
+  let nextVisibleAt = Number.POSITIVE_INFINITY
   for (let from: ReplayCursor | undefined = options.after; from !== undefined; ) {
     const look = createLook(from, options.now)
     const onLooked = async ({ upTo: passed, events: count }: LookedAt): Promise<void> => {
@@ -54,20 +60,14 @@ export async function* replayVerdicts(
       }
       if (turn?.isOver() === true) await turn.again()
     }
-    const events = store.readAll({
-      after: look.readAfter,
-      upTo,
-      filter: storeFilter(filter),
-      signal,
-      onLooked,
-    })
-    for await (const recorded of events) {
+    const events = matchingVerdicts(store, { filter, after: look.readAfter, upTo, signal, onLooked })
+    for await (const event of events) {
       if (turn?.isOver() === true) await turn.again()
-      const event = decodeEvent(recorded)
-      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
-      const cursor = look.offer(event.position, event.data.validUntil)
+      const { validUntil } = event.data
+      if (validUntil > options.now) nextVisibleAt = Math.min(nextVisibleAt, validUntil)
+      const cursor = look.offer(event.position, validUntil)
       if (look.isHeldUp()) return
-      if (cursor === undefined) continue
+      if (cursor === undefined || !isCallAsked(filter, event.data)) continue
       const decidedAt = decided.of(event.data)
       yield verdictRow(
         event.data,
@@ -80,4 +80,5 @@ export async function* replayVerdicts(
     }
     from = from.second === undefined || signal.aborted ? undefined : look.end()
   }
+  if (left === limit && Number.isFinite(nextVisibleAt) && !signal.aborted) search?.onNothing(nextVisibleAt)
 }

@@ -104,7 +104,7 @@ describe('who does not read', () => {
     const slow = worker.replay(request())
     const first = await slow.chunks.next()
     const others = await bytesOf(worker.replay(request()))
-    const rest = await bytesOf({ chunks: slow.chunks, goOnAfter: () => undefined })
+    const rest = await bytesOf({ chunks: slow.chunks, notes: () => ({}) })
     expect(Buffer.concat([Buffer.from(first.value as Uint8Array), rest])).toEqual(others)
   })
 
@@ -148,7 +148,7 @@ test('closed it ends what is under way and takes nothing more', async () => {
 
 test('a search that finds nothing ends, and goes on from its cursor without loss', async () => {
   await record(4_000)
-  await appendFacts(store, verdictRecorded({ coin: 'LATE', validUntil: 0 }))
+  await appendFacts(store, verdictRecorded({ call: 'SELL', validUntil: 0 }))
   const limits = LIMITS as { replaySearchEvents: number }
   const before = limits.replaySearchEvents
   limits.replaySearchEvents = 1_000
@@ -158,9 +158,9 @@ test('a search that finds nothing ends, and goes on from its cursor without loss
     let answers = 0
     do {
       const cursor = after === undefined ? AT_START : (parseCursor(after) ?? expect.fail(after))
-      const replay = onThisThread()(request({ filter: { coins: ['LATE'] }, after: cursor }))
+      const replay = onThisThread()(request({ filter: { calls: ['SELL'] }, after: cursor }))
       rows.push(...(await bytesOf(replay)).toString().split('\n').filter(Boolean))
-      after = replay.goOnAfter()
+      after = replay.notes().goOnAfter
       answers += 1
     } while (after !== undefined)
     expect(rows).toHaveLength(1)

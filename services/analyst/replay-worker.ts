@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
-import type { Replay, ReplayRequest } from './replay-source.ts'
+import type { Replay, ReplayNotes, ReplayRequest } from './replay-source.ts'
 import type { ReplayAsk, ReplayMessage } from './replay-thread.ts'
 
 export interface ReplayWorkerOptions {
@@ -38,11 +38,11 @@ export class ReplayWorker {
   }
 
   readonly replay = (request: ReplayRequest): Replay => {
-    let goOnAfter: string | undefined
-    const chunks = this.#chunksOf(request, (cursor) => {
-      goOnAfter = cursor
+    let notes: ReplayNotes = {}
+    const chunks = this.#chunksOf(request, (told) => {
+      notes = told
     })
-    return { chunks, goOnAfter: () => goOnAfter }
+    return { chunks, notes: () => notes }
   }
 
   /** Ends what is under way, and the thread. */
@@ -80,7 +80,7 @@ export class ReplayWorker {
 
   async *#chunksOf(
     { signal, ...request }: ReplayRequest,
-    onTold: (goOnAfter: string | undefined) => void,
+    onTold: (notes: ReplayNotes) => void,
   ): AsyncGenerator<Uint8Array, void, void> {
     if (this.#isClosed) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
     this.#thread ??= this.#startThread()
@@ -103,10 +103,10 @@ export class ReplayWorker {
             wake = resolve
           })
         } else if (next.kind === 'chunk') {
-          onTold(next.goOnAfter)
+          onTold(next.notes)
           this.#ask({ kind: 'more', id })
           yield next.bytes
-        } else if (next.kind === 'done') return onTold(next.goOnAfter)
+        } else if (next.kind === 'done') return onTold(next.notes)
         else throw next.refusal === undefined ? next.error : failureOf(next.refusal)
       }
     } finally {

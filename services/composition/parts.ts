@@ -19,6 +19,7 @@ import type { Deps } from './deps.ts'
 import { openCallers } from './roles/callers.ts'
 import { createEngineRole } from './roles/engine-role.ts'
 import { openDocumentation } from './roles/knowledge.ts'
+import { withVerdictStreams } from './roles/newest-verdicts.ts'
 import { openPayments } from './roles/payments.ts'
 import { openTransparencyLog } from './roles/transparency-log.ts'
 import { openWatchList, type WatchList } from './roles/watch-list.ts'
@@ -138,11 +139,11 @@ const erasedWithWebhooks = (
  * Replays of the log: on a thread of their own where the log is a file of this machine, else in turns with what else
  * this thread does, since the connection to the server is its own.
  */
-function openReplays({ settings, platform: { store, directory }, onClose }: Deps): ReplaySource {
+function openReplays({ settings, platform: { store, directory }, projector, onClose }: Deps): ReplaySource {
   if (settings.EVENTSTORE_URL !== undefined) {
     // Between two turns calls have the thread for as long as the turn took, so that they have half of it at least.
     const turns = createTurns({ turnMs: LIMITS.sharedTurnMs, restMs: Math.ceil, time: PROCESS_TIME })
-    return replaysOnThisThread(store, turns)
+    return replaysOnThisThread(withVerdictStreams(store, projector), turns)
   }
   const worker = openReplayWorker({ file: logFile(directory) })
   onClose(() => worker.close())

@@ -402,7 +402,7 @@ describe('shutdown', () => {
     await app.close()
     await start({
       replay: () => ({
-        goOnAfter: () => undefined,
+        notes: () => ({}),
         chunks: (async function* () {
           begun.resolve()
           await gate.promise

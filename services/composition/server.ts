@@ -69,8 +69,9 @@ import type { WebhookService } from '../http/webhook-acts.ts'
 import { createWebhookLooks } from '../http/webhook-looks.ts'
 import { discoveryRoutes } from '../mcp/discovery/discovery-routes.ts'
 import type { ListenOptions } from '../mcp/listen.ts'
-import { type McpServerOptions, mcpServer, TOOL_NAMES } from '../mcp/mcp-server.ts'
+import { type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'
 import { createMcpTelemetry } from '../mcp/mcp-telemetry.ts'
+import { ALL_TOOL_NAMES } from '../mcp/tool-groups.ts'
 import { scopeOfTool } from '../mcp/webhook-tools.ts'
 import type { Tracing } from '../runtime/tracing/tracing.ts'
 import { useMetrics } from './metrics/use-metrics.ts'
@@ -177,13 +178,19 @@ function edgeOf({
   market,
   version,
   publicUrl = () => '',
+  accounts,
   log,
 }: ServerOptions): Edge {
   const clientAddress = createClientAddress(trustProxy)
   return {
     limits: { ...CONNECTION_LIMITS, ...connectionLimits },
     publicUrl,
-    frame: () => ({ market, version, publicUrl: publicUrl() }),
+    frame: () => ({
+      market,
+      version,
+      publicUrl: publicUrl(),
+      hasNoMail: accounts?.accounts.unmailedCode !== undefined,
+    }),
     addressOf: ({ headers, socket }) =>
       clientAddress({
         remoteAddress: socket.remoteAddress,
@@ -343,7 +350,7 @@ function mcpOptionsOf(
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,
-      tools: TOOL_NAMES,
+      tools: new Set(ALL_TOOL_NAMES),
       tracing,
       monotonic: () => performance.now(),
     }),

@@ -136,7 +136,7 @@ test('where there are as many as there may be, a request that does not arrive gi
 /** Rows without end. */
 const endless = {
   replay: () => ({
-    goOnAfter: () => undefined,
+    notes: () => ({}),
     chunks: (async function* () {
       for (;;) {
         await setImmediate()

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { z } from 'zod'
 import { assert } from '../../contracts/assert.ts'
-import type { Identify } from '../accounts/index.ts'
+import { type Identify, sentCredential } from '../accounts/index.ts'
 import { callerAs } from '../tool-calls/index.ts'
 import type { Operation } from './openapi/operation.ts'
 
@@ -37,7 +37,7 @@ export function keyedRoutes(app: FastifyInstance, identify: Identify) {
     const schema: FastifySchema = { ...shape, operation }
     async function handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const { headers, id, params, query, body } = request
-      const caller = callerAs(await identify(headers.authorization), id)
+      const caller = callerAs(await identify(sentCredential(headers)), id)
       // Node joins several of them with a comma and a space, which is no key.
       const idempotencyKey = headers['idempotency-key'] as string | undefined
       const asked = Object.assign({}, params, query, body) as Parameters<typeof act>[1]

@@ -128,6 +128,17 @@ export function describeEventStoreContract(
       })
     })
 
+    test('streams are listed by how their names begin, where the store can list them', async () => {
+      for (const stream of ['verdict-B', 's-1', 'verdict-A', 'verdict-A'])
+        await store.append(stream, [anEvent()], { expected: 'any' })
+      const listed = store.streams?.('verdict-')
+      if (listed === undefined) return
+      expect(listed.names.toSorted()).toEqual(['verdict-A', 'verdict-B'])
+      expect(listed.upTo).toBe(await store.head())
+      expect(store.streams?.('verdict-B')?.names).toEqual(['verdict-B'])
+      expect(store.streams?.('none-')?.names).toEqual([])
+    })
+
     describe('append', () => {
       test('what was appended reads back as it was', async () => {
         const event: NewEvent = {

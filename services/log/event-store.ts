@@ -57,6 +57,12 @@ export interface LookedAt {
   readonly events: number
 }
 
+export interface StreamNames {
+  readonly names: readonly string[]
+  /** Up to here, inclusive, no event is in a stream that is not among them. */
+  readonly upTo: Position
+}
+
 export interface SubscribeOptions {
   /** Exclusive; `'end'` starts with what is appended from now on. */
   readonly after: Position | 'end'
@@ -122,6 +128,8 @@ export interface EventStore {
   erase(stream: string): Promise<void>
   /** Position of the newest event, `START` in an empty log. */
   head(): Promise<Position>
+  /** Streams whose names begin so; undefined, or no such method, where the store would have to read the log for it. */
+  streams?(prefix: string): StreamNames | undefined
   health(): Promise<StoreHealth>
   /** Waits for what was accepted, then refuses everything. Safe to call twice. */
   close(): Promise<void>

@@ -1,5 +1,6 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
+import { TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
@@ -68,7 +69,11 @@ async function outcomeOf(
     }
     const answer = await (tool?.run(call, caller.signal) ?? calls.call({ ...call, tool: nameOf(name) }))
     return { kind: 'answer', ...answer }
-  } catch (error) {
+  } catch (thrown) {
+    // The path of calls knows the tools about markets alone.
+    const error = isServiceError(thrown, 'unknown_tool')
+      ? unknownTool(nameOf(name), [...Object.keys(TOOLS), ...free.keys()])
+      : thrown
     const failure = tool?.failure ?? 'internal_error'
     const refusal = refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
     if (paid === undefined || tool !== undefined || !isServiceError(error, 'quota_exhausted')) return refusal

@@ -108,8 +108,19 @@ describe.each(Object.entries(MODES))('the official client, %s era', (era, mode) 
     expect(textOf(result)).toMatch(/^MCP error -32602: there is no tool "get_rich"/)
     expect(result.structuredContent).toMatchObject({
       code: 'unknown_tool',
-      details: { given: 'get_rich', available: expect.arrayContaining(['get_trade_call']) as unknown },
+      details: {
+        given: 'get_rich',
+        available: (await (await connect()).listTools()).tools.map(({ name: one }) => one),
+      },
     })
+  })
+
+  test('is told which tool was likely meant, and of all in the instructions', async () => {
+    const client = await connect()
+    const { structuredContent } = await client.callTool({ name: 'search_knowlege', arguments: {} })
+    expect(structuredContent).toMatchObject({ details: { did_you_mean: 'search_knowledge' } })
+    for (const { name } of (await client.listTools()).tools) expect(client.getInstructions()).toContain(name)
+    expect(client.getInstructions()).not.toContain('create_webhook')
   })
 
   test('searches and asks, finds the answers as their schemas say, and reads why it is refused', async () => {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import { exchangeSchema } from '../../contracts/exchanges.ts'
 import { faultMessage, inputFaults } from '../../contracts/input-faults.ts'
 import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
@@ -10,7 +11,7 @@ import type { KeyCheck } from './tool-outcome.ts'
 
 /** The effects of a tool, as hints of MCP. */
 export interface ToolHints {
-  readonly readOnlyHint: boolean
+  readonly readOnlyHint?: boolean
   readonly openWorldHint: boolean
   readonly destructiveHint?: boolean
   readonly idempotentHint?: boolean
@@ -74,13 +75,15 @@ export interface HistoryTools {
 export const historyTools = (
   { regimeShifts }: HistoryTools,
   checkKey: (authorization: string) => Promise<KeyCheck>,
+  exchanges: () => readonly string[],
 ): FreeTools => {
   const tool = HISTORY_TOOLS.get_regime_shifts
   const run: FreeTool['run'] = async ({ request, authorization }) => {
     const key = authorization === undefined ? 'ok' : await checkKey(authorization)
     if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
     const asked = toolArguments('get_regime_shifts', tool.request, request)
-    return { body: regimeHistory(regimeShifts, asked), isReplay: false }
+    const exchange = asked.exchange ?? exchangeSchema.parse(exchanges()[0])
+    return { body: regimeHistory(regimeShifts, { ...asked, exchange }), isReplay: false }
   }
   return new Map([['get_regime_shifts', { ...tool, hints: LOOKS_INSIDE, failure: 'internal_error', run }]])
 }

@@ -51,6 +51,10 @@ test.each([
     expect(checked).not.toHaveProperty('issues')
     asked.length = 0
 
+    expect((await call({ coin: 'Bitcoin' })).result?.isError).toBe(false)
+    expect(asked).toEqual([{ series: { ...SERIES, timeframe: '4h' }, limit: 20 }])
+    asked.length = 0
+
     const refused = (await call({ exchange: 'SIM', coin: 'BTC', timeframe: '1h', limit: 101 })).result
     expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'invalid_request' } })
     expect(refused?.content[0]?.text).toContain('-32602')

@@ -1,6 +1,7 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
+import { fakeKnowledgeService } from '../http/testing/knowledge-service.fixture.ts'
 import type { ToolCall } from '../tool-calls/tool-call.ts'
 import { createMcpEdge, fakeCalls, KEYS } from './testing/mcp-edge.fixture.ts'
 import { ENVELOPE, legacy, modern, raw, type Sent } from './testing/mcp-messages.fixture.ts'
@@ -241,6 +242,19 @@ describe('the transport', () => {
       expect([response.statusCode, response.headers.allow]).toEqual([405, 'POST'])
     },
   )
+
+  test('leads a browser to the page that says how to connect, where it is served, and no program', async () => {
+    const get = async (edge: FastifyInstance, accept: string) => {
+      const response = await edge.inject({ url: '/mcp', headers: { host: 'localhost', accept } })
+      return [response.statusCode, response.headers.location]
+    }
+    const documented = await createMcpEdge({ knowledge: fakeKnowledgeService().service })
+    expect(await get(documented, 'text/html,application/xhtml+xml,*/*;q=0.8')).toEqual([303, '/docs/mcp'])
+    for (const accept of ['text/event-stream', 'application/json, text/event-stream', '*/*'])
+      expect(await get(documented, accept)).toEqual([405, undefined])
+    expect(await get(app, 'text/html')).toEqual([405, undefined])
+    await documented.close()
+  })
 
   test.each([
     ['not JSON', '{"jsonrpc":', -32700],

@@ -3,13 +3,15 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import { ERRORS } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { acceptsJson } from '../http/accept-header.ts'
+import { sentCredential } from '../accounts/index.ts'
+import { acceptsHtmlFirst, acceptsJson } from '../http/accept-header.ts'
 import type { CauseLog } from '../http/cause-log.ts'
 import { toServiceError } from '../http/errors.ts'
 import { createWaits, signalOfLeaving } from '../http/waits.ts'
 import { isTraceparent } from '../runtime/tracing/trace-context.ts'
 import { type BearerOptions, challengeOf } from './bearer.ts'
 import { callTool, keyError, type ToolPaths } from './call-tool.ts'
+import type { FreeTools } from './free-tools.ts'
 import {
   type Era,
   idOf,
@@ -124,15 +126,21 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     { bodyLimit: LIMITS.requestBodyBytes, schema: { operation: mcpOperation } },
     (request, reply) => answer(edge, request, reply),
   )
-  refuseOtherMethods(app)
+  refuseOtherMethods(app, options.free)
 }
 
-/** There is neither a stream to open with GET nor a session to end with DELETE. */
-function refuseOtherMethods(app: FastifyInstance): void {
+/**
+ * There is neither a stream to open with GET nor a session to end with DELETE. A browser is led to the page that says
+ * how to connect.
+ */
+function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
   app.route({
     method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
     url: '/mcp',
-    async handler({ method }, reply) {
+    async handler({ method, headers }, reply) {
+      // Where the documentation is searched, it is served.
+      if (method === 'GET' && acceptsHtmlFirst(headers.accept) && free.has('search_knowledge'))
+        return reply.redirect('/docs/mcp', 303)
       if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()
       }
@@ -229,9 +237,9 @@ function callerOf(
   params: Json | undefined,
   signal: Caller['signal'],
 ): Caller {
-  const { authorization, 'idempotency-key': idempotencyKey, traceparent } = request.headers
+  const { 'idempotency-key': idempotencyKey, traceparent } = request.headers
   return {
-    authorization,
+    authorization: sentCredential(request.headers),
     address: edge.addressOf(request),
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
     traceparent: [traceparent, tracedBy(params)].find(isTraceparent),

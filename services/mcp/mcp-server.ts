@@ -1,7 +1,4 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
-import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
-import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
@@ -11,13 +8,7 @@ import { LISTS_KEPT, type McpCore, SERVER_NAME, SERVER_TITLE } from './protocol-
 import { type McpResourceSources, mcpResources } from './resources.ts'
 import { createSdkExchange } from './sdk-exchange.ts'
 import { listedTools } from './tool-list.ts'
-import { WEBHOOK_TOOL_NAMES, webhookTools } from './webhook-tools.ts'
-
-/** Every tool that may be served. */
-export const TOOL_NAMES: ReadonlySet<string> = new Set([
-  ...Object.keys({ ...TOOLS, ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS }),
-  ...WEBHOOK_TOOL_NAMES,
-])
+import { webhookTools } from './webhook-tools.ts'
 
 /** The tools of a part that is left out are not listed. */
 export interface McpServerOptions extends Omit<McpRoutesOptions, 'free' | 'sdk' | 'toolList' | 'tail'> {
@@ -39,7 +30,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   const info = { name: SERVER_NAME, title: SERVER_TITLE, version: sources.version }
   const free = new Map([
     ...(knowledge === undefined ? [] : knowledgeTools(knowledge)),
-    ...(history === undefined ? [] : historyTools(history, checkKey)),
+    ...(history === undefined ? [] : historyTools(history, checkKey, sources.exchanges)),
     ...(webhooks === undefined ? [] : webhookTools(webhooks)),
   ])
   const tools = listedTools(free)

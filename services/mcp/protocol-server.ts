@@ -14,6 +14,7 @@ import { callTool, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './mcp-messages.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import { type McpResource, NOTICE } from './resources.ts'
+import { TOOL_GROUPS } from './tool-groups.ts'
 import type { ListedTool } from './tool-list.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
@@ -63,7 +64,14 @@ export interface Announcer {
 export const LISTS_KEPT = { ttlMs: 300_000, cacheScope: 'public' } as const
 const RESOURCES_KEPT = { ttlMs: 60_000, cacheScope: 'public' } as const
 
-const INSTRUCTIONS = `Trade calls (BUY, SELL, HOLD), market regimes, scans and funding arbitrage for coins on the monitored exchanges. Ask scan_trade_calls for what stands out, get_trade_call and get_market_regime for one coin. Confidence is the calibrated probability that the barrier of the called side comes before the other, and lives in 50–60. A refusal names its code and what to do. ${NOTICE}`
+/** Every tool that is served, by its use. */
+const instructionsFor = (served: readonly { readonly name: string }[]): string => {
+  const groups = TOOL_GROUPS.map(({ use, tools }) => {
+    const names = Object.keys(tools).filter((name) => served.some((tool) => tool.name === name))
+    return names.length === 0 ? '' : `${use}: ${names.join(', ')}. `
+  })
+  return `Trade calls (BUY, SELL, HOLD), market regimes, scans and funding arbitrage for coins on the monitored exchanges. Ask scan_trade_calls for what stands out, get_trade_call and get_market_regime for one coin. Confidence is the calibrated probability that the barrier of the called side comes before the other, and lives in 50–60. ${groups.join('')}A refusal names its code and what to do. ${NOTICE}`
+}
 
 /** The SDK's server for one exchange: it knows the protocol, this file knows the service. */
 export function createProtocolServer(core: McpCore, caller: Caller, announce: Announcer): Server {
@@ -74,7 +82,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
       ...(core.paths.paid !== undefined && { extensions: { [PAYMENT_EXTENSION]: {} } }),
       ...core.extension?.capabilities,
     },
-    instructions: INSTRUCTIONS,
+    instructions: instructionsFor(core.tools),
     cacheHints: {
       'tools/list': LISTS_KEPT,
       'resources/list': LISTS_KEPT,

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../contracts/json.ts'
-import { serviceBlockSchema } from '../../contracts/service-block.ts'
 import { TOOLS, type ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
 import type { FreeTool, FreeTools, ToolHints } from './free-tools.ts'
 
@@ -14,94 +13,109 @@ export interface ListedTool extends JsonObject {
   readonly annotations: JsonObject & ToolHints
 }
 
-/** `structuredContent` of a refused tool call. */
-export const refusalSchema = z.object({
-  code: z.string().describe('What was refused, one word of the list of errors; only in a refusal'),
-  message: z.string().describe('What happened, with the value seen; only in a refusal'),
-  next_step: z.string().describe('What to do about it; only in a refusal'),
-  details: z
-    .looseObject({})
-    .optional()
-    .describe('What goes with the code, such as the values that exist; only in a refusal'),
-})
+/** Fields of every refusal; `details` goes with some codes. */
+const REFUSAL_FIELDS = ['code', 'message', 'next_step']
 
 const ABOUT_MARKETS = { readOnlyHint: true, openWorldHint: true } as const
 
 /**
- * The tools of the service, in their order; what it lists does not depend on who asks.
+ * The tools of the service, in their order; what it lists does not depend on who asks. Models read the list whole
+ * before they ask anything, so it is short: a field of answers is explained where it first occurs.
  *
  * @param free those that are listed after the ones about markets
  */
-export const listedTools = (free: FreeTools = new Map()): ListedTool[] => [
-  ...Object.entries(TOOLS).map(([name, tool]) =>
-    listed(name, { ...tool, hints: ABOUT_MARKETS }, { _service: serviceBlockSchema }),
-  ),
-  ...Array.from(free, ([name, tool]) => listed(name, tool, {})),
-]
+export function listedTools(free: FreeTools = new Map()): ListedTool[] {
+  const said = new Set<string>()
+  const markets = Object.entries(TOOLS).map(([name, tool]) =>
+    listed(name, { ...tool, hints: ABOUT_MARKETS }, ['_service'], said),
+  )
+  return [...markets, ...Array.from(free, ([name, tool]) => listed(name, tool, [], said))]
+}
+
+interface Schemas {
+  readonly input: JsonObject & { readonly properties?: JsonObject }
+  readonly output: JsonObject
+}
 
 /** Tools never change, and writing their schemas takes most of the time in which a server is made. */
-const known = new Map<string, ListedTool>()
+const known = new Map<string, Schemas>()
 
 function listed(
   name: string,
   tool: ToolDefinition & Pick<FreeTool, 'hints'>,
-  metadata: Readonly<Record<string, z.ZodType>>,
+  metadata: readonly string[],
+  said: Set<string>,
 ): ListedTool {
-  const made = known.get(name) ?? {
-    name,
-    title: tool.title,
-    description: tool.description,
-    inputSchema: objectSchema(z.toJSONSchema(tool.request, { io: 'input' })),
-    outputSchema: outputSchema(tool, metadata),
-    annotations: { ...tool.hints },
+  const { input, output } = known.get(name) ?? {
+    input: shortened(z.toJSONSchema(tool.request, { io: 'input' }) as Json) as Schemas['input'],
+    output: z.toJSONSchema(tool.response) as JsonObject,
   }
-  known.set(name, made)
-  return made
-}
-
-/**
- * The schema of everything that a tool puts into `structuredContent`. Refusals are part of it, because widely
- * used clients check them against it too, and would show the mismatch in place of the refusal. The properties
- * stay at the root, where forms and generators look for them.
- */
-function outputSchema(
-  tool: ToolDefinition,
-  metadata: Readonly<Record<string, z.ZodType>>,
-): ListedTool['outputSchema'] {
-  const answer = open(tool.response)
-  const refusal = open(refusalSchema)
-  return objectSchema({
+  known.set(name, { input, output })
+  const { title, description, hints } = tool
+  const outputSchema = {
     type: 'object',
-    properties: {
-      ...(answer.properties as JsonObject),
-      ...Object.fromEntries(Object.entries(metadata).map(([name, schema]) => [name, open(schema)])),
-      ...(refusal.properties as JsonObject),
-    },
-    anyOf: [
-      { required: [...(answer.required as string[]), ...Object.keys(metadata)] },
-      { required: refusal.required as Json },
-    ],
-  })
+    ...outputOf(output, Object.keys(input.properties ?? {}), metadata, said),
+  } as const
+  return {
+    name,
+    title,
+    description,
+    inputSchema: { ...input, type: 'object' },
+    outputSchema,
+    annotations: { ...hints },
+  }
 }
 
 /**
- * The schema of a part of an answer. Answers may gain fields, and a client may have kept an older list, so
- * nothing further is forbidden; and what a format or a type says already is not said again at length.
+ * The schema of everything that a tool puts into `structuredContent`: the fields it has, and what those mean. Their
+ * types stand in the answer, and in `/openapi.json`. Refusals are part of it, because widely used clients check them
+ * against it too, and would show the mismatch in place of the refusal.
+ *
+ * @param asked fields of the request, which explains them
  */
-function open(schema: z.ZodType): JsonObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io: 'output',
-    override({ jsonSchema }) {
-      delete jsonSchema.additionalProperties
-      if (jsonSchema.format !== undefined) delete jsonSchema.pattern
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+function outputOf(
+  { properties, required }: JsonObject,
+  asked: readonly string[],
+  metadata: readonly string[],
+  said: Set<string>,
+): JsonObject {
+  const explained = Object.entries(properties as Record<string, JsonObject>).flatMap(
+    ([field, { description }]) => {
+      const words = JSON.stringify([field, description])
+      if (description === undefined || asked.includes(field) || said.has(words)) return []
+      said.add(words)
+      return [[field, { description }]]
     },
-  })
-  return rest as JsonObject
+  )
+  return {
+    properties: Object.fromEntries(explained),
+    anyOf: [{ required: [...(required as string[]), ...metadata] }, { required: REFUSAL_FIELDS }],
+  }
 }
 
-const objectSchema = (schema: object): JsonObject & { readonly type: 'object' } => ({
-  ...schema,
-  type: 'object',
-})
+/** Keywords of limits that a refusal tells, and models need not know before. */
+const UNSAID: ReadonlySet<string> = new Set([
+  '$schema',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+])
+
+/** A schema of arguments as short as a model can do with: what may be null may as well be left out. */
+function shortened(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(shortened)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { anyOf, ...rest } = schema as JsonObject
+  const [only, none] = Array.isArray(anyOf) && anyOf.length === 2 ? (anyOf as JsonObject[]) : []
+  const plain = none?.type === 'null' ? { ...only, ...rest } : schema
+  return Object.fromEntries(
+    Object.entries(plain).flatMap(([keyword, value]) =>
+      (UNSAID.has(keyword) && typeof value !== 'object') ||
+      Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+        ? []
+        : [[keyword, shortened(value)]],
+    ),
+  )
+}

@@ -38,9 +38,10 @@ interface WebhookTool extends ToolDefinition {
 }
 
 const LOOKS = { readOnlyHint: true } as const
-const SETS = { readOnlyHint: false, destructiveHint: false, idempotentHint: true } as const
-const ADDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false } as const
-const REMOVES = { readOnlyHint: false, destructiveHint: true, idempotentHint: true } as const
+// A hint that is left out means, in MCP, that a tool may write, and that a repeat acts again.
+const SETS = { destructiveHint: false, idempotentHint: true } as const
+const ADDS = { destructiveHint: false } as const
+const REMOVES = { destructiveHint: true, idempotentHint: true } as const
 
 /** The fields of a subscription in the list of tools; its route describes the rest, so that the list stays short. */
 const subscription = subscriptionAnswerSchema
@@ -62,7 +63,7 @@ const define = <Request extends z.ZodType>(
 })
 
 /** Tools for the owner of webhooks, equal to the routes under /api/webhooks. */
-const WEBHOOK_TOOLS = {
+export const WEBHOOK_TOOLS = {
   create_webhook: define({
     title: 'New webhook',
     description:
@@ -167,11 +168,9 @@ const WEBHOOK_TOOLS = {
   }),
 } as const satisfies Record<string, WebhookTool>
 
-export const WEBHOOK_TOOL_NAMES: readonly string[] = Object.keys(WEBHOOK_TOOLS)
-
 /** The scope that an access token needs to call a tool, served or not. */
 export const scopeOfTool = (name: Json | undefined): Scope =>
-  typeof name === 'string' && WEBHOOK_TOOL_NAMES.includes(name) ? 'webhooks' : 'calls'
+  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOLS, name) ? 'webhooks' : 'calls'
 
 /**
  * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what

@@ -135,9 +135,14 @@ describe('an answer', () => {
         daily: { remaining: 98, limit: 100, used: 2, resets_at: '2026-11-22T00:00:00.000Z' },
       },
     })
-    expect(serviceOf(await call({ authorization, address: '203.0.113.10' }))).toMatchObject({
-      quota: { used: 1 },
-    })
+    const { auth, quota } = serviceOf(await call({ authorization, address: '203.0.113.10' })) as {
+      auth: { note?: string }
+      quota: object
+    }
+    expect(quota).toMatchObject({ used: 1 })
+    expect(auth.note ?? 'none').toMatch(
+      outcome === 'ABSENT' ? /^none$/ : /`Authorization` after the word `Bearer`/,
+    )
   })
 
   test('counts whatever the verdict says, and a trace context that is none is left out', async () => {

@@ -14,7 +14,7 @@ import {
 } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createSingleFlight } from '../runtime/async/single-flight.ts'
-import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
+import { authBlock, requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
@@ -154,7 +154,7 @@ function serviceBlock(
     tool,
     request_id: call.requestId,
     market,
-    auth: { outcome, tier: payer.tier },
+    auth: authBlock(outcome, payer.tier),
     quota: quotaBlock(payer, balance, now()),
     notice: NOTICE,
   }

@@ -1,5 +1,7 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
+import type { Tier } from '../../contracts/plans.ts'
+import type { ServiceBlock } from '../../contracts/service-block.ts'
 import type { Identity } from '../accounts/index.ts'
 
 /** A caller whose key applies, or who sent none. */
@@ -31,12 +33,22 @@ export function requireKey(identity: Identity): Extract<Identity, { outcome: 'OK
   const verified = requireVerified(identity)
   if (verified.outcome === 'OK') return verified
   throw new ServiceError('unauthorized', {
-    message:
-      verified.outcome === 'ABSENT'
-        ? 'This needs an API key: send `Authorization: Bearer <key>`.'
-        : 'What was sent as `Authorization` is not an API key.',
+    message: verified.outcome === 'ABSENT' ? 'This needs an API key, and none came.' : NO_KEY,
+    nextStep:
+      'Send `Authorization: Bearer <key>`. To get a key, send `{"email": …}` to `POST /api/sign-in` and the code of the mail to `POST /api/sign-in/confirm`; on a service of your own run `signal keys create`.',
   })
 }
+
+/** What is said of a credential that is none. */
+const NO_KEY =
+  'What came as a credential is no API key: one begins with `sk_live_`, and comes in the header `Authorization` after the word `Bearer`.'
+
+/** `_service.auth`: whether the caller's key applied, and how to send it where what came is none. */
+export const authBlock = (outcome: VerifiedIdentity['outcome'], tier: Tier): ServiceBlock['auth'] => ({
+  outcome,
+  tier,
+  ...(outcome === 'MALFORMED' && { note: `${NO_KEY} The call was served without one.` }),
+})
 
 /**
  * The account of a caller, and the origin of the caller's events.

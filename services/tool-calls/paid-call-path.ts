@@ -2,7 +2,7 @@ import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { priceOf } from '../../contracts/prices.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
+import { authBlock, requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock } from './paid-block.ts'
 import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
@@ -98,7 +98,7 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
       request_id: requestId,
       market,
       // A key that was used up did not apply: this is what anybody has who pays.
-      auth: { outcome: identity.outcome === 'MALFORMED' ? 'MALFORMED' : 'ABSENT', tier: 'free' },
+      auth: authBlock(identity.outcome === 'MALFORMED' ? 'MALFORMED' : 'ABSENT', 'free'),
       quota: null,
       payment: paymentBlock(paid, publicUrl()),
       notice: PAID_NOTICE,

@@ -129,6 +129,10 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
       requireOpen()
       return head()
     },
+    streams(prefix) {
+      requireOpen()
+      return { names: [...log.byStream.keys()].filter((name) => name.startsWith(prefix)), upTo: head() }
+    },
     async health() {
       const ok = !closing.signal.aborted
       return { ok, adapter: 'memory', detail: ok ? `${log.rows.length} events` : 'closed' }

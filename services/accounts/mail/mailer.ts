@@ -10,6 +10,8 @@ export interface Mail {
 export interface Mailer {
   /** Resolves once the next server has taken the mail. @throws MailError */
   send(mail: Mail): Promise<void>
+  /** Set where mail is shown to the operator instead of being sent. */
+  readonly isShown?: true
   close(): Promise<void>
 }
 

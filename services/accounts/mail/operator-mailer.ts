@@ -14,5 +14,6 @@ export const createOperatorMailer = (show: (text: string) => void): Mailer => ({
     const words = text.replaceAll(/\s+/g, ' ').trim()
     show(`\n${RULE}\n${subject}, to ${to} (not sent: SMTP_URL is not set)\n\n  ${words}\n${RULE}\n`)
   },
+  isShown: true,
   close: async () => undefined,
 })

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Accounts } from '../accounts.ts'
+import { createOperatorMailer } from '../mail/operator-mailer.ts'
 import { aWorld, CLIENT, codeOf, NOON, ORIGIN, type World } from '../testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'
@@ -25,6 +26,19 @@ const outcomeOf = async (key: string, of = accounts): Promise<string> =>
 const WRONG = '00000-00000'
 
 const from = (email: string, client = CLIENT) => ({ email, client })
+
+test('a code is known beside its mail only where mail is shown to the operator, and the newest alone', async () => {
+  expect(accounts.unmailedCode).toBeUndefined()
+  const { accounts: own } = await world.start({ mailer: { ...createOperatorMailer(() => undefined) } })
+  const first = await own.requestSignIn(from(EMAIL), ORIGIN)
+  const code = own.unmailedCode?.(first) ?? ''
+  const second = await own.requestSignIn(from('bob@example.com'), ORIGIN)
+  expect([own.unmailedCode?.(first), own.unmailedCode?.(WRONG)]).toEqual([undefined, undefined])
+  expect(own.unmailedCode?.(second)).toMatch(/^\w{5}-\w{5}$/)
+  expect(await own.beginSession({ email: EMAIL, code, signInId: first }, ORIGIN)).toMatchObject({
+    accountId: expect.any(String),
+  })
+})
 
 describe('signing in', () => {
   test('opens an account by the code that was mailed, with a key that works at once', async () => {

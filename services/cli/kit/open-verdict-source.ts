@@ -135,15 +135,15 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
   }
 }
 
-/** Markets with verdicts, from the whole log: the store alone has no list of its series. */
+/** Markets with verdicts; from the whole log where the store has no list of its streams. */
 async function marketsInLog(store: EventStore, signal: AbortSignal): Promise<Market[]> {
-  const markets = new Map<string, Market>()
+  const names = new Set(store.streams?.('verdict-')?.names)
   const filter = { types: ['VerdictRecorded'] }
-  for await (const { stream } of store.readAll({ upTo: await store.head(), filter, signal })) {
-    const series = parseVerdictStream(stream)
-    if (series !== undefined) markets.set(marketName(series), series)
-  }
-  return [...markets.values()]
+  if (names.size === 0)
+    for await (const { stream } of store.readAll({ upTo: await store.head(), filter, signal }))
+      names.add(stream)
+  const series = [...names].flatMap((name) => parseVerdictStream(name) ?? [])
+  return [...new Map(series.map((one) => [marketName(one), one])).values()]
 }
 
 /** The place of one verdict, looked for in the whole log: the store alone has no index of ids. */

@@ -37,7 +37,7 @@ beforeEach(async () => {
       marketNow: () => 42,
       replay({ options }) {
         shownAsOf.push(options.now)
-        return { chunks: (async function* () {})(), goOnAfter: () => undefined }
+        return { chunks: (async function* () {})(), notes: () => ({}) }
       },
     }),
   )

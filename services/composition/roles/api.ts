@@ -18,6 +18,7 @@ import { createServer, type ServerOptions } from '../server.ts'
 import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { modelAdmin } from './model-admin.ts'
+import { withVerdictStreams } from './newest-verdicts.ts'
 import { openBoard, readModelAnswers } from './read-models.ts'
 import { statusOf } from './status.ts'
 import { staleAfterMs } from './watch-list.ts'
@@ -66,7 +67,7 @@ export async function openApi(parts: Parts) {
     knowledge: parts.knowledge.server,
     mcp: await mcpOptions(parts, answers),
     replay: parts.replay,
-    follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
+    follow: (options) => followVerdicts(withVerdictStreams(platform.store, projector), { ...options, sleep }),
     rankAt: (coin, position) => rankAt(platform.store, coin, position),
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
   })

@@ -1,6 +1,8 @@
 import { assert } from '../../../contracts/assert.ts'
+import { verdictStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
+import type { EventStore } from '../../log/event-store.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 
 const PAGE_ROWS = 500
@@ -28,4 +30,18 @@ export function* allRows<Row>(reader: Rows<Row>, prefix = ''): Generator<Row, vo
 /** The newest verdict of every series in the log, by the name of the series. */
 export function* newestVerdicts(projector: Projector): Generator<Verdict, void, undefined> {
   for (const { verdict } of allRows(projector.reader(latestVerdicts))) yield verdict
+}
+
+/** The log. Where its store cannot list the streams of verdicts, a read model does, as far as it has come. */
+export function withVerdictStreams(store: EventStore, projector: Projector | undefined): EventStore {
+  if (store.streams !== undefined || projector === undefined) return store
+  return {
+    ...store,
+    streams(prefix) {
+      const { state, position: upTo } = projector.reader(latestVerdicts).health()
+      if (state !== 'live') return undefined
+      const names = [...newestVerdicts(projector)].map(verdictStream)
+      return { names: names.filter((name) => name.startsWith(prefix)), upTo }
+    },
+  }
 }

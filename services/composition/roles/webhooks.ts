@@ -149,6 +149,7 @@ const coverageOf =
     ),
     withdrawn: (timeframe: Timeframe) => speech.withdrawn(timeframe, marketNow()),
     exchanges: watchList?.exchanges,
+    coins: new Set(watchList?.series().map(({ coin }) => coin)),
   })
 
 type DispatcherOptions = Parameters<typeof createDispatcher>[0]

@@ -6,21 +6,33 @@ import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { action, type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
-import type { Page } from './layout.ts'
+import type { Page, PageFrame } from './layout.ts'
 import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from './parts.ts'
 
-/** Asks for an address, to which a code is sent. @param notice why one is here, where it was not one's own doing */
-export function signInPage(state: FormState, notice?: string): Page {
+/** The words about codes where no mail server is configured. */
+const NO_MAIL = 'No mail server is configured here: the code stands in the terminal of the service.'
+
+export interface SignInForm extends FormState {
+  /** Why one is here, where it was not one's own doing. */
+  readonly notice?: string | undefined
+  /** About the place that one wanted to go to. */
+  readonly about?: Html | undefined
+}
+
+/** Asks for an address, to which a code is sent. */
+export function signInPage(state: SignInForm, { hasNoMail }: Pick<PageFrame, 'hasNoMail'>): Page {
+  const { notice, about } = state
+  const sent = hasNoMail === true ? NO_MAIL : 'A code is sent to your address.'
   return {
     title: 'Sign in',
-    at: '/account',
-    body: html`<h1>Sign in</h1>
-<p class="lead">A code is sent to your address; there is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
+    at: about === undefined ? '/account' : '/webhooks',
+    body: html`${about ?? html`<h1>Sign in</h1>`}${about && html`<h2>Sign in</h2>`}
+<p class="lead">${sent} There is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
 ${notice !== undefined && note(html`<p>${notice}</p>`, 'warn')}
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/sign-in" class="stack">
 ${returnField(state)}${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
-<div><button type="submit" class="main">Send the code</button></div>
+<div><button type="submit" class="main">${hasNoMail === true ? 'Make the code' : 'Send the code'}</button></div>
 </form>`,
   }
 }
@@ -36,20 +48,24 @@ const returnField = ({ typed }: FormState): Html | false => {
 export interface CodeForm extends FormState {
   readonly email: string
   readonly signInId: string
+  /** The code itself, where the page may show it. */
+  readonly shown?: string | undefined
 }
 
 /** Asks for the code. */
-export function codePage(state: CodeForm): Page {
+export function codePage(state: CodeForm, { hasNoMail }: Pick<PageFrame, 'hasNoMail'>): Page {
+  const sent = hasNoMail === true ? NO_MAIL : `If a code can be sent to ${state.email}, it is on its way.`
   return {
     title: 'Enter the code',
     at: '/account',
     isPrivate: true,
     body: html`<h1>Enter the code</h1>
-<p class="lead">If a code can be sent to ${state.email}, it is on its way. It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
+<p class="lead">${sent} It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
+${state.shown !== undefined && note(html`<p>You are at the machine of the service, so here it is as well: <strong>${state.shown}</strong></p>`, 'good')}
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/confirm" class="stack">
 <input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">${returnField(state)}
-${input(state, 'code', { label: 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
+${input(state, 'code', { label: hasNoMail === true ? 'Code' : 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
 <div><button type="submit" class="main">Sign in</button></div>
 </form>
 <p><a href="/account">Use another address, or ask for another code</a></p>`,

@@ -1,7 +1,7 @@
 import type { BoardAnswer, BoardRow } from '../../../contracts/board.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
-import { seriesName } from '../../../contracts/series.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
 import { CALLS, type Call } from '../../../contracts/verdict.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -28,6 +28,7 @@ import {
   time,
   whole,
 } from './parts.ts'
+import { SPARK } from './series-chart.ts'
 
 /** The filters of a visitor of the board, as in the address. */
 export interface BoardFilters {
@@ -132,6 +133,9 @@ function summary({ answer, headline }: BoardLook): Html {
   ])}</div>`
 }
 
+const spark = (series: Series): Html =>
+  html`<img class="spark" src="${seriesPath(series)}/spark.svg" width="${SPARK.width}" height="${SPARK.height}" alt="" loading="lazy">`
+
 function callsPart({ answer, hasSignIn, withdrawn }: BoardLook): Html {
   const calls = answer.rows.flatMap(({ verdict, ...row }) =>
     verdict === null || verdict.call === 'HOLD' ? [] : { ...row, ...verdict },
@@ -144,6 +148,7 @@ ${
     ? html`<p>${answer.series === 0 ? 'No series has a verdict yet: the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself.' : 'None at the moment: every series that was asked for holds.'}</p>`
     : table(caption, calls.slice(0, CALL_ROWS), {
         Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
+        'Last bars': spark,
         Call: ({ call }) => callTag(call),
         '#Confidence': ({ confidence }) => `${confidence} %`,
         Regime: ({ regime }) => regimeText(regime),
@@ -151,7 +156,7 @@ ${
         '#Expected, 4 of 5': (row) => rangeText(row.expected_range, row.price),
         'Bar closed': (row) => time(row.bar_close),
         'Decided by': (row) => time(row.valid_until),
-        Exchange: ({ exchange }) => exchange,
+        ...(answer.exchanges.length > 1 && { Exchange: ({ exchange }: Series) => exchange }),
         Proof: (row) => proofLink(row.verdict_id, `${row.coin} ${row.timeframe}`),
       })
 }
@@ -171,6 +176,7 @@ function decidedPart({ answer }: BoardLook): Html {
     past,
     {
       Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
+      'Last bars': spark,
       Call: ({ call }) => callTag(call),
       Result: ({ result }) => resultTag(result),
       '#Confidence': ({ confidence }) => `${confidence} %`,

@@ -6,7 +6,7 @@ import { verdictRow } from '../../../contracts/verdict-row.ts'
 import { csvOf } from './csv.ts'
 import { equityChart, reliabilityChart } from './record-charts.ts'
 import { scale, ticks } from './scale.ts'
-import { bandsOf, seriesChart } from './series-chart.ts'
+import { bandsOf, seriesChart, sparkline } from './series-chart.ts'
 
 const row = (n: number, change: Parameters<typeof aVerdict>[0] = {}, result?: 'won' | 'lost') => {
   const { cursor: _cursor, ...shown } = verdictRow(
@@ -20,6 +20,13 @@ const row = (n: number, change: Parameters<typeof aVerdict>[0] = {}, result?: 'w
       : { race: 'up' as const, result, entry_price: 1, exit_price: 1, decided_at: null }
   return historyRowSchema.parse({ ...shown, is_open: result === undefined, outcome })
 }
+
+const SERIES = { exchange: 'SIM', coin: 'ETH', timeframe: '1h' } as const
+
+test('the picture of a row has the colours of the reader’s theme, and no broken number', () => {
+  expect(String(sparkline([3, 1, 2]))).toMatch(/stroke:#a5331c.*prefers-color-scheme:dark.*points="1,/)
+  for (const prices of [[], [1], [1, 1]]) expect(String(sparkline(prices))).not.toMatch(/NaN|Infinity/)
+})
 
 describe('scales', () => {
   test('map a range to a stretch, and an empty range to its middle', () => {
@@ -45,7 +52,7 @@ describe('the picture of a series', () => {
       { regime: 'VOLATILE', from: HOUR_MS, to: 2 * HOUR_MS },
       { regime: 'RANGING', from: 3 * HOUR_MS, to: 3 * HOUR_MS },
     ])
-    const text = String(seriesChart(rows))
+    const text = String(seriesChart(SERIES, rows))
     expect(text.match(/class="r-/g)).toHaveLength(2)
     expect(text.match(/class="barrier"/g)).toHaveLength(2)
     expect(text.match(/href="\/verify\//g)).toHaveLength(2)
@@ -54,10 +61,13 @@ describe('the picture of a series', () => {
     expect(text).not.toMatch(/NaN|Infinity|undefined/)
   })
   test('is nothing without a verdict, and has no broken number with one', () => {
-    expect(String(seriesChart([]))).toBe('')
-    expect(String(seriesChart([row(1)]))).not.toMatch(/NaN|Infinity/)
+    expect(String(seriesChart(SERIES, []))).toBe('')
+    expect(String(seriesChart(SERIES, [row(1)]))).not.toMatch(/NaN|Infinity/)
     const bar = { openTime: 0, open: 100, high: 103, low: 99, close: 101, volume: 1 }
-    expect(String(seriesChart([row(1)], [bar]))).toContain('<g class="up">')
+    expect(String(seriesChart(SERIES, [row(1)], [bar]))).toContain('<path class="up" d="M')
+    const before = String(seriesChart(SERIES, [], [bar]))
+    expect(before).toContain('<path class="up before" d="M')
+    expect(before).not.toMatch(/NaN|Infinity|class="(?:up|down)"|class="(?:cone|barrier)/)
   })
 })
 

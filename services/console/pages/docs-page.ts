@@ -1,4 +1,4 @@
-import { type Block, type DocPage, plainText } from '../../knowledge/index.ts'
+import { type Block, type DocPage, pagesByReader, plainText } from '../../knowledge/index.ts'
 import { escapeHtml, trusted } from './html.ts'
 import type { Page } from './layout.ts'
 
@@ -17,16 +17,19 @@ export function docsPage(page: DocPage, names: readonly string[]): Page {
   return htmlPage(page.title, `<p class="dim">${link('/docs', 'Documentation')}</p>\n${body.join('\n')}`)
 }
 
-/** The list of all pages, each with the sentence that it begins with. */
+/** The list of all pages by their readers, each with the sentence that it begins with. */
 export function docsIndexPage(pages: readonly DocPage[]): Page {
-  const rows = pages.map(({ name, title, blocks }) => {
+  const row = ({ name, title, blocks }: DocPage): string => {
     const first = blocks.find((block) => block.kind === 'paragraph')
     const about = first === undefined ? '' : (plainText(first.text).split(/(?<=\.)\s/)[0] ?? '')
     return `<li>${link(`/docs/${name}`, escapeHtml(title))} <span class="dim">${escapeHtml(about)}</span></li>`
-  })
+  }
+  const groups = pagesByReader(pages).map(
+    ({ reader, pages: read }) => `<h2>${escapeHtml(reader)}</h2>\n<ul>${read.map(row).join('\n')}</ul>`,
+  )
   return htmlPage(
     'Documentation',
-    `<h1>Documentation</h1>\n<p class="dim">Information, not advice. Every operation with its fields is described at ${link('/openapi', '/openapi')}.</p>\n<ul>${rows.join('\n')}</ul>`,
+    `<h1>Documentation</h1>\n<p class="dim">Information, not advice. Every operation with its fields is described at ${link('/openapi', '/openapi')}.</p>\n${groups.join('\n')}`,
   )
 }
 

@@ -12,8 +12,8 @@ export interface PageFrame {
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */
   readonly publicUrl: string
-  /** Whether somebody is signed in. */
-  readonly isSignedIn?: boolean | undefined
+  /** Set where no mail server is configured: sign-in codes stand in the terminal of the service. */
+  readonly hasNoMail?: boolean
 }
 
 export interface Page {

@@ -1,5 +1,6 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
+import type { Series } from '../../../contracts/series.ts'
 import type { HistoryRow } from '../../../contracts/series-history.ts'
 import { DAY_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Html, html } from './html.ts'
@@ -24,28 +25,36 @@ const rounded = (value: number): number => Math.round(10 * value) / 10
  *
  * @param rows oldest first
  * @param bars candles of the same stretch, and of before; without them the closes are drawn as a line
+ * @returns nothing without rows and bars
  */
-export function seriesChart(rows: readonly HistoryRow[], bars: readonly Candle[] = []): Html {
-  const [first] = rows
-  const newest = rows.at(-1)
-  if (first === undefined || newest === undefined) return html``
-  const length = timeframeMs(first.timeframe)
+export function seriesChart(
+  { exchange, coin, timeframe }: Series,
+  rows: readonly HistoryRow[],
+  bars: readonly Candle[] = [],
+): Html {
+  if (rows.length === 0 && bars.length === 0) return html``
+  const newest = rows.slice(-1)
+  const length = timeframeMs(timeframe)
   const calls = rows.filter(({ call }) => call !== 'HOLD')
   const walled = calls.slice(-BARRIERS)
-  const cone = newest.expected_range
-  const begin = Math.min(bars[0]?.openTime ?? Number.POSITIVE_INFINITY, atOf(first) - length)
-  const end = Math.max(...[...walled, newest].map(({ valid_until }) => Date.parse(valid_until)))
+  const since = Math.min(...rows.slice(0, 1).map((row) => atOf(row) - length))
+  const begin = Math.min(...bars.slice(0, 1).map(({ openTime }) => openTime), since)
+  const end = Math.max(
+    ...bars.slice(-1).map(({ openTime }) => openTime + length),
+    ...[...walled, ...newest].map(({ valid_until }) => Date.parse(valid_until)),
+  )
   const x = scale([begin, end], [PLOT.left, PLOT.right])
   const range = rangeOf([
     ...rows.map((row) => row.price),
     ...bars.flatMap(({ high, low }) => [high, low]),
     ...walled.flatMap((row) => [row.price * (1 + row.barrier), row.price * (1 - row.barrier)]),
-    ...(cone === null ? [] : [newest.price * (1 + cone.p10), newest.price * (1 + cone.p90)]),
+    ...newest.flatMap(({ price: at, expected_range: cone }) =>
+      cone === null ? [] : [at * (1 + cone.p10), at * (1 + cone.p90)],
+    ),
   ])
   const y = scale(range, [PLOT.bottom, PLOT.top])
-  const { exchange, coin, timeframe } = first
   const name = `${coin} ${timeframe} on ${exchange}: ${Math.max(rows.length, bars.length)} bars, ${calls.length} calls`
-  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${name}" data-bars="${crosshairData(bars)}" data-x="${begin} ${end} ${PLOT.left} ${PLOT.right}" data-y="${range[0]} ${range[1]} ${PLOT.bottom} ${PLOT.top}">${regimes(rows, length, x)}${axes(range, [begin, end], x, y)}${cone !== null && forecast(newest, cone, x, y)}${walled.map((row) => barriers(row, x, y))}${bars.length > 0 ? candles(bars, atOf(first) - length, length, x, y) : closes(rows, x, y)}${calls.map((row) => mark(row, x(atOf(row)), y(row.price)))}</svg>`
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${name}" data-bars="${crosshairData(bars)}" data-x="${begin} ${end} ${PLOT.left} ${PLOT.right}" data-y="${range[0]} ${range[1]} ${PLOT.bottom} ${PLOT.top}">${regimes(rows, length, x)}${axes(range, [begin, end], x, y)}${newest.map((row) => forecast(row, x, y))}${walled.map((row) => barriers(row, x, y))}${bars.length > 0 ? candles(bars, since, length, x, y) : closes(rows, x, y)}${calls.map((row) => mark(row, x(atOf(row)), y(row.price)))}</svg>`
 }
 
 /** Open time, open, high, low, close and volume of each candle, as the script of the page reads them. */
@@ -78,11 +87,12 @@ function axes(
 
 /** The prices that are expected: four of five cases within the outer cone, every second within the inner one. */
 function forecast(
-  { price: at, bar_close: from, valid_until: until }: HistoryRow,
-  { p10, p25, p50, p75, p90 }: NonNullable<HistoryRow['expected_range']>,
+  { price: at, bar_close: from, valid_until: until, expected_range: range }: HistoryRow,
   x: Scale,
   y: Scale,
-): Html {
+): Html | undefined {
+  if (range === null) return undefined
+  const { p10, p25, p50, p75, p90 } = range
   const [left, right] = [x(Date.parse(from)), x(Date.parse(until))]
   const level = (share: number): number => y(at * (1 + share))
   const cone = (low: number, high: number, words: string) =>
@@ -99,7 +109,11 @@ function barriers(row: HistoryRow, x: Scale, y: Scale): Html {
 const closes = (rows: readonly HistoryRow[], x: Scale, y: Scale): Html =>
   html`<polyline class="line" points="${rows.map((row) => `${x(atOf(row))},${y(row.price)}`).join(' ')}"/>`
 
-/** @param since open of the first bar with a verdict: those before are grey */
+/**
+ * Candles and volumes, each kind as one path: a page of 300 bars stays light.
+ *
+ * @param since open of the first bar with a verdict: those before are grey
+ */
 function candles(
   bars: readonly Candle[],
   since: number,
@@ -110,13 +124,22 @@ function candles(
   const width = Math.max(1, rounded(0.7 * (x(length) - x(0))))
   const most = Math.max(...bars.map(({ volume }) => volume), 1e-12)
   const height = scale([0, most], [0, VOLUME.bottom - VOLUME.top])
-  return bars.map((bar) => {
+  const kinds = new Map<string, { prices: string; volumes: string }>()
+  for (const bar of bars) {
+    const kind = `${bar.close >= bar.open ? 'up' : 'down'}${bar.openTime < since ? ' before' : ''}`
+    const { prices, volumes } = kinds.get(kind) ?? { prices: '', volumes: '' }
     const middle = x(bar.openTime + length / 2)
     const left = rounded(middle - width / 2)
-    const [high, low] = [y(Math.max(bar.open, bar.close)), y(Math.min(bar.open, bar.close))]
-    const tall = height(bar.volume)
-    return html`<g class="${bar.close >= bar.open ? 'up' : 'down'}${bar.openTime < since && ' before'}"><path d="M${middle} ${y(bar.high)}V${y(bar.low)}"/><rect x="${left}" y="${high}" width="${width}" height="${Math.max(1, rounded(low - high))}"/><rect class="volume" x="${left}" y="${rounded(VOLUME.bottom - tall)}" width="${width}" height="${tall}"/></g>`
-  })
+    const [top, bottom] = [y(Math.max(bar.open, bar.close)), y(Math.min(bar.open, bar.close))]
+    kinds.set(kind, {
+      prices: `${prices}M${middle} ${y(bar.high)}V${y(bar.low)}M${left} ${top}h${width}v${Math.max(1, rounded(bottom - top))}h-${width}z`,
+      volumes: `${volumes}M${left} ${VOLUME.bottom}v-${height(bar.volume)}h${width}V${VOLUME.bottom}z`,
+    })
+  }
+  return [...kinds].map(
+    ([kind, { prices, volumes }]) =>
+      html`<path class="${kind}" d="${prices}"/><path class="${kind} volume" d="${volumes}"/>`,
+  )
 }
 
 /** A triangle, up for BUY and below the price, down for SELL and above it; filled unless it was lost. */
@@ -128,14 +151,18 @@ function mark(row: HistoryRow, x: number, y: number): Html {
   return html`<a href="/verify/${row.verdict_id}" aria-label="${about}"><path class="mark ${isBuy ? 'up' : 'down'}${row.outcome?.result === 'lost' && ' hollow'}" d="M${x} ${rounded(tip)}L${rounded(x - 5)} ${rounded(foot)}H${rounded(x + 5)}Z"><title>${about}</title></path></a>`
 }
 
-/** The closes of a series as a line, for a row of a table. */
+/** Size of {@link sparkline}. */
+export const SPARK = { width: 120, height: 28 } as const
+
+/** The closes of a series as a line, for a row of a table; in the colours of the reader's theme. @param prices oldest first */
 export function sparkline(prices: readonly number[]): Html {
-  const [width, height] = [120, 28]
+  const { width, height } = SPARK
   const x = scale([0, Math.max(1, prices.length - 1)], [1, width - 1])
   const y = scale(rangeOf(prices), [height - 1, 1])
   const isUp = (prices.at(-1) ?? 0) >= (prices[0] ?? 0)
+  const [light, dark] = isUp ? ['#0b6b50', '#52cfa2'] : ['#a5331c', '#ff9478']
   const points = prices.map((value, index) => `${x(index)},${y(value)}`).join(' ')
-  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><polyline points="${points}" fill="none" stroke-width="1.5" stroke="${isUp ? '#2a8a5c' : '#c2504a'}"/></svg>`
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><style>polyline{fill:none;stroke:${light};stroke-width:1.5}@media(prefers-color-scheme:dark){polyline{stroke:${dark}}}</style><polyline points="${points}"/></svg>`
 }
 
 /** Stretches of one regime; each ends with the bar before the next one's first. */

@@ -4,7 +4,7 @@ import type { HistoryRow, SeriesHistory } from '../../../contracts/series-histor
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
 import { likelierBarrier } from '../../../contracts/verdict.ts'
 import { type Html, html } from './html.ts'
-import type { Page } from './layout.ts'
+import { type Page, scrolling } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import {
   address,
@@ -53,7 +53,6 @@ export function seriesPage({ history, bars, zoom, after, asked, speech = [] }: S
   const { series, rows, withheld, next, market } = history
   const name = `${series.coin} ${series.timeframe} on ${series.exchange}`
   const [newest] = rows
-  const oldestFirst = rows.toReversed()
   return {
     title: name,
     description: `Verdicts of ${name}, with the regime, what became of each, and proof of both.`,
@@ -64,18 +63,25 @@ ${regimeNow(history)}
 ${withdrawnNote(speech)}
 ${newest === undefined ? html`<p>${withheld > 0 ? 'No window of this series has closed yet.' : html`There is no verdict of this series yet: the first comes when its next bar closes. <a href="/#series">All series</a>`}</p>` : newestPart(newest, history, after)}
 ${(market === 'live' || asked !== undefined) && askPart(history, asked)}
-${
-  newest !== undefined &&
-  html`<h2>Price, regimes and calls</h2>
-<figure class="wide">${seriesChart(oldestFirst, bars)}
-<figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
-<p class="zoom noprint">Bars: ${ZOOMS.map((count) => html`<a href="${address(seriesPath(series), { after, bars: count })}"${count === zoom && html` aria-current="true"`}>${count}</a> `)}</p>
-${factorsPart(newest)}`
-}
+${picturePart({ history, bars, zoom, after })}
+${newest !== undefined && factorsPart(newest)}
 ${historyPart(history)}
 ${pager(seriesPath(series), after, next, { others: { bars: zoom } })}
 <p class="dim noprint">As data: <a href="${address(`/api${seriesPath(series)}`, { after })}">JSON</a>, <a href="${address('/api/verdicts', { ...series, format: 'csv' })}">all decided verdicts as CSV</a>, <a href="${address('/api/regime-shifts', { ...series })}">shifts of the regime</a>.</p>`,
   }
+}
+
+function picturePart({ history, bars, zoom, after }: SeriesLook): Html | undefined {
+  const { series, rows } = history
+  if (rows.length === 0 && bars.length === 0) return undefined
+  const legend =
+    rows.length === 0
+      ? 'Grey: bars before the first verdict. Below: volume.'
+      : html`Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. Cone: the price expected after the newest bar, in four of five cases and in every second. ${bars.length > 0 ? 'Below: volume. Grey: bars before the first verdict.' : 'Line: closes.'} The same in the table below.`
+  return html`<h2>Price, regimes and calls</h2>
+<figure class="wide">${scrolling('Picture of the series', seriesChart(series, rows.toReversed(), bars))}
+<figcaption>${legend}</figcaption></figure>
+<p class="zoom noprint">Bars: ${ZOOMS.map((one) => html`<a href="${address(seriesPath(series), { after, bars: one })}"${one === zoom && html` aria-current="true"`}>${one}</a> `)}</p>`
 }
 
 function newestPart(row: HistoryRow, { market, withheld }: SeriesHistory, after: string | undefined): Html {
@@ -114,7 +120,7 @@ ${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verd
 function rangeWords({ expected_range: range, expected_volatility: volatility, price: at }: HistoryRow): Html {
   if (range === null || volatility === null) return html``
   const middle = `${expectedPrice(at * (1 + range.p25))} to ${expectedPrice(at * (1 + range.p75))}`
-  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record">How often that held</a></p>`
+  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`
 }
 
 /** The notice for a timeframe at which calls are withdrawn. */
@@ -186,25 +192,27 @@ function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
   return call === 'HOLD' ? html`<span class="dim">no call</span>` : resultTag(outcome.result)
 }
 
+/** Rows that are shown unfolded. */
+const UNFOLDED = 50
+
 function historyPart({ rows }: SeriesHistory): Html {
   if (rows.length === 0) return html``
-  return html`<h2>History</h2>${table(
-    rows.length === 1
-      ? `1 verdict. ${CONFIDENCE_IS}`
-      : `${rows.length} verdicts, newest first. ${CONFIDENCE_IS}`,
-    rows,
-    {
-      'Bar closed': (row) => time(row.bar_close),
-      Call: ({ call }) => callTag(call),
-      '#Confidence': ({ confidence }) => `${confidence} %`,
-      Regime: ({ regime, shifted_from: from }) =>
-        html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
-      '#Price': (row) => price(row.price),
-      Outcome: outcomeTag,
-      Race: ({ outcome }) => outcome?.race,
-      'Window closes': (row) => time(row.valid_until),
-      Proof: (row) =>
-        proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
-    },
-  )}`
+  const [shown, folded] = [rows.slice(0, UNFOLDED), rows.slice(UNFOLDED)]
+  const caption = `${shown.length === 1 ? '1 verdict' : `${shown.length} verdicts, newest first`}. ${CONFIDENCE_IS}`
+  return html`<h2>History</h2>${historyTable(caption, shown)}${folded.length > 0 && html`<details><summary>${folded.length} older ones</summary>${historyTable('Those before, newest first', folded)}</details>`}`
 }
+
+const historyTable = (caption: string, rows: readonly HistoryRow[]): Html =>
+  table(caption, rows, {
+    'Bar closed': (row) => time(row.bar_close),
+    Call: ({ call }) => callTag(call),
+    '#Confidence': ({ confidence }) => `${confidence} %`,
+    Regime: ({ regime, shifted_from: from }) =>
+      html`${regimeText(regime)}${from !== '' && html` <small>was ${regimeText(from)}</small>`}`,
+    '#Price': (row) => price(row.price),
+    Outcome: outcomeTag,
+    Race: ({ outcome }) => outcome?.race,
+    'Window closes': (row) => time(row.valid_until),
+    Proof: (row) =>
+      proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
+  })

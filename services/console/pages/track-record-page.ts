@@ -7,7 +7,7 @@ import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 import { input, refusalNote, select } from './forms.ts'
 import { type Content, type Html, html } from './html.ts'
-import type { Page } from './layout.ts'
+import { type Page, scrolling } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import { address, note, pager, percent, seriesLink, soFar, table, tiles, time, whole } from './parts.ts'
 import { equityChart, happenedText, reliabilityChart } from './record-charts.ts'
@@ -78,6 +78,8 @@ function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook):
 <div>${reliabilityRows(bins)}</div></div>
 <h2 id="equity">Equity after costs</h2>
 ${equityPart(months, csv('equity'), csv('months'))}
+<h2 id="ranges">How far the price went</h2>
+${rangesPart(rows)}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, { Timeframe: (row) => row.timeframe, Model: (row) => row.model_version })}
 <p class="dim">${csv('win-rate')}</p>
@@ -161,7 +163,7 @@ function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Htm
   const months = pooledMonths(rows)
   if (months.length === 0) return html`<p>No call is decided yet.</p>`
   const percentOf = (value: number): string => `${bps(value / 100)} %`
-  return html`<figure class="wide">${equityChart(months)}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs. ${csv}</figcaption></figure>
+  return html`<figure class="wide">${scrolling('Picture of the equity', equityChart(months))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs. ${csv}</figcaption></figure>
 <details><summary>By month</summary>${table(
     'What the calls of each month came to, percent of one unit',
     months,
@@ -176,6 +178,17 @@ function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Htm
     },
   )}<p class="dim">${byMonth}</p></details>`
 }
+
+const rangesPart = (rows: readonly TrackRecordRow[]): Html =>
+  table('Prices at the end of their window, beside the range in which four of five were expected', rows, {
+    Timeframe: (row) => row.timeframe,
+    Model: (row) => row.model_version,
+    '#Forecasts': ({ ranges }) => whole(ranges.forecasts),
+    '#Within, 80 % expected': ({ ranges }) => shareText(ranges.coverage_80?.value ?? null, ranges.forecasts),
+    '#95 % interval': ({ ranges }) => ranges.coverage_80 && ends(ranges.coverage_80, ranges.forecasts),
+    '#Below, 10 % expected': ({ ranges }) => shareText(ranges.below, ranges.forecasts),
+    '#Above, 10 % expected': ({ ranges }) => shareText(ranges.above, ranges.forecasts),
+  })
 
 type WinRow = ReturnType<typeof winRateTable | typeof coinTable>[number]
 

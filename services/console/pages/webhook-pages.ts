@@ -43,6 +43,16 @@ const OWN = { at: '/webhooks', isPrivate: true } as const
 const pathTo = (id: string): Html =>
   html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>`
 
+/** For who is not signed in. */
+export const aboutWebhooks: Html = html`<h1>Webhooks</h1>
+<p class="lead">A webhook sends signals to an address of yours as they are recorded: each BUY and SELL, changes of the regime, and digests of a scan.</p>
+<ul>
+<li>You choose coins, timeframes and signals, and see what would have been sent before you create it.</li>
+<li>Each delivery is signed and numbered, and tried again for two days; what was not taken you can fetch.</li>
+<li>To your own program, or to a channel of Discord, Slack or Telegram. <a href="/docs/webhooks">How they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
+</ul>
+`
+
 /** All webhooks of the account, with how each is doing. */
 export function webhooksPage(
   { webhooks, next, needs_review: needsReview }: Webhooks,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Accounts, AccountView } from '../../accounts/index.ts'
 import { createServer } from '../../composition/server.ts'
@@ -31,6 +31,8 @@ const view = (): AccountView => ({
 let app: FastifyInstance
 let done: unknown[][]
 let refuse: ServiceError | undefined
+let publicUrl: string
+let unmailedCode: Accounts['unmailedCode']
 
 const doing =
   <Answer>(name: string, answer: Answer) =>
@@ -43,6 +45,13 @@ const doing =
 beforeEach(async () => {
   done = []
   refuse = undefined
+  publicUrl = 'https://signals.example.com'
+  unmailedCode = undefined
+  app = await start()
+})
+afterEach(() => app.close())
+
+async function start(): Promise<FastifyInstance> {
   const issued = {
     key: KEY,
     keyId: KEY_ID,
@@ -63,6 +72,7 @@ beforeEach(async () => {
             window: { id: '2026-11', from: 0, to: 1 },
           }
         : { outcome: authorization === undefined ? 'ABSENT' : 'UNKNOWN' },
+    unmailedCode: unmailedCode && ((id: string) => unmailedCode?.(id)),
     requestSignIn: doing('requestSignIn', KEY_ID),
     beginSession: doing('beginSession', { secret: SECRET, sessionId: SESSION_ID, accountId: ACCOUNT }),
     sessions: async () =>
@@ -76,9 +86,10 @@ beforeEach(async () => {
   } as unknown as Accounts
   Object.assign(accounts, { oauth: { apps: async () => [] } })
   const attempts = { take: async () => undefined }
-  app = await createServer(
+  return createServer(
     serverOptions({
       ...NO_READ_MODELS,
+      publicUrl: () => publicUrl,
       usage: async () => ({
         tier: 'free',
         window: { id: '2026-11', from: '2026-11-01T00:00:00.000Z', to: '2026-12-01T00:00:00.000Z' },
@@ -97,8 +108,7 @@ beforeEach(async () => {
       },
     }),
   )
-})
-afterEach(() => app.close())
+}
 
 const HOST = { host: 'signals.example.com', accept: 'text/html' }
 const cookie = `other=1; __Host-session=${SECRET}`
@@ -140,6 +150,95 @@ test('a code begins a session that only this host is sent and no script reads', 
   expect(page.body).not.toContain(`name="id" value="${SESSION_ID}"`)
   expect(page.body).toContain('&quot;&gt;&lt;script&gt;')
   expect(page.body).not.toContain('<script>')
+})
+
+describe('without a mail server', () => {
+  const CODE = '7K2M9-QX4RT'
+  const AT_HOME = { host: '127.0.0.1:8402', origin: 'http://127.0.0.1:8402' }
+  beforeEach(async () => {
+    publicUrl = 'http://127.0.0.1:8402'
+    unmailedCode = (id) => (id === KEY_ID ? CODE : undefined)
+    await app.close()
+    app = await start()
+  })
+  const ask = (headers: Record<string, string>, remoteAddress = '127.0.0.1') =>
+    app.inject({
+      method: 'POST',
+      url: '/account/sign-in',
+      remoteAddress,
+      payload: 'email=ada%40example.com',
+      headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    })
+
+  test.each([
+    ['127.0.0.1:8402', '127.0.0.1'],
+    ['localhost:8402', '::1'],
+    ['[::1]:8402', '::ffff:127.0.0.1'],
+  ])('the page shows the code to a visitor of %s from %s', async (host, peer) => {
+    const page = await ask({ host, origin: `http://${host}` }, peer)
+    expect(page.body).toContain(`<strong>${CODE}</strong>`)
+    expect(page.headers['cache-control']).toBe('no-store')
+  })
+
+  test.each([
+    [
+      'a stranger’s page whose name was bound to this machine',
+      { host: 'evil.example:8402', origin: 'http://evil.example:8402' },
+    ],
+    [
+      'a name that begins as this machine’s',
+      { host: '127.0.0.1.evil.example:8402', origin: 'http://127.0.0.1.evil.example:8402' },
+    ],
+    [
+      'a name that ends as this machine’s',
+      { host: 'evil.localhost:8402', origin: 'http://evil.localhost:8402' },
+    ],
+    ['a proxy on this machine', { ...AT_HOME, 'x-forwarded-for': '203.0.113.9' }],
+    ['a proxy that names itself', { ...AT_HOME, via: '1.1 cache' }],
+  ])('%s is not shown it', async (_name, headers) => {
+    const page = await ask(headers)
+    expect(page.statusCode).toBe(200)
+    expect(page.body).toContain('stands in the terminal')
+    expect(page.body).not.toContain(CODE)
+  })
+
+  test('another machine, another site, and a service that others reach are not shown it', async () => {
+    expect((await ask(AT_HOME, '192.168.1.7')).body).not.toContain(CODE)
+    const crossed = await ask({ ...AT_HOME, origin: 'http://localhost:3000' })
+    expect([crossed.statusCode, crossed.body.includes(CODE)]).toEqual([403, false])
+    publicUrl = 'https://signals.example.com'
+    expect((await ask(AT_HOME)).body).not.toContain(CODE)
+  })
+
+  test('the code of another sign-in is not shown, and with a mail server none', async () => {
+    unmailedCode = () => undefined
+    expect((await ask(AT_HOME)).body).not.toContain(CODE)
+    unmailedCode = undefined
+    await app.close()
+    app = await start()
+    const page = await ask(AT_HOME)
+    expect(page.body).toContain('If a code can be sent to ada@example.com')
+    expect(page.body).not.toContain('terminal')
+  })
+})
+
+test.each([
+  ['/webhooks', '/webhooks'],
+  ['/webhooks/new', '/webhooks/new'],
+  ['/webhooks/x?after=1', '/webhooks/x?after=1'],
+  ['/webhooksevil', undefined],
+  ['//evil.example/webhooks', undefined],
+  ['https://evil.example/webhooks', undefined],
+  ['/webhooks\r\nset-cookie: a=b', undefined],
+])('a sign-in for %j leads on to %j', async (wanted, onward) => {
+  const asked = await post('/account/sign-in', { email: 'a@b.c', return_to: wanted })
+  expect(asked.body.includes('name="return_to"')).toBe(onward !== undefined)
+  const confirmed = await post('/account/confirm', { email: 'a@b.c', code: 'x', return_to: wanted })
+  const location = confirmed.headers.location ?? ''
+  const kept = await get(location, { cookie })
+  expect(kept.headers.location).toBe(onward)
+  // Where the browser did not keep the session, the page says so instead of asking in a circle.
+  expect((await get(location)).body).toContain('did not keep the session')
 })
 
 test('a wrong code is refused at its form, with what was typed kept', async () => {

@@ -13,13 +13,24 @@ import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import { type AccountLook, accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
-import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
+import type { Accounts } from '../../accounts/index.ts'
+import {
+  type AccountLook,
+  accountPage,
+  codePage,
+  erasedPage,
+  type SignInForm,
+  signInPage,
+} from '../pages/account-page.ts'
+import { EMPTY_FORM } from '../pages/forms.ts'
+import type { Html } from '../pages/html.ts'
 import { isSessionOver, type OwnClient } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
-import { beginSession, endSession, requireOwnForm, sessionOf } from '../pages/session.ts'
+import { beginSession, endSession, isAtHome, requireOwnForm, sessionOf } from '../pages/session.ts'
 import type { PagesOptions } from './series-pages.ts'
+
+export type AccountPagesOptions = PagesOptions & Pick<Accounts, 'unmailedCode'>
 
 export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
 
@@ -42,29 +53,34 @@ export function sendSignIn(
   request: FastifyRequest,
   reply: FastifyReply,
   { frame }: Pick<PagesOptions, 'frame'>,
-  state: FormState = EMPTY_FORM,
+  state: SignInForm = EMPTY_FORM,
 ): FastifyReply {
   const isOver = sessionOf(request) !== undefined
   if (isOver) endSession(reply)
   const notice = isOver
     ? `Your session has ended: you ended it, or it was ${days(LIMITS.sessionIdleMs)} days idle or ${days(LIMITS.sessionMs)} days old. Sign in again.`
     : undefined
-  return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
+  return sendPage(
+    reply.code(state.refusal?.status ?? 200),
+    frame(),
+    signInPage({ ...state, notice }, frame()),
+  )
 }
 
-/** Has a person whose session is over sign in, and then go on to a page that a program has sent them to. */
-export function askToSignIn(app: FastifyInstance, options: Pick<PagesOptions, 'frame'>): void {
+/** Has a person whose session is over sign in, and then go on to the page that they wanted. @param about that page */
+export function askToSignIn(app: FastifyInstance, options: Pick<PagesOptions, 'frame'>, about?: Html): void {
   app.setErrorHandler((error, request, reply) => {
     if (!isSessionOver(error)) throw error
     const typed = request.method === 'GET' ? { return_to: returnPath({ return_to: request.url }) } : {}
-    return sendSignIn(request, reply, options, { typed })
+    return sendSignIn(request, reply, options, { typed, about })
   })
 }
 
 /** The page to return to after a sign-in: always a page of this service. */
 function returnPath(form: Form): string | undefined {
   const path = textOf(form, 'return_to')
-  return /^\/oauth\/authorize\?[!-~]*$/.test(path) && path.length <= LIMITS.requestUrlCharacters
+  return /^\/(?:oauth\/authorize\?|webhooks(?:[/?]|$))[!-~]*$/.test(path) &&
+    path.length <= LIMITS.requestUrlCharacters
     ? path
     : undefined
 }
@@ -76,10 +92,11 @@ const querySchema = z.strictObject({
   after: z.string().max(256).optional(),
   paid: z.string().max(64).optional(),
   signed_in: z.string().max(1).optional(),
+  return_to: z.string().max(LIMITS.requestUrlCharacters).optional(),
 })
 
 /** `/account`: sign-in by a code, and the account of a session: plan, keys, usage, payments, the end of it all. */
-export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
+export const accountPages: FastifyPluginAsyncZod<AccountPagesOptions> = async (app, options) => {
   const { client, frame } = options
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
   askToSignIn(app, options)
@@ -87,11 +104,15 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   const sendAccount = accountSender(app, options)
 
   app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
-    if (sessionOf(request) !== undefined) return sendAccount(request, reply, request.query)
+    const { return_to: wanted, ...query } = request.query
+    const onward = wanted === undefined ? undefined : returnPath({ return_to: wanted })
+    if (sessionOf(request) !== undefined) {
+      return onward === undefined ? sendAccount(request, reply, query) : reply.redirect(onward, 303)
+    }
     if (request.query.signed_in === undefined) return sendSignIn(request, reply, options)
     const notice =
       'You are signed in, but your browser did not keep the session: it keeps it over HTTPS, and at localhost, only.'
-    return sendPage(reply, frame(), signInPage(EMPTY_FORM, notice))
+    return sendPage(reply, frame(), signInPage({ ...EMPTY_FORM, notice }, frame()))
   })
 
   signInForms(app, options)
@@ -178,15 +199,17 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
 }
 
 /** The two steps of a sign-in: an address, then the code that was sent there. */
-function signInForms(app: FastifyInstance, options: PagesOptions): void {
-  const { client, frame } = options
+function signInForms(app: FastifyInstance, options: AccountPagesOptions): void {
+  const { client, frame, unmailedCode } = options
   app.post('/account/sign-in', async (request, reply) => {
     const form = ownForm(request, frame().publicUrl)
     const email = textOf(form, 'email').trim()
     const typed = { email, return_to: returnPath(form) }
     const asked = await askFor<{ sign_in_id: string }>(client, request, '/api/sign-in', { email })
     if (!asked.isOk) return sendSignIn(request, reply, options, { typed, refusal: asked.refusal })
-    return sendPage(reply, frame(), codePage({ typed, email, signInId: asked.body.sign_in_id }))
+    const signInId = asked.body.sign_in_id
+    const shown = isAtHome(request, frame().publicUrl) ? unmailedCode?.(signInId) : undefined
+    return sendPage(reply, frame(), codePage({ typed, email, signInId, shown }, frame()))
   })
 
   app.post('/account/confirm', async (request, reply) => {
@@ -196,11 +219,17 @@ function signInForms(app: FastifyInstance, options: PagesOptions): void {
     const body = { email, code, ...(signInId !== '' && { sign_in_id: signInId }) }
     const returning = returnPath(form)
     const confirmed = await askFor<BegunSessionAnswer>(client, request, '/api/sign-in/session', body)
-    if (confirmed.isOk)
-      return beginSession(reply, confirmed.body.session).redirect(returning ?? '/account?signed_in=1', 303)
+    if (confirmed.isOk) {
+      const onward = address('/account', { signed_in: 1, return_to: returning })
+      return beginSession(reply, confirmed.body.session).redirect(onward, 303)
+    }
     const { refusal } = confirmed
     const typed = { code, return_to: returning }
-    return sendPage(reply.code(refusal.status), frame(), codePage({ typed, refusal, email, signInId }))
+    return sendPage(
+      reply.code(refusal.status),
+      frame(),
+      codePage({ typed, refusal, email, signInId }, frame()),
+    )
   })
 }
 

@@ -45,6 +45,9 @@ test('browsers get the board, programs the description', async () => {
   expect(page.headers.vary).toBe('accept')
   expect(page.body).toContain('href="/series/SIM/ETH/1h"')
   expect(page.body).toContain('BUY 56')
+  expect(page.body).toContain(
+    '<img class="spark" src="/series/SIM/ETH/1h/spark.svg" width="120" height="28" alt="" loading="lazy">',
+  )
   expect(page.body).toContain('curl https://signals.example.com/mcp')
   expect(page.body).not.toMatch(/<script>|style=|onclick=/)
   expect((await app.inject('/')).json()).toMatchObject({ service: 'signal-service', endpoints: {} })

@@ -6,7 +6,7 @@ import { usePageTurns } from '../page-turns.ts'
 import { accountPages } from './account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
 import { type OperatorPagesOptions, operatorPages } from './operator-pages.ts'
-import { type PagesOptions, seriesPages } from './series-pages.ts'
+import { type PagesOptions, seriesPages, sparkRoutes } from './series-pages.ts'
 import { statusPages } from './status-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
 import { webhookPageRoutes } from './webhook-page-routes.ts'
@@ -33,11 +33,13 @@ export const pages: FastifyPluginAsyncZod<
     client: usePageTurns(app, options.client, options.addressOf, options.frame().market),
   }
   await app.register(seriesPages, visited)
+  await app.register(sparkRoutes, visited)
   await app.register(trackRecordPages, visited)
   await app.register(statusPages, visited)
   await app.register(operatorPages, options)
   if (options.oauth !== undefined) {
-    await app.register(accountPages, visited)
+    const { unmailedCode } = options.oauth.accounts
+    await app.register(accountPages, { ...visited, unmailedCode })
     await app.register(oauthPages, { ...visited, ...options.oauth })
   }
   if (options.hasWebhooks) await app.register(webhookPageRoutes, visited)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
 import type { Candle } from '../../../contracts/candle.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { SeriesHistory } from '../../../contracts/series-history.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
@@ -12,6 +13,7 @@ import type { PageFrame } from '../pages/layout.ts'
 import type { OwnClient, Refusal } from '../pages/own-client.ts'
 import { address, seriesPath } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
+import { sparkline } from '../pages/series-chart.ts'
 import { seriesPage, ZOOMS } from '../pages/series-page.ts'
 import { requireOwnForm } from '../pages/session.ts'
 
@@ -33,11 +35,10 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
   /** The candles of the picture; none where they cannot be had just now, and closes are drawn. */
   async function barsOf(
     request: FastifyRequest,
-    { series, rows: [newest] }: SeriesHistory,
+    { series, rows: [newest], market_time: now }: SeriesHistory,
     count: number,
   ): Promise<readonly Candle[]> {
-    if (newest === undefined) return NO_BARS
-    const to = Date.parse(newest.bar_close)
+    const to = Date.parse(newest?.bar_close ?? now)
     const from = Math.max(0, to - count * timeframeMs(series.timeframe))
     const path = address('/api/bars', { ...series, from, to })
     const answer = await client.ask<BarsAnswer>(request, { path })
@@ -88,6 +89,43 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
 }
 
 const NO_BARS: readonly Candle[] = []
+
+/** Verdicts that the picture in a row of the board is drawn from, and how long one is kept. */
+const [SPARK_ROWS, SPARK_SECONDS] = [40, 30] as const
+
+/**
+ * `GET …/spark.svg`: the newest closes that the history shows to everybody, as a picture for a row of a table. Pictures
+ * are kept for a while, so that visitors of the board cost the same however many they are.
+ */
+export const sparkRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app, { client }) => {
+  const kept = new Map<string, { readonly until: number; readonly picture: string }>()
+
+  async function draw(request: FastifyRequest, path: string): Promise<string> {
+    const now = performance.now()
+    const known = kept.get(path)
+    if (known !== undefined && now < known.until) return known.picture
+    const { rows } = await client.must<SeriesHistory>(request, {
+      path: address(`/api${path}`, { limit: SPARK_ROWS }),
+    })
+    const picture = String(sparkline(rows.toReversed().map(({ price }) => price)))
+    if (kept.size >= LIMITS.boardParts) kept.clear()
+    if (rows.length > 0) kept.set(path, { until: now + SPARK_SECONDS * 1_000, picture })
+    return picture
+  }
+
+  app.get(`${PATH}/spark.svg`, { schema: { params: seriesParams } }, async (request, reply) => {
+    const picture = await draw(request, seriesPath(request.params))
+    return reply
+      .headers({
+        'content-type': 'image/svg+xml',
+        'cache-control': `public, max-age=${SPARK_SECONDS}`,
+        // The colours of a theme are in a style; nothing is loaded, and nothing runs.
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+      })
+      .serializer(String)
+      .send(picture)
+  })
+}
 
 interface RpcAnswer {
   readonly result?: { readonly isError?: boolean; readonly structuredContent?: JsonObject }

@@ -46,6 +46,7 @@ const create = (...more: (readonly [string, string])[]) =>
 
 test('who is not signed in is asked to, and what another site sends does nothing', async () => {
   const page = await get('/webhooks', HOST)
+  expect(page.body).toMatch(/<h1>Webhooks<.*tried again.*name="return_to" value="\/webhooks"/s)
   expect(page.body).toContain('action="/account/sign-in"')
   expect((await post('/webhooks', [['url', URL]], { origin: 'https://evil.example' })).statusCode).toBe(403)
   expect((await get('/webhooks')).body).toContain('There is none yet')

@@ -12,6 +12,7 @@ import { PAGE_HEADERS, sendPage } from '../pages/send-page.ts'
 import { channelOf, type DryRun, dryRunPart, filterOf, newWebhookPage } from '../pages/webhook-form.ts'
 import {
   type Attempts,
+  aboutWebhooks,
   type Delivery,
   deliveryPage,
   type Missed,
@@ -74,7 +75,7 @@ function createEdge({ client, frame }: PagesOptions) {
 
 /** `/webhooks`: make them, see how they are doing, what was sent, and do all that the interface does with them. */
 export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
-  askToSignIn(app, options)
+  askToSignIn(app, options, aboutWebhooks)
   const edge = { app, ...createEdge(options) }
   shownPages(edge)
   makingPages(edge)

@@ -1,4 +1,5 @@
 import { assetOf } from '../../../contracts/asset.ts'
+import { coinOfName, nearestTimeframe } from '../../../contracts/common-names.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -108,9 +109,10 @@ export function createSeriesFinder(options: SeriesFinderOptions) {
     if (isExchange(name) && markets.exchanges.includes(name)) return name
     const available = [...new Set([...chosen, ...markets.exchanges])]
     if (isExchange(name) && available.includes(name)) throw venueSilentError(name)
+    const meant = nearestName(name, available)
     throw new ServiceError('unknown_exchange', {
-      message: `there is no exchange ${JSON.stringify(name)} here; there are ${available.join(', ')}`,
-      details: { given: name, available },
+      message: `there is no exchange ${JSON.stringify(name)} here; there are ${available.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      details: { given: name, available, ...(meant !== undefined && { did_you_mean: meant }) },
     })
   }
 
@@ -164,8 +166,9 @@ function coinIn(
   exchange: Exchange,
   newestUniverse: SeriesFinderOptions['newestUniverse'],
 ): Coin {
-  const bare = bareCoin(given)
-  const found = [given, bare].find((coin) => coin !== undefined && coins.includes(coin))
+  const symbol = bareCoin(given)
+  const bare = symbol === undefined ? undefined : coinOfName(symbol)
+  const found = [given, symbol, bare].find((coin) => coin !== undefined && coins.includes(coin))
   if (found !== undefined) return found
   const bySize = largestFirst(coins, newestUniverse(exchange))
   const { asset } = assetOf(bare ?? given)
@@ -185,9 +188,10 @@ function coinIn(
 
 function timeframeAmong(available: readonly Timeframe[], given: string, what: string): Timeframe {
   if (isTimeframe(given) && available.includes(given)) return given
+  const meant = isTimeframe(given) ? undefined : nearestTimeframe(given, available)
   throw new ServiceError('unknown_timeframe', {
-    message: `${what} does not come in ${JSON.stringify(given)}; it comes in ${available.join(', ')}`,
-    details: { given, available },
+    message: `${what} does not come in ${JSON.stringify(given)}; it comes in ${available.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    details: { given, available, ...(meant !== undefined && { did_you_mean: meant }) },
   })
 }
 

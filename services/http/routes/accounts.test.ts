@@ -52,6 +52,7 @@ const accounts: Accounts = {
   identify: async () => identity,
   requestSignIn: record('requestSignIn', SIGN_IN),
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
+  unmailedCode: undefined,
   beginSession: record('beginSession', { secret: 'ses_x', sessionId: KEY_ID, accountId: ACCOUNT }),
   sessions: record('sessions', [SESSION]),
   endSession: record('endSession', undefined),

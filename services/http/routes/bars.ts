@@ -24,16 +24,17 @@ export interface BarsRoutesOptions {
 }
 
 const instant = z
-  .string()
-  .regex(/^\d{1,14}$/, 'must be Unix milliseconds')
-  .transform(Number)
+  .union([z.string().regex(/^\d{1,14}$/), z.iso.datetime({ offset: true }), z.iso.date()], {
+    error: 'must be an ISO 8601 instant or date, or Unix milliseconds',
+  })
+  .transform((text) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text)))
 
 const querySchema = z.strictObject({
   exchange: exchangeParameter,
   coin: coinParameter,
   timeframe: timeframeParameter,
-  from: instant.describe('Bars that open at this instant or later, Unix milliseconds'),
-  to: instant.describe('Bars that open before this instant, Unix milliseconds'),
+  from: instant.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
+  to: instant.describe('Bars that open before this instant'),
 })
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { chatAnswerSchema } from '../../../contracts/knowledge-answers.ts'
 import { chatKnowledgeRequest } from '../../../contracts/tools/chat-knowledge.ts'
+import { sentCredential } from '../../accounts/index.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
 import { useSearchFailures } from './search-failures.ts'
@@ -45,10 +46,10 @@ const schema = {
 export const chatRoutes: FastifyPluginAsyncZod<ChatRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUESTION')
   app.post('/api/chat', { schema }, async (request, reply) => {
-    const { authorization, 'idempotency-key': key } = request.headers
+    const { 'idempotency-key': key } = request.headers
     const { body, isReplay } = await service.chat({
       request: request.body,
-      authorization,
+      authorization: sentCredential(request.headers),
       idempotencyKey: typeof key === 'string' ? key : undefined,
       requestId: request.id,
       channel: 'http',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
-import type { Identify } from '../../accounts/index.ts'
+import { type Identify, sentCredential } from '../../accounts/index.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import { requireKey } from '../../tool-calls/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
@@ -39,7 +39,7 @@ export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = 
     response: { 200: ownPaymentsAnswerSchema },
   }
   app.get('/api/payments', { schema }, async ({ headers, query: { after, limit } }, reply) => {
-    const { accountId } = requireKey(await options.identify(headers.authorization))
+    const { accountId } = requireKey(await options.identify(sentCredential(headers)))
     // One more than is shown tells whether there is a next page.
     const found = options.paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
     const payments = found.slice(0, limit)

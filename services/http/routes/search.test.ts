@@ -54,6 +54,12 @@ describe('POST /api/search', () => {
     expect(response.headers['x-request-id']).toBeDefined()
     expect(response.json()).toMatchObject({ code: 'unauthorized' })
   })
+
+  test('takes no key from the header of other services, and passes on that one came', async () => {
+    const headers = { 'x-api-key': 'sk_live_x' }
+    await app.inject({ method: 'POST', url: '/api/search', payload: { query: 'quota' }, headers })
+    expect(fake.asked).toMatchObject([{ authorization: 'X-API-Key' }])
+  })
 })
 
 describe('POST /api/chat', () => {

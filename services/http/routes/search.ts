@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
 import { searchKnowledgeRequest } from '../../../contracts/tools/search-knowledge.ts'
+import { sentCredential } from '../../accounts/index.ts'
 import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
 import { useSearchFailures } from './search-failures.ts'
@@ -31,8 +32,10 @@ const schema = {
 export const searchRoutes: FastifyPluginAsyncZod<SearchRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUERY')
   app.post('/api/search', { schema }, async (request, reply) => {
-    const { authorization } = request.headers
-    const answer = await service.search({ request: request.body, authorization })
+    const answer = await service.search({
+      request: request.body,
+      authorization: sentCredential(request.headers),
+    })
     reply.headers({ 'cache-control': 'public, max-age=300', vary: 'authorization' })
     return answer
   })

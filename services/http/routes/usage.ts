@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { keyCursor, keyCursorParameter, rowsParameter } from '../../../contracts/parameters.ts'
 import { type UsageAnswer, usageAnswerSchema } from '../../../contracts/usage.ts'
+import { sentCredential } from '../../accounts/index.ts'
 import { operationsOf } from '../openapi/operation.ts'
 
 export interface UsageRoutesOptions {
@@ -34,7 +35,7 @@ export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app
     response: { 200: usageAnswerSchema },
   }
   app.get('/api/usage', { schema }, async ({ headers, query }, reply) => {
-    const answer = await options.usage(headers.authorization, query)
+    const answer = await options.usage(sentCredential(headers), query)
     reply.header('cache-control', 'no-store')
     return { ...answer, next: keyCursor(answer.next) }
   })

@@ -99,6 +99,28 @@ describe('a name that no market has', () => {
   })
 })
 
+describe('a replay without rows', () => {
+  test.each(['ndjson', 'csv', 'parquet', 'arrow'])(
+    'says as %s when the next verdict becomes visible',
+    async (format) => {
+      const visibleAt = async (query: string): Promise<string | null> => {
+        const response = await fetch(`${base}/api/verdicts?format=${format}${query}`)
+        await response.arrayBuffer()
+        return response.headers.get('x-next-visible-at')
+      }
+      expect(await visibleAt('')).toBeNull()
+      await record(now + 90_000)
+      await record(now + 60_000, 'ETH')
+      const first = new Date(now + 60_000).toISOString()
+      expect(await visibleAt('')).toBe(first)
+      expect(await visibleAt('&coin=BTC')).toBe(new Date(now + 90_000).toISOString())
+      expect([await visibleAt('&call=BUY'), await visibleAt('&call=SELL')]).toEqual([first, first])
+      await record(now)
+      expect(await visibleAt('')).toBeNull()
+    },
+  )
+})
+
 describe('formats', () => {
   const get = (query: string, headers: Record<string, string> = {}) =>
     fetch(`${base}/api/verdicts${query}`, { headers })

@@ -45,6 +45,13 @@ export const createSchema = z
     // Also where other fields are wrong: one answer names all that is missing.
     when: ({ value }) => typeof value === 'object' && value !== null,
   })
+  .refine(({ url }) => url === undefined || /^https?:\/\/[^/]/i.test(url), {
+    path: ['url'],
+    error: 'must begin with https:// and a host',
+    // Alone, a wrong address is refused by where it leads: `url_refused` says more.
+    when: ({ value, issues }) =>
+      typeof (value as { url?: unknown } | null)?.url === 'string' && issues.length > 0,
+  })
 
 export const listQuery = z.strictObject({
   status: z

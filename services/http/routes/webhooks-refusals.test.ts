@@ -71,6 +71,24 @@ describe('who asks', () => {
   )
 })
 
+test('a wrong address beside wrong events is told at once, and so is each where both are missing', async () => {
+  const own = await aWebhookEdge()
+  const fieldsOf = async (payload: object) => {
+    const { body } = await own.ask('POST', '/api/webhooks', { payload })
+    return [body.code, (body.details as { fields?: { field: string }[] }).fields?.map(({ field }) => field)]
+  }
+  expect(await fieldsOf({ url: 'bot.example.com', events: ['trade_cal'] })).toEqual([
+    'invalid_request',
+    ['events', 'url'],
+  ])
+  expect(await fieldsOf({})).toEqual(['invalid_request', ['events', 'url']])
+  expect(await fieldsOf({ url: 'bot.example.com', events: ['trade_call'] })).toEqual([
+    'url_refused',
+    undefined,
+  ])
+  await own.close()
+})
+
 const DIGEST = { events: ['scan_digest'], timeframe: '1h', exchange: 'HL', top_n: 5, cadence: '1h' }
 
 describe('a creation', () => {

@@ -192,7 +192,7 @@ describe('the tools of MCP', () => {
     expect(hints).toMatchObject({
       get_trade_call: { readOnlyHint: true },
       list_webhooks: { readOnlyHint: true },
-      delete_webhook: { readOnlyHint: false, destructiveHint: true },
+      delete_webhook: { destructiveHint: true },
     })
     const wanted = { url: URL, events: ['trade_call'], assets: ['BTC'] }
     const created = (await call('create_webhook', wanted)).body

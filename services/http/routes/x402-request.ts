@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { sentCredential } from '../../accounts/index.ts'
 import { isTraceparent } from '../../runtime/tracing/trace-context.ts'
 import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
 import { readPaidBody } from './x402-body.ts'
@@ -34,7 +35,7 @@ export class SentRequest implements PaidRequest {
     this.#reply = reply
     this.rawHeaders = raw.rawHeaders
     this.body = readPaidBody(raw.rawHeaders, body)
-    this.authorization = headers.authorization
+    this.authorization = sentCredential(headers)
     this.requestId = id
   }
 

@@ -190,7 +190,9 @@ export class Browser {
     const confirmed = await this.send('/account/confirm', { ...hidden(codePage), code })
     const location = confirmed.headers.get('location')
     if (location === null) throw new Error(`the code was not taken: ${await confirmed.text()}`)
-    return (await this.open(location)).text()
+    const signedIn = await this.open(location)
+    const onward = signedIn.headers.get('location')
+    return (onward === null ? signedIn : await this.open(onward)).text()
   }
 
   #kept(response: Response): Response {

@@ -18,7 +18,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   newId: () => 'request',
   marketNow: () => 0,
   readiness: async () => readinessOf([]),
-  replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
+  replay: () => ({ chunks: (async function* () {})(), notes: () => ({}) }),
   follow: async function* () {},
   rankAt: async () => undefined,
   answerTool: absent,

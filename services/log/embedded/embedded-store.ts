@@ -166,6 +166,7 @@ const storeOver = (log: EmbeddedLog): EventStore => ({
     await log.erase(stream)
   },
   head: async () => log.reader.head(),
+  streams: (prefix) => log.reader.streams(prefix),
   health: () => log.health(),
   close: () => log.close(),
 })

@@ -7,7 +7,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import { isErasable } from '../../../contracts/streams.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
-import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
+import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import { isArchivedData } from './archive-block.ts'
@@ -110,6 +110,20 @@ export class LogReader {
 
   head(): Position {
     return toPosition(this.#newest())
+  }
+
+  /** A look into the index for each stream, however many events it has. */
+  streams(prefix: string): StreamNames {
+    const upTo = this.head()
+    const names: string[] = []
+    const sql = 'SELECT stream FROM event WHERE stream >= ? AND stream < ? ORDER BY stream LIMIT 1'
+    for (let from = prefix; ; ) {
+      const name = this.#rows(sql, from, `${prefix}~`)[0]?.stream
+      if (name === undefined) return { names, upTo }
+      names.push(name)
+      // A blank comes before all characters of names.
+      from = `${name} `
+    }
   }
 
   close(): void {

@@ -3,10 +3,11 @@ import { formatUsdc } from '../../../contracts/chain.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
-import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import type { DocPage } from '../../knowledge/index.ts'
+import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { type DocPage, pagesByReader } from '../../knowledge/index.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../mcp-messages.ts'
 import { SERVER_NAME, SERVER_TITLE } from '../protocol-server.ts'
+import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../tool-groups.ts'
 import { listedTools } from '../tool-list.ts'
 
 /** An offer of version 2 of x402, as the header `PAYMENT-REQUIRED` carries it. */
@@ -100,6 +101,7 @@ export const serverJson = (described: Described): JsonObject => ({
   $schema: SERVER_JSON_SCHEMA,
   ...identityOf(described),
   remotes: [remoteOf(described)],
+  _meta: { 'io.modelcontextprotocol.registry/publisher-provided': { tools: [...ALL_TOOL_NAMES] } },
 })
 
 /** The card of the MCP server: where it is and what it speaks, and none of its tools. */
@@ -143,9 +145,14 @@ export function llmsText(pages: readonly DocPage[], { url }: Described): string 
     const about = first?.kind === 'paragraph' ? (first.text.split(/(?<=\.)\s/)[0] ?? '') : ''
     return `- [${title}](${url}/docs/${name}.md): ${about.replaceAll(/\]\((\w[\w-]*\.md)/g, `](${url}/docs/$1`)}`
   }
-  const tools = Object.entries(TOOLS).map(
-    ([name, { description }]) => `- \`${name}\` (from ${usd(name as ToolName)}): ${description}`,
-  )
+  const tools = TOOL_GROUPS.flatMap(({ use, tools: ofGroup }) => [
+    `### ${use}\n`,
+    ...Object.entries(ofGroup).map(
+      ([name, { description }]) =>
+        `- \`${name}\`${isToolName(name) ? ` (from ${usd(name)})` : ''}: ${description}`,
+    ),
+    '',
+  ])
   const machine = [
     `- [OpenAPI 3.1](${url}/openapi.json): every operation with its fields`,
     `- [What can be paid for](${url}/.well-known/x402.json): prices, recipients and schemas (x402)`,
@@ -153,14 +160,11 @@ export function llmsText(pages: readonly DocPage[], { url }: Described): string 
     `- [Server card](${url}/mcp/server-card): where the MCP server is and what it speaks`,
     `- [Everything in one file](${url}/llms-full.txt): all pages below`,
   ]
-  const written = pages.filter(({ isReference }) => !isReference)
-  const generated = pages.filter(({ isReference }) => isReference)
   return [
     BEGIN(url),
     section('Tools', tools),
     section('For machines', machine),
-    section('Documentation', written.map(link)),
-    section('Optional', generated.map(link)),
+    ...pagesByReader(pages).map(({ reader, pages: read }) => section(reader, read.map(link))),
   ].join('\n\n')
 }
 

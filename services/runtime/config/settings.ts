@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
-import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinParameter } from '../../../contracts/parameters.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { KEY_SETTINGS } from './key-setting-definitions.ts'
 import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'
@@ -165,7 +163,7 @@ export const SETTINGS = defineSettings({
     example: '2024-07-01T00:00:00Z',
   },
   EXCHANGES: {
-    schema: listOrAll(z.enum(EXCHANGES)),
+    schema: listOrAll(exchangeParameter),
     help: 'Exchanges to monitor, separated by commas. Default: all that the market has.',
     example: 'BINANCE,HL',
   },
@@ -180,7 +178,7 @@ export const SETTINGS = defineSettings({
     example: 'MINE,YOURS',
   },
   TIMEFRAMES: {
-    schema: listOrAll(z.enum(TIMEFRAMES)),
+    schema: listOrAll(timeframeParameter),
     help: 'Timeframes to monitor, separated by commas. Default: all that the market has.',
     example: '15m,1h',
   },

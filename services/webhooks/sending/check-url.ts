@@ -82,11 +82,11 @@ const NAME_CHARACTERS = 253
  */
 export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
   const authority = checkText(url, policy)
-  const parsed = parseUrl(url)
+  const parsed = parseUrl(url, policy)
   if (!policy.allowPrivate && !PORTS.includes(parsed.port)) {
-    throw urlRefusedError(`Port ${parsed.port} is not sent to; 443 and 8443 are.`)
+    throw urlRefusedError(`Port ${parsed.port} is not sent to; 443 and 8443 are.`, policy)
   }
-  if (parsed.port === '0') throw urlRefusedError('There is no port 0.')
+  if (parsed.port === '0') throw urlRefusedError('There is no port 0.', policy)
   const hostname = checkHost(parsed.hostname, authority, policy)
   const isLiteral = isIP(hostname) !== 0
   // Without the dot at the end of a full name, which no certificate is made out to.
@@ -99,44 +99,54 @@ export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
   }
 }
 
-/** Refuses an address of a webhook. */
-export const urlRefusedError = (message: string): ServiceError =>
-  new ServiceError('url_refused', { message, details: { field: 'url' } })
+const TRIAL_STEP =
+  'Give an address with http:// or https:// that leads to this machine, a private network or the internet; the message says what is wrong with this one.'
+
+/** Refuses an address of a webhook; in a trial without naming the setting, which is set. */
+export const urlRefusedError = (message: string, policy?: EgressPolicy): ServiceError =>
+  new ServiceError('url_refused', {
+    message,
+    details: { field: 'url' },
+    ...(policy?.allowPrivate === true && { nextStep: TRIAL_STEP }),
+  })
 
 const BEGINNING = 'The address must begin with https:// and a host, as https://bot.example.com/hook does.'
 
 /** @returns the authority as it was written: host and port */
-function checkText(url: string, { allowPrivate }: EgressPolicy): string {
-  if (url === '') throw urlRefusedError('The address is empty.')
+function checkText(url: string, policy: EgressPolicy): string {
+  if (url === '') throw urlRefusedError('The address is empty.', policy)
   if (url.length > LIMITS.webhookUrlCharacters) {
     throw urlRefusedError(
       `The address has ${url.length} characters; at most ${LIMITS.webhookUrlCharacters} are taken.`,
+      policy,
     )
   }
-  if (!/^[a-z][a-z0-9+.-]*:/i.test(url.trimStart())) throw urlRefusedError(BEGINNING)
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(url.trimStart())) throw urlRefusedError(BEGINNING, policy)
   // Parsers drop some of these and read others as something else.
   if (/[\p{Cc}\p{Z}\\]/u.test(url) || !url.isWellFormed()) {
     throw urlRefusedError(
       'The address holds a space, a control character or a backslash; write it percent-encoded.',
+      policy,
     )
   }
   const match = /^(https?):\/\/(?!\/)([^/?#]*)/i.exec(url)
   const scheme = match?.[1]?.toLowerCase()
-  if (scheme === undefined || (scheme === 'http' && !allowPrivate)) {
-    throw urlRefusedError(BEGINNING)
+  if (scheme === undefined || (scheme === 'http' && !policy.allowPrivate)) {
+    throw urlRefusedError(BEGINNING, policy)
   }
   const authority = match?.[2] ?? ''
   if (authority.includes('@'))
-    throw urlRefusedError('The address names a user; leave out what stands before the @.')
-  if (authority.includes('%')) throw urlRefusedError('The host is percent-encoded; write it as it is.')
+    throw urlRefusedError('The address names a user; leave out what stands before the @.', policy)
+  if (authority.includes('%'))
+    throw urlRefusedError('The host is percent-encoded; write it as it is.', policy)
   if (/[^\u0021-\u007e]/.test(authority)) {
-    throw urlRefusedError('The host is not written in ASCII; give the form that begins with xn--.')
+    throw urlRefusedError('The host is not written in ASCII; give the form that begins with xn--.', policy)
   }
   return authority
 }
 
-function parseUrl(url: string): URL {
-  if (!URL.canParse(url)) throw urlRefusedError('The address cannot be read as a URL.')
+function parseUrl(url: string, policy: EgressPolicy): URL {
+  if (!URL.canParse(url)) throw urlRefusedError('The address cannot be read as a URL.', policy)
   return new URL(url)
 }
 
@@ -145,7 +155,7 @@ function checkHost(parsedHost: string, authority: string, policy: EgressPolicy):
   const isAdmitted = policy.allowPrivate ? isTrialAddress : isPublicAddress
   if (parsedHost.startsWith('[')) {
     const address = parsedHost.slice(1, -1)
-    if (!isAdmitted(address)) throw urlRefusedError(`The address ${address} is not a public one.`)
+    if (!isAdmitted(address)) throw urlRefusedError(`The address ${address} is not a public one.`, policy)
     return address
   }
   if (isIPv4(parsedHost)) {
@@ -153,25 +163,28 @@ function checkHost(parsedHost: string, authority: string, policy: EgressPolicy):
     if (authority.replace(/:\d*$/, '') !== parsedHost) {
       throw urlRefusedError(
         `The host is another form of ${parsedHost}; give addresses as four decimal numbers.`,
+        policy,
       )
     }
-    if (!isAdmitted(parsedHost)) throw urlRefusedError(`The address ${parsedHost} is not a public one.`)
+    if (!isAdmitted(parsedHost))
+      throw urlRefusedError(`The address ${parsedHost} is not a public one.`, policy)
     return parsedHost
   }
   return checkName(parsedHost.replace(/\.$/, ''), policy)
 }
 
-function checkName(name: string, { allowPrivate, ownHosts }: EgressPolicy): string {
+function checkName(name: string, policy: EgressPolicy): string {
   const labels = name.split('.')
   if (name.length > NAME_CHARACTERS || !labels.every((label) => LABEL.test(label))) {
-    throw urlRefusedError('The host is not a name of the domain name system.')
+    throw urlRefusedError('The host is not a name of the domain name system.', policy)
   }
-  if (allowPrivate) return name
-  if (labels.length === 1) throw urlRefusedError(`The host ${name} is not a public name: it has no domain.`)
+  if (policy.allowPrivate) return name
+  if (labels.length === 1)
+    throw urlRefusedError(`The host ${name} is not a public name: it has no domain.`, policy)
   const suffix = PRIVATE_SUFFIXES.find((end) => name === end || name.endsWith(`.${end}`))
-  if (suffix !== undefined) throw urlRefusedError(`Names that end in .${suffix} are not public.`)
-  if (ownHosts.some((host) => host.toLowerCase().replace(/\.$/, '') === name)) {
-    throw urlRefusedError(`The host ${name} is this service; give the address of your own.`)
+  if (suffix !== undefined) throw urlRefusedError(`Names that end in .${suffix} are not public.`, policy)
+  if (policy.ownHosts.some((host) => host.toLowerCase().replace(/\.$/, '') === name)) {
+    throw urlRefusedError(`The host ${name} is this service; give the address of your own.`, policy)
   }
   return name
 }

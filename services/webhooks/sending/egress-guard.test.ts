@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import type { ServiceError } from '../../../contracts/errors.ts'
 import { createEgressGuard, type EgressGuard, type NameAddress } from './egress-guard.ts'
 
 const addresses = (texts: readonly string[]): NameAddress[] =>
@@ -122,5 +123,21 @@ describe.each([
       const decided = await codeOf(decideTwice())
       expect(decided).toBe(allow ? 'none' : 'url_refused')
     },
+  )
+})
+
+test('a refusal names the setting for local trials, but not where it is set', async () => {
+  const stepOf = (allowPrivate: boolean, url: string) =>
+    createEgressGuard({ allowPrivate, ownHosts: [] })
+      .checkReachable(url)
+      .then(
+        () => 'taken',
+        (error: unknown) => (error as ServiceError).nextStep,
+      )
+  expect(await stepOf(false, 'http://127.0.0.1:9000/hook')).toContain('--webhooks-allow-private')
+  expect(await stepOf(false, 'https://127.0.0.1/hook')).toContain('--webhooks-allow-private')
+  expect(await stepOf(true, 'http://127.0.0.1:9000/hook')).toBe('taken')
+  expect(await stepOf(true, 'http://169.254.169.254/hook')).toMatch(
+    /^(?!.*--webhooks-allow-private).*this machine/,
   )
 })

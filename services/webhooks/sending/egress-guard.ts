@@ -105,7 +105,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     const checked = checkUrl(url, options)
     const { hostname } = checked
     if (isBlocked(hostname)) {
-      throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`)
+      throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`, options)
     }
     return checked
   }
@@ -116,10 +116,13 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     // One that is public does not excuse another: which of them is taken is not ours to choose. They are not named,
     // because who asks could read our view of the network from the refusals.
     if (!found.every(({ address }) => isReachable(address))) {
-      throw urlRefusedError(`The name ${hostname} stands for an address that is not a public one.`)
+      throw urlRefusedError(`The name ${hostname} stands for an address that is not a public one.`, options)
     }
     if (found.some(({ address }) => isBlocked(address))) {
-      throw urlRefusedError(`The operator of this service has nothing sent to where ${hostname} points.`)
+      throw urlRefusedError(
+        `The operator of this service has nothing sent to where ${hostname} points.`,
+        options,
+      )
     }
     return found
   }
@@ -134,7 +137,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
       await addressesOf(checked.hostname).catch((error: unknown) => {
         throw isServiceError(error)
           ? error
-          : urlRefusedError(`The name ${checked.hostname} cannot be resolved: ${reasonOf(error)}`)
+          : urlRefusedError(`The name ${checked.hostname} cannot be resolved: ${reasonOf(error)}`, options)
       })
       return checked
     },

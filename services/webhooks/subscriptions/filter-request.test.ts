@@ -48,6 +48,15 @@ describe('a filter', () => {
     )
   })
 
+  test('takes timeframes and coins as people write them', () => {
+    const asked = { events: ['trade_call'], timeframes: ['60m', 'Daily'], assets: ['bitcoin'] }
+    const { timeframes, assets } = readFilter(z.strictObject(filterFields).parse(asked))
+    expect({ timeframes, assets }).toEqual({ timeframes: ['1h', '1d'], assets: ['BTC'] })
+    expect(
+      z.strictObject(filterFields).safeParse({ ...asked, timeframes: ['1h', '60'] }).error?.message,
+    ).toContain('twice')
+  })
+
   test.each([
     [
       'scan_digest without its fields',
@@ -88,7 +97,12 @@ describe('a filter', () => {
 })
 
 describe('warnings', () => {
-  const coverage = { highestConfidence: 60, silentTimeframes: ['1d'], exchanges: ['SIM', 'HL'] } as const
+  const coverage = {
+    highestConfidence: 60,
+    silentTimeframes: ['1d'],
+    exchanges: ['SIM', 'HL'],
+    coins: new Set(['BTC', 'DOGE']),
+  } as const
   const warningsOf = (request: Parameters<typeof readFilter>[0]) =>
     filterWarnings(readFilter(request), coverage).map((warning) => warning.split(':')[0])
 
@@ -108,6 +122,14 @@ describe('warnings', () => {
     ],
   ] as const)('of %j are %j', (request, expected) => {
     expect(warningsOf(request as never)).toEqual(expected)
+  })
+
+  test('name a coin that nobody here monitors, and the one that was meant', () => {
+    const filter = readFilter({ events: ['trade_call'], assets: ['BTC', 'DOGEE', 'top:3'] })
+    expect(filterWarnings(filter, coverage)).toEqual([
+      'assets: DOGEE is not monitored here, so nothing of it is sent; did you mean DOGE?',
+    ])
+    expect(filterWarnings(filter, { ...coverage, coins: new Set() })).toEqual([])
   })
 
   test('say nothing of exchanges where it is not known which are monitored', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { canonicalTimeframe } from '../../../contracts/common-names.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -28,6 +29,13 @@ const faulty =
 const oneOf = <const Value extends string>(values: readonly Value[]) =>
   z.enum(values, { error: faulty(`is not one of ${values.join(', ')}`) })
 
+/** As people write it, shown as those there are. */
+const oneTimeframe = z
+  .string({ error: faulty(`is not one of ${TIMEFRAMES.join(', ')}`) })
+  .overwrite(canonicalTimeframe)
+  .meta({ enum: [...TIMEFRAMES] })
+  .pipe(oneOf(TIMEFRAMES))
+
 const wholeNumber = (from: number, to: number) => {
   const error = faulty(`is not a whole number from ${from} to ${to}`)
   return z.int({ error }).min(from, { error }).max(to, { error })
@@ -47,7 +55,7 @@ const asset = z.union([topAssetSchema, coinParameter], {
 /** Fields of a filter, as the interface spells them. Null is the same as leaving a field out. */
 export const filterFields = {
   events: listOf(oneOf(SIGNAL_TYPES), SIGNAL_TYPES.length).describe('What is sent'),
-  timeframes: listOf(oneOf(TIMEFRAMES), TIMEFRAMES.length)
+  timeframes: listOf(oneTimeframe, TIMEFRAMES.length)
     .nullish()
     .describe('Of trade calls, regime shifts and model notices; all without it'),
   assets: listOf(asset, LIMITS.subscriptionAssets)
@@ -73,7 +81,7 @@ export const filterFields = {
     .describe(
       'What becomes of a signal that is older than so many bars when its turn comes; all are sent without it',
     ),
-  timeframe: oneOf(TIMEFRAMES).nullish().describe('Of scan_digest: timeframe of the scan'),
+  timeframe: oneTimeframe.nullish().describe('Of scan_digest: timeframe of the scan'),
   exchange: oneOf(EXCHANGES).nullish().describe('Of scan_digest: venue of the scan'),
   top_n: wholeNumber(1, 100).nullish().describe('Of scan_digest: rows at most'),
   cadence: oneOf(CADENCES).nullish().describe('Of scan_digest: how often, aligned to UTC'),

@@ -1,4 +1,6 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
+import { nearestName } from '../../../contracts/nearest-name.ts'
+import type { Coin } from '../../../contracts/series.ts'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
@@ -12,6 +14,8 @@ export interface SignalCoverage {
   readonly withdrawn?: (timeframe: Timeframe) => string | undefined
   /** Exchanges that are monitored; undefined where that is not known. */
   readonly exchanges: readonly Exchange[] | undefined
+  /** Coins that are monitored; none where that is not known. */
+  readonly coins?: ReadonlySet<Coin>
 }
 
 /**
@@ -30,6 +34,7 @@ export function filterWarnings(filter: SubscriptionFilter, coverage: SignalCover
       )
     }
     warnings.push(...unmonitored('exchanges', filter.exchanges ?? [], coverage))
+    warnings.push(...unknownCoins(filter.assets ?? [], coverage))
   } else if (hasSeriesFilter(asksFor('model_notice') ? { ...filter, timeframes: null } : filter)) {
     const fields = asksFor('model_notice') ? '' : 'timeframes, '
     warnings.push(
@@ -66,3 +71,11 @@ const unmonitored = (field: string, asked: readonly Exchange[], { exchanges }: S
     : asked
         .filter((exchange) => !exchanges.includes(exchange))
         .map((exchange) => `${field}: ${exchange} is not monitored here`)
+
+const unknownCoins = (assets: readonly string[], { coins = new Set() }: SignalCoverage): string[] =>
+  assets
+    .filter((asset) => coins.size > 0 && !asset.startsWith('top:') && !coins.has(asset))
+    .map((asset) => {
+      const meant = nearestName(asset, coins)
+      return `assets: ${asset} is not monitored here, so nothing of it is sent${meant === undefined ? '' : `; did you mean ${meant}?`}`
+    })

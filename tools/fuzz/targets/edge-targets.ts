@@ -24,7 +24,7 @@ async function answered(url: string, payload?: Buffer): Promise<void> {
   server ??= createServer(
     serverOptions({
       operatorToken: 'token-of-tests',
-      replay: () => ({ chunks: none(), goOnAfter: () => undefined }),
+      replay: () => ({ chunks: none(), notes: () => ({}) }),
       answerTool: async () => ({}),
       log: createLog('error', { write: (line) => void (logged += line) }),
     }),

@@ -1,0 +1,254 @@
+import { setImmediate } from 'node:timers/promises'
+import { assert } from '../../contracts/assert.ts'
+import type { RecordedEvent, Revision } from '../../contracts/event.ts'
+import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
+import { comparePositions, inFrontOf, type Position, START } from '../../contracts/position.ts'
+import { parseVerdictStream, verdictStream } from '../../contracts/streams.ts'
+import { TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
+import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
+import { isOfSeries, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+
+export type VerdictEvent = Extract<ServiceEvent, { type: 'VerdictRecorded' }>
+
+/** A log with verdicts. Where it cannot list its streams, a filter without exchange or coin reads all of it. */
+export type VerdictLog = Pick<EventStore, 'read' | 'readAll' | 'head' | 'streams'>
+
+export interface MatchingOptions {
+  readonly filter: ReplayFilter
+  /** Exclusive. */
+  readonly after: Position
+  /** Inclusive: a position, or the instant up to which events were appended. */
+  readonly upTo: Position | Date
+  readonly signal: AbortSignal
+  /** As that of {@link EventStore.readAll}; events of other series are not looked at. */
+  readonly onLooked?: (looked: LookedAt) => Promise<void>
+}
+
+/** Series that are read side by side. Where more match, the log is read from the first verdict of any of them. */
+const MOST_SERIES = 1_024
+/** Verdicts of all series together that are read ahead, and of one of them. */
+const VERDICTS_AHEAD = 1_024
+const LARGEST_PAGE = 64
+/** Events beside a verdict in its stream are fewer than this. */
+const NEIGHBOURS = 4
+
+/**
+ * The verdicts that a filter asks for, in the order of the log. A filter that names series or times reads the streams of
+ * those series, from the first bar asked for on: how long the log is does not matter. The others read the log.
+ *
+ * @throws ServiceError `invalid_request` for a position of another log
+ */
+export async function* matchingVerdicts(
+  log: VerdictLog,
+  options: MatchingOptions,
+): AsyncGenerator<VerdictEvent, void, void> {
+  const { filter, after, signal } = options
+  const known = await streamsOf(log, filter)
+  if (known === undefined) yield* scanned(log, options)
+  // It also refuses a position that is none of this log.
+  else if (await hasEvents(log, options)) {
+    const series: SeriesReading[] = []
+    for (const stream of known.names) {
+      const reading = new SeriesReading(log, stream, { ...options, knownUpTo: known.upTo })
+      if (await reading.begins()) series.push(reading)
+      await options.onLooked?.({ upTo: after, events: 1 })
+      if (signal.aborted) return
+    }
+    const isMany = series.length > MOST_SERIES
+    if (!isMany) yield* merged(series, options)
+    // What was appended after the streams were listed may be of other series.
+    const rest = comparePositions(known.upTo, after) > 0 ? known.upTo : after
+    if (!signal.aborted) yield* scanned(log, { ...options, after: isMany ? firstOf(series, after) : rest })
+  }
+}
+
+async function hasEvents(log: VerdictLog, { after, upTo, signal }: MatchingOptions): Promise<boolean> {
+  for await (const _ of log.readAll({ after, upTo, limit: 1, signal })) return true
+  return false
+}
+
+/** All streams that may hold verdicts of a filter; undefined where it names no series and no time, or they are not known. */
+async function streamsOf(log: VerdictLog, filter: ReplayFilter): Promise<StreamNames | undefined> {
+  const { exchanges, coins, timeframes = TIMEFRAMES, from, to } = filter
+  const asked = [exchanges, coins, filter.timeframes, from, to]
+  if (asked.every((part) => part === undefined)) return undefined
+  const head = await log.head()
+  const listed = (storeFilter(filter).streamPrefixes ?? ['verdict-']).map((prefix) => log.streams?.(prefix))
+  const names = new Set<string>()
+  let upTo = head
+  for (const one of listed) {
+    if (one === undefined) break
+    for (const name of one.names) {
+      const series = parseVerdictStream(name)
+      if (series !== undefined && isOfSeries(filter, series)) names.add(name)
+    }
+    if (comparePositions(one.upTo, upTo) < 0) upTo = one.upTo
+  }
+  if (!listed.includes(undefined)) return { names: [...names], upTo }
+  if (exchanges === undefined || coins === undefined) return undefined
+  for (const exchange of exchanges)
+    for (const coin of coins)
+      for (const timeframe of timeframes) names.add(verdictStream({ exchange, coin, timeframe }))
+  return names.size > MOST_SERIES ? undefined : { names: [...names], upTo: head }
+}
+
+async function* scanned(
+  log: VerdictLog,
+  { filter, ...options }: MatchingOptions,
+): AsyncGenerator<VerdictEvent, void, void> {
+  for await (const recorded of log.readAll({ ...options, filter: storeFilter(filter) })) {
+    const event = decodeEvent(recorded)
+    if (event.type === 'VerdictRecorded' && matchesFilter(filter, event.data)) yield event
+  }
+}
+
+/** The place in front of the first verdict of any series. */
+const firstOf = (series: readonly SeriesReading[], after: Position): Position =>
+  series
+    .map(({ first }) => (first === START ? after : inFrontOf(first)))
+    .reduce((lowest, one) => (comparePositions(one, lowest) < 0 ? one : lowest))
+
+/** Takes the earliest of the next verdicts again and again. */
+async function* merged(
+  series: SeriesReading[],
+  { filter, after, upTo, signal, onLooked }: MatchingOptions,
+): AsyncGenerator<VerdictEvent, void, void> {
+  const until = upTo instanceof Date ? upTo.toISOString() : undefined
+  const mostAhead = Math.max(1, Math.min(LARGEST_PAGE, Math.floor(VERDICTS_AHEAD / series.length)))
+  let reached = after
+  for (let left = series; ; ) {
+    let next: VerdictEvent | undefined
+    let of: SeriesReading | undefined
+    for (const one of left) {
+      if (one.next === undefined) {
+        const events = await one.readOn(mostAhead)
+        await setImmediate()
+        await onLooked?.({ upTo: reached, events })
+        if (signal.aborted) return
+      }
+      const event = one.next
+      if (event === undefined || (next !== undefined && comparePositions(event.position, next.position) > 0))
+        continue
+      next = event
+      of = one
+    }
+    left = left.filter((one) => one.next !== undefined)
+    if (next === undefined || (until !== undefined && next.at > until)) return
+    assert(comparePositions(next.position, reached) > 0, 'verdicts come in the order of the log')
+    reached = next.position
+    of?.take()
+    if (matchesFilter(filter, next.data)) yield next
+  }
+}
+
+interface ReadingOptions extends MatchingOptions {
+  readonly knownUpTo: Position
+}
+
+/** The verdicts of one series: their bars rise with their revisions, and so do their positions. */
+class SeriesReading {
+  /** The position of its first verdict; START where it was not looked for. */
+  first: Position = START
+  readonly #log: VerdictLog
+  readonly #stream: string
+  readonly #options: ReadingOptions
+  #from: Revision = 0
+  #page = 1
+  #isAtEnd = false
+  #ahead: VerdictEvent[] = []
+  #at = 0
+
+  constructor(log: VerdictLog, stream: string, options: ReadingOptions) {
+    this.#log = log
+    this.#stream = stream
+    this.#options = options
+  }
+
+  /** The next verdict that was read ahead. */
+  get next(): VerdictEvent | undefined {
+    return this.#ahead[this.#at]
+  }
+
+  take(): void {
+    this.#at += 1
+  }
+
+  /** Looks for the first verdict: by the distance of bars from the newest one, then by halves. @returns whether there is one */
+  async begins(): Promise<boolean> {
+    const { filter, after } = this.#options
+    const newest = await this.#verdictAt('backwards')
+    if (newest === undefined) return false
+    if (newest === 'further') return true
+    if (!this.#isAsked(newest)) return false
+    if (filter.from === undefined && after === START) return true
+    let low = -1
+    let high = newest.revision
+    this.first = newest.position
+    const barMs = timeframeMs(newest.data.timeframe)
+    const bars = filter.from === undefined ? 0 : Math.ceil((newest.data.barClose - filter.from) / barMs)
+    let probe = filter.from === undefined ? Math.floor(high / 2) : Math.max(0, high - bars)
+    let wasAsked: boolean | undefined
+    for (let step = 1; low + 1 < high; step *= 2) {
+      probe = probe > low && probe < high ? probe : Math.floor((low + high) / 2)
+      const found = await this.#verdictAt('forwards', probe)
+      const isAsked = found === undefined || found === 'further' || this.#isAsked(found)
+      if (isAsked) high = probe
+      else low = found.revision
+      if (isAsked && found !== undefined && found !== 'further') this.first = found.position
+      const isNear = filter.from !== undefined && (wasAsked ?? isAsked) === isAsked
+      probe = isNear ? (isAsked ? high - step : low + step) : -1
+      wasAsked = isAsked
+    }
+    this.#from = high
+    return true
+  }
+
+  /** Reads further verdicts ahead, when the last was taken. @returns how many events were read */
+  async readOn(mostAhead: number): Promise<number> {
+    const { filter, upTo, knownUpTo, signal } = this.#options
+    this.#ahead = []
+    this.#at = 0
+    let events = 0
+    while (this.#ahead.length === 0 && !this.#isAtEnd && !signal.aborted) {
+      const limit = this.#page
+      let read = 0
+      for await (const recorded of this.#log.read(this.#stream, { from: this.#from, limit, signal })) {
+        read += 1
+        this.#from = recorded.revision + 1
+        const isPast =
+          comparePositions(recorded.position, knownUpTo) > 0 ||
+          (typeof upTo === 'string' && comparePositions(recorded.position, upTo) > 0)
+        const event = isPast ? undefined : decodeEvent(recorded)
+        if (isPast || (event?.type === 'VerdictRecorded' && event.data.barClose >= (filter.to ?? Infinity))) {
+          this.#isAtEnd = true
+          break
+        }
+        if (event?.type === 'VerdictRecorded') this.#ahead.push(event)
+      }
+      events += read
+      this.#isAtEnd ||= read < limit
+      this.#page = Math.min(mostAhead, 2 * this.#page)
+    }
+    return events
+  }
+
+  #isAsked({ position, data }: VerdictEvent): boolean {
+    const { filter, after } = this.#options
+    return data.barClose >= (filter.from ?? 0) && comparePositions(position, after) > 0
+  }
+
+  /** The verdict at a revision or next to it; undefined where there are no events, `further` where it is not so near. */
+  async #verdictAt(
+    direction: 'forwards' | 'backwards',
+    from?: Revision,
+  ): Promise<VerdictEvent | 'further' | undefined> {
+    let last: RecordedEvent | undefined
+    const read = { direction, limit: NEIGHBOURS, ...(from !== undefined && { from }) } as const
+    for await (const recorded of this.#log.read(this.#stream, read)) {
+      last = recorded
+      const event = decodeEvent(recorded)
+      if (event.type === 'VerdictRecorded') return event
+    }
+    return last === undefined ? undefined : 'further'
+  }
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
+import { createServer } from '../../composition/server.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
+import type { BarsRoutesOptions } from './bars.ts'
+
+const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
+
+test('bars are asked for by instants, dates or Unix milliseconds, and the answer is the same', async () => {
+  const asked: unknown[] = []
+  const bars: BarsRoutesOptions['bars'] = async ({ series, from, to }) => {
+    asked.push({ series, from, to })
+    const answer: BarsAnswer = {
+      ...series,
+      market: 'simulated',
+      source: 'a test',
+      from,
+      to,
+      bars: [],
+      gaps: [],
+      funding: [],
+      next: null,
+    }
+    return answer
+  }
+  const app = await createServer(serverOptions({ bars }))
+  const ask = async (from: string, to: string) => {
+    const query = new URLSearchParams({ exchange: 'sim', coin: 'Bitcoin', timeframe: '60m', from, to })
+    return (await app.inject(`/api/bars?${query.toString()}`)).json<Record<string, unknown>>()
+  }
+  const [from, to] = [Date.UTC(2025, 0, 1), Date.UTC(2025, 0, 2)]
+  const answers = await Promise.all([
+    ask(String(from), String(to)),
+    ask('2025-01-01', '2025-01-02'),
+    ask('2025-01-01T01:00:00+01:00', '2025-01-02T00:00:00Z'),
+  ])
+  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+  expect(asked).toEqual(answers.map(() => ({ series: SERIES, from, to })))
+  for (const wrong of ['yesterday', '-1', '2025-13-01', '1e3', '']) {
+    expect(await ask(wrong, String(to)), wrong).toMatchObject({
+      code: 'invalid_request',
+      message: 'from: must be an ISO 8601 instant or date, or Unix milliseconds',
+    })
+  }
+  const mistyped = await app.inject('/api/bars?exchange=SIM&coin=BTC&tf=1h&from=0&to=1')
+  expect(mistyped.json<{ message: string }>().message).toContain('did you mean timeframe?')
+  await app.close()
+})
