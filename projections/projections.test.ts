@@ -23,6 +23,7 @@ import {
   regimeShifted,
   subscriptionFact,
   verdictRecorded,
+  verdictsMissing,
 } from './given-events.fixture.ts'
 import { PROJECTIONS } from './index.ts'
 
@@ -68,6 +69,7 @@ const HISTORY = given(
       quotaDebited({ used: n + 1, usedToday: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
     ]
   }).flat(),
+  verdictsMissing('no_engine', 3),
   ...PAYMENTS,
   paymentFact('PayerBlocked', { payer: `0x${'a1'.repeat(20)}`, reason: 'a test' }),
   {

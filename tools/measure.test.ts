@@ -3,16 +3,20 @@ import { measure } from './measure.ts'
 
 /** Raising one of these takes a decision record that says what the growth buys. */
 const MOST = {
-  productLines: 94_100,
-  longFunctionFiles: 65,
-  commentsOpeningWithAClause: 275,
-  privateWords: 107,
+  productLines: 92_900,
+  longFunctionFiles: 20,
+  commentsOpeningWithAClause: 0,
+  privateWords: 0,
   longSentences: 0,
   longLines: 0,
 }
 
 test.each(Object.entries(MOST))('%s stays at or below its limit', (name, most) => {
   expect(measure()[name as keyof typeof MOST]).toBeLessThanOrEqual(most)
+})
+
+test('the product states at least 200 invariants that stop a process which breaks them', () => {
+  expect(measure().assertions).toBeGreaterThanOrEqual(200)
 })
 
 test('what is counted adds up, room by room', () => {

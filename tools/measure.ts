@@ -28,6 +28,8 @@ export interface Measures {
   /** Files that may hold functions of more than 70 lines. */
   readonly longFunctionFiles: number
   readonly commentsOpeningWithAClause: number
+  /** Calls of `assert` in what ships; they may only rise. */
+  readonly assertions: number
   /** Private words in product code, its comments and texts, and in the documentation. */
   readonly privateWords: number
   /** Sentences of the documentation with more than {@link LONGEST_SENTENCE_WORDS} words, tables and code left out. */
@@ -41,12 +43,13 @@ export function measure(): Measures {
   const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
   const isProduct = (file: string): boolean => PRODUCT.test(file) && !FOR_TESTS.test(file)
   const product = new Map<string, number>()
-  let [commentsOpeningWithAClause, privateWords, longSentences, longLines] = [0, 0, 0, 0]
+  let [commentsOpeningWithAClause, assertions, privateWords, longSentences, longLines] = [0, 0, 0, 0, 0]
   for (const file of files.filter(isProduct)) {
     const text = readFileSync(join(ROOT, file), 'utf8')
     const room = /^(?:services\/[^/]+(?=\/)|[^/]+)/.exec(file)?.[0] ?? ''
     product.set(room, (product.get(room) ?? 0) + linesOf(text))
     commentsOpeningWithAClause += text.match(CLAUSE_FIRST)?.length ?? 0
+    assertions += text.match(/(?<!function )\bassert\(/g)?.length ?? 0
     privateWords += text.match(PRIVATE_WORDS)?.length ?? 0
   }
   for (const file of files.filter((one) => DOCS.test(one))) {
@@ -68,6 +71,7 @@ export function measure(): Measures {
     docLines: sum((file) => DOCS.test(file)),
     longFunctionFiles: longFunctionFiles(),
     commentsOpeningWithAClause,
+    assertions,
     privateWords,
     longSentences,
     longLines,

@@ -30,7 +30,7 @@ export interface ReliabilitySum extends JsonObject {
   readonly wins: number
   /** Sum of the likelier side's probabilities. */
   readonly said: number
-  /** Of each series those races whose windows do not overlap: as many as are independent. */
+  /** Races of each series whose windows do not overlap: as many as are independent. */
   readonly apart: number
 }
 

@@ -105,7 +105,7 @@ export function readCredential(authorization: string | undefined): Credential {
 
 /**
  * The credential of a request, for {@link readCredential}. One in the header of other services applies nowhere here, and
- * its sender is told so.
+ * the answer says so to its sender.
  */
 export const sentCredential = ({
   authorization,

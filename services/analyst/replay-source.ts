@@ -22,7 +22,7 @@ export interface Replay {
   readonly notes: () => ReplayNotes
 }
 
-/** What is said of a replay without rows. */
+/** The notice of a replay without rows. */
 export interface ReplayNotes {
   /** The cursor to continue from, where it found nothing for so long that it ended before the log did. */
   readonly goOnAfter?: string

@@ -61,6 +61,7 @@ import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes
 import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'
 import { type SearchRoutesOptions, searchRoutes } from '../http/routes/search.ts'
 import { type SeriesRoutesOptions, seriesRoutes } from '../http/routes/series.ts'
+import { type StatusRoutesOptions, statusRoutes } from '../http/routes/status.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes/track-record.ts'
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from '../http/routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from '../http/routes/usage.ts'
@@ -99,6 +100,7 @@ export interface ServerOptions
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   readonly bars?: BarsRoutesOptions['bars'] | undefined
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
+  readonly status?: StatusRoutesOptions['status'] | undefined
   readonly mcp?:
     | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
@@ -268,7 +270,7 @@ async function register<Options extends FastifyPluginOptions>(
 
 /** Routes of the market, of recorded verdicts and of their proofs, and the operator's for them. */
 async function registerMarket(app: FastifyInstance, options: ServerOptions, edge: Edge): Promise<void> {
-  const { sealed, bars, transparencyLog } = options
+  const { sealed, bars, transparencyLog, status } = options
   const document = await useOpenApi(app, { ...options, ...edge })
   const describe = () => ({
     service: 'signal-service',
@@ -295,6 +297,7 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
   if (bars !== undefined) await app.register(barsRoutes, { ...edge, bars })
   if (transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog })
+  if (status !== undefined) await register(app, { ...all, status }, [statusRoutes])
   await register(app, all, [usageRoutes, operatorToolRoutes, operatorModelRoutes, operatorLogFormatRoutes])
 }
 

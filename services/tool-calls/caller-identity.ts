@@ -39,7 +39,7 @@ export function requireKey(identity: Identity): Extract<Identity, { outcome: 'OK
   })
 }
 
-/** What is said of a credential that is none. */
+/** The notice about a credential that is none. */
 const NO_KEY =
   'What came as a credential is no API key: one begins with `sk_live_`, and comes in the header `Authorization` after the word `Bearer`.'
 

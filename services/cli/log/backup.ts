@@ -21,6 +21,7 @@ import type { Settings } from '../../runtime/config/settings.ts'
 import { type CommandContext, defineCommand } from '../kit/command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
+import { drillBackup } from './backup-drill.ts'
 
 export const PLACE_FLAGS = {
   's3-credentials': {
@@ -134,6 +135,9 @@ export const backupCommand = defineCommand({
     check: switchFlag(
       'Adds nothing: reads the whole backup and compares it with its hashes and its signature.',
     ),
+    drill: switchFlag(
+      'Adds nothing: restores the backup into a scratch folder beside the data, compares it with the log of the service that runs there, removes the folder, and has the service record it for /status.',
+    ),
     alone: switchFlag(
       'States that no other backup to this address runs. Needed for an S3 server without conditional writes; the command says so.',
     ),
@@ -146,6 +150,7 @@ export const backupCommand = defineCommand({
     'signal backup /mnt/backup/signal',
     'signal backup s3://backups/signal --s3-credentials /etc/signal/s3-credentials',
     'signal backup /mnt/backup/signal --check',
+    'signal backup /mnt/backup/signal --drill',
   ],
   async run(input) {
     const { operands, flags, signal, now } = input
@@ -169,6 +174,24 @@ export const backupCommand = defineCommand({
     }
     const file = requireLog(directory)
     const { keys, fingerprint } = keysAt(directory, flags)
+    if (flags.drill) {
+      const drill = await drillBackup({
+        place,
+        keys,
+        dataDir: flags['data-dir'],
+        market: flags.market,
+        accept: (read) => requireVerified(read, place, input),
+        inspect: (first) => requireSameKey(first, fingerprint),
+        now,
+        signal,
+        onProgress,
+      })
+      progress.end(
+        `${place.description} of ${drill.takenAt} was restored on trial: ${grouped(drill.events)} events in ${drill.seconds} s, with the signed root ${drill.root} over ${grouped(drill.treeSize)} entries`,
+        drill,
+      )
+      return
+    }
     if (keys === undefined) throw new TypeError('a log without its key was let in')
     const rows = openStoredRows(file)
     try {

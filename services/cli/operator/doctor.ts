@@ -72,7 +72,7 @@ export const doctorCommand = defineCommand({
   summary:
     'Checks the runtime, the settings, the store and the servers of the service, and reports what is wrong.',
   notes: [
-    'It checks the runtime, the settings, the data folder, the store (its market and key, and whether another process has it open) and the configured servers (in EventStoreDB also the log, and the rights to read and append). It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
+    'It checks the runtime, the settings, the data folder, the store and the configured servers. Of the store it checks market and key, and whether another process has it open; in EventStoreDB also the log, and the rights to read and append. It changes nothing. Each is `ok`, `weak` (it works, and a part of it is late or not there) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
     'With `--processes` it asks each process for its state, with its bus, cache and read models. Then it compares them: they need one log, every role, one release, a log format that all of them read, and clocks that agree.',
   ],

@@ -85,7 +85,7 @@ function axes(
   return [...rules, ...dates]
 }
 
-/** Where the price is expected: four of five cases within the outer cone, every second within the inner one. */
+/** The prices that are expected: four of five cases within the outer cone, every second within the inner one. */
 function forecast(
   { price: at, bar_close: from, valid_until: until, expected_range: range }: HistoryRow,
   x: Scale,

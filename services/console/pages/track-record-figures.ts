@@ -6,7 +6,7 @@ import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 export type ReliabilityBin = ReturnType<typeof reliabilityTable>[number]
 
 /**
- * What was said beside what happened, by percent and over all rows. Windows of most races overlap, so the 95 % interval
+ * The probabilities beside the outcomes, by percent and over all rows. Windows of most races overlap, so the 95 % interval
  * stands on as many races as do not.
  */
 export function reliabilityTable(rows: readonly TrackRecordRow[]) {

@@ -44,7 +44,7 @@ export interface TrackRecordLook {
 const bps = (value: number | null): string =>
   value === null ? '—' : `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(1)}`
 
-const MADE_UP = html`<p><strong>These prices are made up.</strong> Trends of a simulated market are drawn with a drift, so whoever follows a trend can gain from it: the figures say nothing about a real market.</p>`
+const MADE_UP = html`<p><strong>These prices are made up.</strong> Trends of a simulated market are drawn with a drift, so following a trend can gain from it: the figures say nothing about a real market.</p>`
 
 /** How good the calls were, beside what anybody could have done without them. */
 export function trackRecordPage(look: TrackRecordLook): Page {

@@ -7,6 +7,7 @@ import { accountPages } from './account-pages.ts'
 import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
 import { type OperatorPagesOptions, operatorPages } from './operator-pages.ts'
 import { type PagesOptions, seriesPages, sparkRoutes } from './series-pages.ts'
+import { statusPages } from './status-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
 import { webhookPageRoutes } from './webhook-page-routes.ts'
 
@@ -34,6 +35,7 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(seriesPages, visited)
   await app.register(sparkRoutes, visited)
   await app.register(trackRecordPages, visited)
+  await app.register(statusPages, visited)
   await app.register(operatorPages, options)
   if (options.oauth !== undefined) {
     const { unmailedCode } = options.oauth.accounts

@@ -54,7 +54,7 @@ function registeredRoutes(): string[] {
 
 /** Pages, what is the operator's, asks for permission, or is there for other methods than the one that is described. */
 const HIDDEN =
-  / \/(?:account|assets|board|favicon\.ico|oauth\/authorize|operator|series|track-record|webhooks)(?:\/|$)|^OPTIONS |^(?!POST).* \/mcp$/
+  / \/(?:account|assets|board|favicon\.ico|oauth\/authorize|operator|series|status|track-record|webhooks)(?:\/|$)|^OPTIONS |^(?!POST).* \/mcp$/
 
 /** Reads that a server without stored events answers, with a path to try. */
 const ANSWERED = {
@@ -66,6 +66,7 @@ const ANSWERED = {
   'GET /api/track-record/coins': '/api/track-record/coins?timeframe=1h',
   'GET /api/regime-shifts': '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h',
   'GET /api/markets': '/api/markets?coin=BTC',
+  'GET /api/status': '/api/status',
   'GET /': '/',
   'GET /openapi.json': '/openapi.json',
   'GET /livez': '/livez',

@@ -74,7 +74,7 @@ const describe = operationsOf({
 const replayRoute = {
   operation: describe('replayVerdicts', 'Recorded verdicts, in the order of the log', {
     description:
-      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on. One without rows, while verdicts of its series are withheld, has the header `X-Next-Visible-At`: when the first of their windows closes, ISO 8601 in market time, whatever its call.',
+      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on. One without rows, while verdicts of its series are withheld, has the header `X-Next-Visible-At`: when the first of their windows closes, ISO 8601 in market time, for any call.',
     parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
     answers: {
       200: {
