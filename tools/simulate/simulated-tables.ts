@@ -126,6 +126,9 @@ export function createTablesDisk(): TablesDisk {
         newest = undefined
         undo = []
       },
+      // The disk of a simulation keeps its bytes.
+      remake: () => undefined,
+      onRemade: () => undefined,
       close: () => undefined,
     }),
     crash(random) {

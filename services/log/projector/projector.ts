@@ -54,6 +54,8 @@ export interface Projector {
   inService(): Promise<void>
   /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
+  /** Makes the file of the read models anew, which is damaged: each is built from the log, and refuses questions until then. */
+  rebuild(what: string): void
   close(): Promise<void>
 }
 
@@ -64,6 +66,7 @@ export interface ProjectorOptions {
   readonly onProblem?: (health: ProjectionHealth) => void
   /** Told of the newest event that rows followed from, where the log does not have it any more. */
   readonly onLost?: (event: EventMark) => void
+  readonly onDamaged?: (what: string) => void
   /** Waits between tries after a failure that is not the fold's. */
   readonly sleep: Clock['sleep']
 }
@@ -88,6 +91,10 @@ export function startProjector(options: ProjectorOptions): Projector {
   })
   const parts = { ...options, ofThisLog, lostEvent: () => lostEvent, signal: ending.signal }
   const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
+  options.tables.onRemade((what) => {
+    options.onDamaged?.(what)
+    for (const run of runs) run.restart()
+  })
   return {
     health: () => runs.map((run) => run.health()),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
@@ -105,6 +112,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     async caughtUp() {
       await Promise.all(runs.map((run) => run.caughtUp))
     },
+    rebuild: (what) => options.tables.remake(what),
     async close() {
       ending.abort()
       await Promise.all(runs.map((run) => run.done))
@@ -171,6 +179,9 @@ class ProjectionRun {
   #inService: number | undefined
   /** The last committed position of this version: every counted call reads it. */
   #reached: Position = START
+  #following = new AbortController()
+  /** Whether its rows were lost with a damaged file, and are not whole yet. */
+  #isRebuilt = false
 
   constructor(projection: Projection, parts: ProjectionParts) {
     this.#projection = projection
@@ -201,7 +212,20 @@ class ProjectionRun {
     }
   }
 
+  /** Folds the log from its beginning, after the file was made anew. */
+  restart(): void {
+    this.#isRebuilt = true
+    this.#hasBeenLive = false
+    this.#inService = undefined
+    this.#status = { state: 'building', detail: 'its file was damaged; it is built anew' }
+    this.#following.abort()
+  }
+
   active(): RowTable {
+    if (this.#isRebuilt)
+      throw new ServiceError('store_unavailable', {
+        message: `The read model ${this.name} is built anew, since its file was damaged.`,
+      })
     if (this.#inService !== undefined) return this.#parts.tables.table(this.name, this.#inService)
     throw new ServiceError('store_unavailable', {
       message: `The read model ${this.name} was not opened yet.`,
@@ -212,9 +236,10 @@ class ProjectionRun {
     const { signal, sleep } = this.#parts
     while (!signal.aborted) {
       const before = this.#reached
+      this.#following = new AbortController()
       try {
-        await this.#follow()
-        break
+        await this.#follow(AbortSignal.any([signal, this.#following.signal]))
+        if (!this.#following.signal.aborted) break
       } catch (error) {
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
@@ -230,16 +255,17 @@ class ProjectionRun {
     this.#caughtUp.resolve()
   }
 
-  async #follow(): Promise<void> {
-    const { store, tables, signal, ofThisLog } = this.#parts
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { store, tables, ofThisLog } = this.#parts
     const { version, events: types } = this.#projection
     await ofThisLog()
     if (this.#own() === undefined)
       tables.create(this.name, version, this.#former() === undefined ? 'active' : 'building')
     this.#refreshInService()
     this.#reached = this.#own()?.position ?? START
-    if (!(await this.#replaceFormer())) return
-    if (!(await this.#catchUp(await store.head()))) return
+    if (!(await this.#replaceFormer(signal))) return
+    if (!(await this.#catchUp(await store.head(), signal))) return
+    this.#isRebuilt = false
     const { detail: _resolved, isFull: _room, ...rest } = this.#status
     this.#status = { ...rest, state: 'live' }
     this.#hasBeenLive = true
@@ -255,7 +281,7 @@ class ProjectionRun {
   }
 
   /** Builds this version up to where the one in service stands, compares, and puts it in service. */
-  async #replaceFormer(): Promise<boolean> {
+  async #replaceFormer(signal: AbortSignal): Promise<boolean> {
     const { tables } = this.#parts
     const { version, changes } = this.#projection
     const before = this.#former()
@@ -265,7 +291,7 @@ class ProjectionRun {
       this.#refreshInService()
       return true
     }
-    if (!(await this.#catchUp(before.position))) return false
+    if (!(await this.#catchUp(before.position, signal))) return false
     const comparison = compareTables(
       tables.table(this.name, before.version),
       tables.table(this.name, version),
@@ -284,8 +310,8 @@ class ProjectionRun {
   }
 
   /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
-  async #catchUp(upTo: Position): Promise<boolean> {
-    const { store, signal } = this.#parts
+  async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#parts
     const after = this.#own()?.position ?? START
     this.#reached = after
     // A server that was asked may not have come so far yet.
