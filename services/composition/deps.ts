@@ -9,7 +9,12 @@ import type { Tracing } from '../runtime/tracing/tracing.ts'
 import type { CallPath } from '../tool-calls/index.ts'
 import { openFeed, requireKnownCoins } from './adapters/open-feed.ts'
 import { openPlatform, type Platform, storeWait } from './adapters/open-platform.ts'
-import { awaitReadModels, keepsReadModels, openScrub, startProjections } from './adapters/start-projections.ts'
+import {
+  awaitReadModels,
+  keepsReadModels,
+  openScrub,
+  startProjections,
+} from './adapters/start-projections.ts'
 import { openTracing } from './adapters/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { Lifetime } from './lifetime.ts'

@@ -49,7 +49,8 @@ export function openScrub(
   const scrub = startScrub(
     { file: logFile(directory), readModels },
     {
-      damaged: ({ damaged, damage }) => log.error({ code: 'log_damaged', damaged, damage }, 'the log is damaged'),
+      damaged: ({ damaged, damage }) =>
+        log.error({ code: 'log_damaged', damaged, damage }, 'the log is damaged'),
       readModelsDamaged: (what) => projector?.rebuild(what),
     },
   )

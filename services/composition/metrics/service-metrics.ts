@@ -139,7 +139,10 @@ function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webho
 }
 
 /** The store, and the read models that follow it. */
-function gaugeLog(registry: Registry, { platform: { store, following }, projector, scrub }: MeasuredParts): void {
+function gaugeLog(
+  registry: Registry,
+  { platform: { store, following }, projector, scrub }: MeasuredParts,
+): void {
   const scraped = scrapedIn(registry)
   const models = () => projector?.health() ?? []
   gaugesOf(registry, () => following, [

@@ -174,4 +174,6 @@ const storeOver = (log: EmbeddedLog): EventStore => ({
 const isStoreFailure = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.code === 'store_full' ||
-    error.code === 'log_damaged' || error.code === 'store_unavailable' || error.code === 'append_unknown')
+    error.code === 'log_damaged' ||
+    error.code === 'store_unavailable' ||
+    error.code === 'append_unknown')

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { START } from '../../../contracts/position.ts'
 import { encodeAppend } from '../encode-append.ts'
 import { openRowTables } from '../projector/row-tables.ts'
 import { appendSeries, archive, madeUp } from './archived-log.fixture.ts'
@@ -17,7 +18,7 @@ import { prepareWriter } from './schema.ts'
 import { openScrub, readModelChecks } from './scrub-log.ts'
 
 /** Flips of each kind of page; `FLIPS=300` tries more. */
-const FLIPS = Number(process.env.FLIPS ?? 25)
+const FLIPS = Number(process.env.FLIPS ?? 12)
 
 let folder: string
 beforeAll(() => {
@@ -66,7 +67,8 @@ async function tryFlips(
   const counts: Record<string, number> = {}
   const flip = fc.record({
     place: fc.constantFrom(...places),
-    share: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+    // Without bias, which would flip the first byte of a page again and again.
+    share: fc.noBias(fc.integer({ min: 0, max: 999_999 })),
     by: fc.integer({ min: 1, max: 255 }),
   })
   await fc.assert(
@@ -75,7 +77,7 @@ async function tryFlips(
       cpSync(source, directory, { recursive: true })
       const file = join(directory, place.name)
       const bytes = readFileSync(file)
-      const at = place.from + Math.floor(share * place.bytes)
+      const at = place.from + Math.floor((share / 1_000_000) * place.bytes)
       bytes[at] = (bytes[at] ?? 0) ^ by
       writeFileSync(file, bytes)
       const found = await look(directory)
@@ -159,8 +161,7 @@ async function staysRight(file: string, written: string): Promise<boolean> {
   } finally {
     db.close()
   }
-  const positions = (text: string): string[] =>
-    text.split('\n').filter((line) => !line.includes('"late":'))
+  const positions = (text: string): string[] => text.split('\n').filter((line) => !line.includes('"late":'))
   try {
     return positions(await everything(file)).join('\n') === written
   } catch {
@@ -173,8 +174,8 @@ async function aLog(name: string): Promise<string> {
   const store = await openEmbeddedStore({ directory, now: Date.now })
   await appendSeries(store, { count: 500, keysEvery: 50 })
   for (const size of [9_000, 30_000]) {
-    const large = madeUp({ text: 'y'.repeat(size) }, 'Large')
-    await store.append('large', [large, { ...large, id: large.id.replace(/^./, '0') }], { expected: 'any' })
+    const large = [1, 2].map(() => madeUp({ text: 'y'.repeat(size) }, 'Large'))
+    await store.append('large', large, { expected: 'any' })
   }
   await store.close()
   return directory
@@ -186,7 +187,8 @@ const count = (kind: string, counts: Readonly<Record<string, number>>): void => 
   table.push(`| ${kind} | ${FOUND.map((when) => counts[when] ?? 0).join(' | ')} | ${counts['lost'] ?? 0} |`)
 }
 afterAll(() => {
-  if (process.env.FLIPS !== undefined) console.info([`| kind | ${FOUND.join(' | ')} | lost |`, ...table].join('\n'))
+  if (process.env.FLIPS !== undefined)
+    console.info([`| kind | ${FOUND.join(' | ')} | lost |`, ...table].join('\n'))
 })
 
 describe('one byte that changed on the disk is found, or nobody reads it', () => {
@@ -236,7 +238,10 @@ describe('one byte that changed on the disk is found, or nobody reads it', () =>
     writer.close()
     expect(scrubbed(logFile(source))).toBe(undefined)
     const pages = pagesByKind(source, 'events.db').get('event, leaf') ?? []
-    count('former release: event, leaf', await tryFlips(source, pages, (directory) => lookAtLog(directory, written)))
+    count(
+      'former release: event, leaf',
+      await tryFlips(source, pages, (directory) => lookAtLog(directory, written)),
+    )
   }, 300_000)
 
   test('in each kind of page of the read models', async () => {
@@ -261,7 +266,7 @@ describe('one byte that changed on the disk is found, or nobody reads it', () =>
       tables.create(name, 1, 'active')
       const row = (n: number) => [`key-${n}`, { n, text: 'z'.repeat((n * 7) % 300) }] as const
       const rows = new Map(Array.from({ length: 400 }, (_, n) => row(n)))
-      tables.table(name, 1).commit(rows, '0', '17', { id: 'an id', position: '17' })
+      tables.table(name, 1).commit(rows, START, '17', { id: 'an id', position: '17' })
     }
     tables.close()
     const written = rowsOf(source)

@@ -26,7 +26,9 @@ export function sound(row: SummedRow): StoredRow {
   const event = row as unknown as StoredRow
   if (sum === null || sum === undefined || sum === sumOf(event)) return event
   const [position, stream, revision, , , id] = event
-  throw logDamaged(`position ${position} (event ${id}, revision ${revision} of ${stream}) is not what was written`)
+  throw logDamaged(
+    `position ${position} (event ${id}, revision ${revision} of ${stream}) is not what was written`,
+  )
 }
 
 export const logDamaged = (what: string, cause?: unknown): ServiceError =>

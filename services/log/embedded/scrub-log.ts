@@ -142,7 +142,9 @@ export function openScrub(file: string) {
     state() {
       const noted = db.prepare('SELECT position, ended_at AS endedAt FROM scrub').get()
       const head = Number(db.prepare('SELECT max(position) AS head FROM event').get()?.['head'] ?? 0)
-      const { position = 0, endedAt = null } = { ...noted } as Partial<Pick<ScrubReport, 'position' | 'endedAt'>>
+      const { position = 0, endedAt = null } = { ...noted } as Partial<
+        Pick<ScrubReport, 'position' | 'endedAt'>
+      >
       return { position, endedAt, head }
     },
     /** Damage in a slice. */
@@ -172,7 +174,9 @@ export function openScrub(file: string) {
     },
     /** What SQLite finds in the pages of a small log: free ones, and room within pages, which no event lies in. */
     wholeCheck(): string[] {
-      const size = db.prepare('SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size')
+      const size = db.prepare(
+        'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
+      )
       return Number(size.get()?.['bytes']) > WHOLE_CHECK_BYTES ? [] : faultsIn(db, '')
     },
     note: (position: number, endedAt: number | null): void => void note.run(position, endedAt),

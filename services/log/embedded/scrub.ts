@@ -12,7 +12,10 @@ export interface Scrub {
 /** Scrubs a log in a thread of its own, which begins once the start of the process is over. */
 export function startScrub(
   files: Pick<ScrubOptions, 'file' | 'readModels'>,
-  told: { readonly damaged: (report: ScrubReport) => void; readonly readModelsDamaged: (what: string) => void },
+  told: {
+    readonly damaged: (report: ScrubReport) => void
+    readonly readModelsDamaged: (what: string) => void
+  },
 ): Scrub {
   let newest: ScrubReport | undefined
   let worker: Worker | undefined

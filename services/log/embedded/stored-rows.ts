@@ -23,7 +23,9 @@ export function openStoredRows(file: string) {
   const contents = openArchivedContents(db, archiveFolder(file))
 
   const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] =>
-    reading(() => statement.all(...values) as unknown as SummedRow[]).map((row) => filled(sound(row), contents))
+    reading(() => statement.all(...values) as unknown as SummedRow[]).map((row) =>
+      filled(sound(row), contents),
+    )
   const within = (name: 'page' | 'everything' | 'keys') => (after: number, upTo: number, limit: number) =>
     rowsOf(statements[name], after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
 
@@ -70,9 +72,7 @@ function open(file: string) {
       db,
       statements: {
         head: prepare('SELECT max(position) FROM event'),
-        page: prepare(
-          `${events} WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`,
-        ),
+        page: prepare(`${events} WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`),
         everything: prepare(`${events} WHERE ${range} ORDER BY position LIMIT ?`),
         // Streams are looked up by their index: they are few in a log that is long.
         keys: prepare(
