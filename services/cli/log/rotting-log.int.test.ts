@@ -77,6 +77,13 @@ function rowOf(file: string, sql: string): Record<string, unknown> {
   return found ?? expect.fail(`There is no row for ${sql}.`)
 }
 
+/** The newest pass of the scrub ended long ago. */
+function aDayPasses(file: string): void {
+  const db = new DatabaseSync(file)
+  db.exec('UPDATE scrub SET ended_at = 0')
+  db.close()
+}
+
 const signal = async (line: string): Promise<void> => {
   const args = line.split(' ').map((word) => (word.startsWith('./') ? join(folder, word) : word))
   const { code, said } = await runSignal(...args)
@@ -98,10 +105,17 @@ test('a damaged event is named at /readyz, and the log comes back whole from its
   )
   const { head } = rowOf(log, 'SELECT max(position) AS head FROM event')
   const written = textUpTo('data', Number(head))
-  const { row, key } = rowOf(models, 'SELECT row, key FROM row_latest_verdicts_1 ORDER BY key')
-  flip(log, String(data))
-  flip(models, String(row))
+  const newest = 'SELECT row FROM row_latest_verdicts_1 ORDER BY key'
+  flip(models, String(rowOf(models, newest)['row']).slice(0, 40))
+  service = await start()
+  // The engine reads it at its start, and the file is made anew: then the row can be parsed again.
+  await componentsWhere((of) => of.get('scrub')?.state === 'ok')
+  await componentsWhere((of) => of.get('projection latest_verdicts')?.state === 'ok')
+  expect(JSON.parse(String(rowOf(models, newest)['row']))).toMatchObject({ verdict: { coin: 'BTC' } })
+  await service.stop()
 
+  aDayPasses(log)
+  flip(log, String(data).slice(0, 100))
   service = await start()
   const found = await componentsWhere((of) => of.get('scrub')?.state === 'degraded')
   expect(found.get('scrub')?.detail).toMatch(
@@ -110,7 +124,6 @@ test('a damaged event is named at /readyz, and the log comes back whole from its
   expect(found.get('scrub')?.damaged).toBeGreaterThan(0)
   const metrics = await (await fetch(`${service.url}/metrics`, { headers })).text()
   expect(metrics).toMatch(/log_scrub_events\{state="damaged"\} [1-9]/)
-  expect(key).toBeDefined()
   await service.stop()
 
   // What is newer than the backup is added to it, although an event before it cannot be read.

@@ -184,11 +184,13 @@ async function aLog(name: string): Promise<string> {
 const FOUND = ['at the start', 'when read', 'by the scrub', 'by the check of pages', 'harmless']
 const table: string[] = []
 const count = (kind: string, counts: Readonly<Record<string, number>>): void => {
+  expect(counts['lost']).toBe(undefined)
   table.push(`| ${kind} | ${FOUND.map((when) => counts[when] ?? 0).join(' | ')} | ${counts['lost'] ?? 0} |`)
 }
+/** The counts, for the page on reliability. */
 afterAll(() => {
   if (process.env.FLIPS !== undefined)
-    console.info([`| kind | ${FOUND.join(' | ')} | lost |`, ...table].join('\n'))
+    process.stdout.write([`| kind | ${FOUND.join(' | ')} | lost |`, ...table, ''].join('\n'))
 })
 
 describe('one byte that changed on the disk is found, or nobody reads it', () => {

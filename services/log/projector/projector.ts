@@ -1,7 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
@@ -11,6 +10,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore, LookedAt } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
+import { foldBatch } from './fold-batch.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables, VersionState } from './row-tables.ts'
 
 export interface ProjectionHealth {
@@ -54,7 +54,7 @@ export interface Projector {
   inService(): Promise<void>
   /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
-  /** Makes the file of the read models anew, which is damaged: each is built from the log, and refuses questions until then. */
+  /** Makes the damaged file of the read models anew: each refuses questions until it is built. */
   rebuild(what: string): void
   close(): Promise<void>
 }
@@ -396,39 +396,4 @@ class ProjectionRun {
     this.#status = { ...this.#status, state, detail, isFull }
     if (!isKnown || this.#failures % TRIES_PER_REMINDER === 0) this.#parts.onProblem?.(this.health())
   }
-}
-
-interface FoldedBatch {
-  /** Changed rows by key; undefined where a row was deleted. */
-  readonly changes: ReadonlyMap<string, JsonObject | undefined>
-  /** The event that could not be folded, and why; the changes are those of the events before it. */
-  readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
-}
-
-/** Folds events over rows that are read through `stored`, without changing what is stored. */
-function foldBatch(
-  projection: Projection,
-  stored: (key: string) => JsonObject | undefined,
-  events: readonly RecordedEvent[],
-): FoldedBatch {
-  const changes = new Map<string, JsonObject | undefined>()
-  const rows = {
-    get: (key: string) => (changes.has(key) ? changes.get(key) : stored(key)),
-    put: (key: string, row: JsonObject) => void changes.set(key, row),
-    delete: (key: string) => void changes.set(key, undefined),
-  }
-  for (const [index, event] of events.entries()) {
-    try {
-      if (projection.needs === 'recorded') {
-        requireReadable(event)
-        projection.fold(rows, event)
-      } else projection.fold(rows, decodeEvent(event))
-    } catch (error) {
-      const reason = reasonOf(error)
-      // The failed fold may have changed rows before it failed: fold again, up to the event before it.
-      const sound = foldBatch(projection, stored, events.slice(0, index))
-      return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
-    }
-  }
-  return { changes }
 }
