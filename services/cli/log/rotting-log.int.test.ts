@@ -38,7 +38,6 @@ interface Component {
   readonly name: string
   readonly state: string
   readonly detail: string
-  readonly damaged?: number
 }
 
 async function componentsWhere(
@@ -121,7 +120,6 @@ test('a damaged event is named at /readyz, and the log comes back whole from its
   expect(found.get('scrub')?.detail).toMatch(
     new RegExp(`^log_damaged: .*position ${String(position)} \\(event .*signal backup.*signal restore`),
   )
-  expect(found.get('scrub')?.damaged).toBeGreaterThan(0)
   const metrics = await (await fetch(`${service.url}/metrics`, { headers })).text()
   expect(metrics).toMatch(/log_scrub_events\{state="damaged"\} [1-9]/)
   await service.stop()

@@ -54,9 +54,9 @@ export async function scrubLog(options: ScrubOptions): Promise<void> {
     try {
       newest = { ...newest, ...log.state() }
       const dueAt = (newest.endedAt ?? 0) + LIMITS.scrubEveryMs
-      const isUnderWay = newest.position > 0 && newest.position < newest.head
+      const isUnderWay = newest.position > 0
       if (newest.damaged === 0 && !isUnderWay && newest.endedAt !== null && dueAt > now()) {
-        report(newest)
+        report({ ...newest, position: newest.head })
         await sleep(Math.min(dueAt - now(), RETRY_MS))
         continue
       }
@@ -100,7 +100,7 @@ async function pass(log: Scrub, options: ScrubOptions, from: ScrubReport): Promi
     faults.push(...(await rested(check)))
   }
   at = { ...at, endedAt: now(), damaged: found.length, damage: found.slice(0, MOST_NAMED) }
-  if (found.length === 0) log.note(at.head, at.endedAt)
+  if (found.length === 0) log.note(0, at.endedAt)
   report({ ...at, ...(faults[0] !== undefined && { readModels: faults[0] }) })
   return at
 }

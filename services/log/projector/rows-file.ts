@@ -57,14 +57,14 @@ export function openRowsFile(file: string, logId: string, onEmpty: () => void) {
     },
     remake,
     /** Called after a damaged file was made anew: it is empty. */
-    onRemade(told: (what: string) => void): void {
+    onRemade: (told: (what: string) => void): void => {
       listener = told
     },
     /** Runs a reading; one that meets damage has the file made anew. @throws ServiceError `store_unavailable` */
     guarded,
     /** The same, in one transaction. */
     change: (work: () => void): void => guarded(() => transaction(db, work)),
-    close() {
+    close: (): void => {
       db.close()
       lock?.release()
     },
