@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -126,6 +126,11 @@ test('a damaged event is named at /readyz, and the log comes back whole from its
 
   // What is newer than the backup is added to it, although an event before it cannot be read.
   await signal('backup ./backup --data-dir ./data')
+  mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
+  copyFileSync(
+    join(folder, 'data', 'simulated', 'sealing.key'),
+    join(folder, 'restored', 'simulated', 'sealing.key'),
+  )
   await signal('restore ./backup --data-dir ./restored')
   expect(textUpTo('restored', Number(head))).toBe(written)
 })

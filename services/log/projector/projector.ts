@@ -11,7 +11,8 @@ import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore, LookedAt } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { foldBatch } from './fold-batch.ts'
-import type { Entry, EventMark, RangeOptions, RowTable, RowTables, VersionState } from './row-tables.ts'
+import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
+import type { VersionState } from './rows-file.ts'
 
 export interface ProjectionHealth {
   readonly name: string

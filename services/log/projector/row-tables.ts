@@ -16,16 +16,8 @@ import {
   soundRow,
   soundState,
   tableName,
+  type VersionState,
 } from './rows-file.ts'
-
-/** The progress of one version of a projection. */
-export interface VersionState {
-  readonly version: number
-  /** Everything up to here is folded into its rows. */
-  readonly position: Position
-  /** `active` answers queries; `building` is made beside it. */
-  readonly role: 'active' | 'building'
-}
 
 /** An event, and where it stood. */
 export interface EventMark {

@@ -8,7 +8,15 @@ import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
-import type { VersionState } from './row-tables.ts'
+
+/** The progress of one version of a projection. */
+export interface VersionState {
+  readonly version: number
+  /** Everything up to here is folded into its rows. */
+  readonly position: Position
+  /** `active` answers queries; `building` is made beside it. */
+  readonly role: 'active' | 'building'
+}
 
 /**
  * Pages are copied into the file so many at a time: a table with keys in no order changes the same ones again and
