@@ -39,6 +39,14 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Restore a backup into an empty folder, or go on without what is lost: `--accept-lost-end` with the position that the message names.',
   },
+  log_damaged: {
+    status: 503,
+    isInner: true,
+    exitCode: 24,
+    message: 'Bytes of the log are not what was written.',
+    nextStep:
+      'Stop the service, run `signal backup` once more (it adds what is newer), then `signal restore` into an empty folder, and start on that one (docs/backup.md). Replace the disk.',
+  },
   backup_damaged: {
     status: 503,
     exitCode: 19,

@@ -46,7 +46,7 @@ export const callFields = {
     .min(0)
     .max(100)
     .describe(
-      '100 × the calibrated probability that the barrier of the called side comes before the other; lives in 50–60, capped at 60',
+      "100 × calibrated probability that the called side's barrier comes first; 50 to 60, where it is capped",
     ),
   strength: z
     .int()

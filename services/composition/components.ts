@@ -1,10 +1,11 @@
 import { formatUsdc } from '../../contracts/chain.ts'
-import { reasonOf } from '../../contracts/errors.ts'
+import { ERRORS, reasonOf } from '../../contracts/errors.ts'
 import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import { type Component, type ProcessFacts, type Readiness, readinessOf } from '../http/readiness.ts'
+import type { ScrubReport } from '../log/embedded/scrub-log.ts'
 import type { StoreHealth } from '../log/event-store.ts'
 import type { Leases } from '../log/lease/leases.ts'
 import type { ProjectionHealth } from '../log/projector/projector.ts'
@@ -58,6 +59,7 @@ function componentsOf(
     adapterComponent('bus', false, bus),
     adapterComponent('cache', false, cache),
     store.archive !== undefined && store.archive.files > 0 && archiveComponent(store.archive),
+    scrubComponent(parts.scrub?.report()),
     lost && setBackComponent(lost),
     ...models.map((health) => projectionComponent(health, { hasCallers, head: store.head })),
     engine && marketComponent(feed, engine, { staleAfterMs: staleAfterMs(settings), isAwaited }),
@@ -144,6 +146,16 @@ const setBackComponent = ({ position, id }: EventMark): Component => ({
   state: 'degraded',
   detail: `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`,
 })
+
+/** Damage lies where bytes on the disk changed; what is not damaged is answered and recorded. */
+export const scrubComponent = (report: ScrubReport | undefined): Component | undefined => {
+  if (report === undefined) return undefined
+  const { position, head, endedAt, damaged, damage, problem } = report
+  const what = `log_damaged: ${damaged} faults, ${damage.join('; ')}. ${ERRORS.log_damaged.nextStep}`
+  const more = { checked: position, of: head, damaged, ended_at: endedAt === null ? null : isoTime(endedAt) }
+  const well = `checked up to position ${position} of ${head}`
+  return optionalComponent('scrub', damaged > 0 ? what : problem, well, more)
+}
 
 /** Events of long ago; new ones do not need it. */
 export const archiveComponent = ({

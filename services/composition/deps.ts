@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Position } from '../../contracts/position.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ToolHandler } from '../engine/index.ts'
+import type { Scrub } from '../log/embedded/scrub.ts'
 import { noteSeen } from '../log/note-seen.ts'
 import type { Projector } from '../log/projector/projector.ts'
 import { type AppendDone, traceAppends } from '../log/trace-appends.ts'
@@ -10,7 +11,12 @@ import type { Tracing } from '../runtime/tracing/tracing.ts'
 import type { CallPath } from '../tool-calls/index.ts'
 import { openFeed, requireKnownCoins } from './adapters/open-feed.ts'
 import { openPlatform, type Platform, storeWait } from './adapters/open-platform.ts'
-import { awaitReadModels, keepsReadModels, startProjections } from './adapters/start-projections.ts'
+import {
+  awaitReadModels,
+  keepsReadModels,
+  openScrub,
+  startProjections,
+} from './adapters/start-projections.ts'
 import { openTracing } from './adapters/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { Lifetime } from './lifetime.ts'
@@ -30,6 +36,8 @@ export interface Deps extends Lifetime {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
+  /** Undefined where the log is in a server. */
+  readonly scrub: Scrub | undefined
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
   readonly tracing: Tracing | undefined
@@ -85,9 +93,10 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     // Each part that is opened after this may ask a read model at once.
     await awaitReadModels(projector, storeWait(life).waitMs)
   }
+  const scrub = openScrub(life, platform, projector)
   const speech = await openSpeech(life, platform, projector)
   const running: Deps['running'] = {}
-  const metrics = createServiceMetrics({ settings, platform, feed, projector, running })
+  const metrics = createServiceMetrics({ settings, platform, feed, projector, scrub, running })
   appended.done = metrics.appended
   const address = { url: settings.PUBLIC_URL ?? '' }
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
@@ -100,6 +109,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     feed,
     projector,
     seen,
+    scrub,
     speech,
     metrics,
     tracing,

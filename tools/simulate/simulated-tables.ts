@@ -2,13 +2,8 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
-import type {
-  Entry,
-  EventMark,
-  RowTable,
-  RowTables,
-  VersionState,
-} from '../../services/log/projector/row-tables.ts'
+import type { Entry, EventMark, RowTable, RowTables } from '../../services/log/projector/row-tables.ts'
+import type { VersionState } from '../../services/log/projector/rows-file.ts'
 import type { Random } from '../cluster/random.ts'
 import type { Host } from './network.ts'
 
@@ -126,6 +121,9 @@ export function createTablesDisk(): TablesDisk {
         newest = undefined
         undo = []
       },
+      // The disk of a simulation keeps its bytes.
+      remake: () => undefined,
+      onRemade: () => undefined,
       close: () => undefined,
     }),
     crash(random) {

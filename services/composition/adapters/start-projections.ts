@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { PROJECTIONS, type Projection } from '../../../projections/index.ts'
+import { logFile } from '../../log/embedded/embedded-store.ts'
+import { type Scrub, startScrub } from '../../log/embedded/scrub.ts'
 import { type Projector, startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
 import { payments } from '../../payments/index.ts'
@@ -23,7 +25,7 @@ export function startProjections(
 ): Projector {
   return startProjector({
     store: platform.store,
-    tables: openRowTables(join(platform.directory, 'projections.db'), platform.logId),
+    tables: openRowTables(join(platform.directory, ROWS_FILE), platform.logId),
     projections,
     sleep,
     onLost: (event) =>
@@ -32,8 +34,31 @@ export function startProjections(
         'the log does not have the newest event that read models followed from: it was restored from an older copy, or lost its end; they are built anew',
       ),
     onProblem: (health) => log.error(health, 'projection has a problem'),
+    onDamaged: (what) => log.error({ what }, 'the file of read models was damaged; all are built anew'),
   })
 }
+
+/** Reads the whole log again and again, where it is a file of this machine. */
+export function openScrub(
+  { settings, log, onClose }: Lifetime,
+  { directory }: Pick<Platform, 'directory'>,
+  projector: Projector | undefined,
+): Scrub | undefined {
+  if (settings.EVENTSTORE_URL !== undefined) return undefined
+  const readModels = projector === undefined ? undefined : join(directory, ROWS_FILE)
+  const scrub = startScrub(
+    { file: logFile(directory), readModels },
+    {
+      damaged: ({ damaged, damage }) =>
+        log.error({ code: 'log_damaged', damaged, damage }, 'the log is damaged'),
+      readModelsDamaged: (what) => projector?.rebuild(what),
+    },
+  )
+  onClose(() => scrub.close())
+  return scrub
+}
+
+const ROWS_FILE = 'projections.db'
 
 /**
  * Resolves once every read model can be asked, however far behind the log it is.

@@ -11,6 +11,7 @@ test('no gauge is named like a counter', async () => {
     } as never,
     feed: { venues: () => [], clock: () => 0 } as never,
     projector: undefined,
+    scrub: undefined,
     running: {},
   })
   const text = await registry.metrics()

@@ -3,6 +3,7 @@ import { brokenInvariants } from '../../../contracts/assert.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import type { Scrub } from '../../log/embedded/scrub.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { AppendDone } from '../../log/trace-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
@@ -42,6 +43,7 @@ interface MeasuredParts {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
+  readonly scrub: Scrub | undefined
   readonly running: RunningParts
 }
 
@@ -137,7 +139,10 @@ function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webho
 }
 
 /** The store, and the read models that follow it. */
-function gaugeLog(registry: Registry, { platform: { store, following }, projector }: MeasuredParts): void {
+function gaugeLog(
+  registry: Registry,
+  { platform: { store, following }, projector, scrub }: MeasuredParts,
+): void {
   const scraped = scrapedIn(registry)
   const models = () => projector?.health() ?? []
   gaugesOf(registry, () => following, [
@@ -162,6 +167,14 @@ function gaugeLog(registry: Registry, { platform: { store, following }, projecto
     [],
     async () => [[(await store.health()).archive?.missing ?? 0]],
   )
+  gaugesOf(registry, () => scrub?.report(), [
+    [
+      'log_scrub_events',
+      'Events of the log: checked in this pass of the scrub, of how many, and faults that it found',
+      'state',
+      ({ position, head, damaged }) => ({ checked: position, all: head, damaged }),
+    ],
+  ])
   scraped(
     Gauge,
     'projection_live',

@@ -11,6 +11,7 @@ import { type ArchiveBlock, archivedMark, BLOCK_BYTES, blocksOf, packBlock } fro
 import { archiveFiles, hasArchive } from './archive-tables.ts'
 import { archiveFolder, readBlock } from './archived-contents.ts'
 import { requireEnd, requireWholeLog } from './require-whole-log.ts'
+import { eventsWithSums, type SummedRow, sound } from './row-sum.ts'
 import { prepareArchive, prepareArchiver } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import { type StoredRow, textOf } from './stored-row.ts'
@@ -195,12 +196,12 @@ const archivedUpTo = (db: DatabaseSync): number =>
 /** The rows to move, in the order of the log, until they fill a file. */
 function* rowsAfter(db: DatabaseSync, after: number, upTo: number, fileBytes: number): Generator<StoredRow> {
   const page = db.prepare(
-    `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ? AND ${IS_ARCHIVABLE} ORDER BY position LIMIT ${PAGE_ROWS}`,
+    `${eventsWithSums(db)} WHERE position > ? AND position <= ? AND ${IS_ARCHIVABLE} ORDER BY position LIMIT ${PAGE_ROWS}`,
   )
   page.setReturnArrays(true)
   let bytes = 0
   for (let position = after; ; ) {
-    const rows = page.all(position, upTo) as unknown as StoredRow[]
+    const rows = (page.all(position, upTo) as unknown as SummedRow[]).map(sound)
     for (const row of rows) {
       if (bytes > fileBytes) return
       bytes += row[7].length + row[8].length

@@ -5,7 +5,9 @@ import type { EncodedAppend } from '../encode-append.ts'
 import { archivedMark, isArchivedData } from './archive-block.ts'
 import { isStreamErased } from './erase-stream.ts'
 import type { NewestEvent } from './newest-position.ts'
+import { eventsWithSums, type SummedRow, sound, sumOf } from './row-sum.ts'
 import { refusalOf } from './sqlite-refusal.ts'
+import type { StoredRow } from './stored-row.ts'
 
 /** How one append of a batch ended, in a form that crosses the thread boundary cheaply. */
 export type AppendOutcome =
@@ -104,9 +106,11 @@ function undo(db: DatabaseSync): boolean {
 
 function prepareStatements(db: DatabaseSync) {
   const insert = db.prepare(
-    'INSERT INTO event (position, stream, revision, type, schema, id, data, meta, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO event (position, stream, revision, type, schema, id, at, data, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
-  const byId = db.prepare('SELECT stream, revision, position, type, schema, data FROM event WHERE id = ?')
+  const insertSum = db.prepare('INSERT INTO event_sum (position, sum) VALUES (?, ?)')
+  const byId = db.prepare(`${eventsWithSums(db)} WHERE id = ?`)
+  byId.setReturnArrays(true)
   const head = db.prepare('SELECT max(revision) AS revision FROM event WHERE stream = ?')
   const newest = db.prepare('SELECT at FROM event ORDER BY position DESC LIMIT 1')
   const last = db.prepare('SELECT max(position) AS position FROM event')
@@ -120,14 +124,18 @@ function prepareStatements(db: DatabaseSync) {
       event: EncodedAppend['events'][number],
       at: string,
     ): void {
-      insert.run(position, stream, revision, event.type, event.schema, event.id, event.data, event.meta, at)
+      const { type, schema, id, data, meta } = event
+      const row: StoredRow = [position, stream, revision, type, schema, id, at, data, meta]
+      insert.run(...row)
+      insertSum.run(position, sumOf(row))
     },
     findById(id: string, data: string): StoredEvent | undefined {
-      const row = byId.get(id) as (Omit<StoredEvent, 'position'> & { position: number }) | undefined
-      if (row === undefined) return undefined
+      const found = byId.get(id) as unknown as SummedRow | undefined
+      if (found === undefined) return undefined
+      const [position, stream, revision, type, schema, , , stored] = sound(found)
       // Told by its hash, so that nothing that is appended waits for the archive.
-      const isSame = isArchivedData(row.data) && row.data === archivedMark(data)
-      return { ...row, position: String(row.position), ...(isSame && { data }) }
+      const isSame = isArchivedData(stored) && stored === archivedMark(data)
+      return { stream, revision, position: String(position), type, schema, data: isSame ? data : stored }
     },
     headOf: (stream: string): number => (head.get(stream) as { revision: number | null }).revision ?? -1,
     lastAt: (): string => (newest.get() as { at: string } | undefined)?.at ?? '',

@@ -174,4 +174,7 @@ const storeOver = (log: EmbeddedLog): EventStore => ({
 /** A failure of the store itself, as opposed to a refusal of what was asked. */
 const isStoreFailure = (error: unknown): boolean =>
   error instanceof ServiceError &&
-  (error.code === 'store_full' || error.code === 'store_unavailable' || error.code === 'append_unknown')
+  (error.code === 'store_full' ||
+    error.code === 'log_damaged' ||
+    error.code === 'store_unavailable' ||
+    error.code === 'append_unknown')

@@ -14,6 +14,7 @@ import { toPosition, toSequence } from '../sequence-position.ts'
 import { isArchivedData } from './archive-block.ts'
 import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { isErasedData } from './erase-stream.ts'
+import { eventsWithSums, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
 
 /** A filtered look covers so many pages at most. */
@@ -21,8 +22,6 @@ const FILTERED_PAGES = 8
 
 /** Characters of the newest events that are kept, besides the newest page. */
 const RECENT_CHARACTERS = 4_194_304
-
-const SELECT = 'SELECT id, stream, revision, position, type, schema, at, data, meta FROM event'
 
 type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
   readonly position: number
@@ -46,10 +45,12 @@ export class LogReader {
   #recent: Row[] = []
   #recentUpTo: number
   #recentCharacters = 0
+  readonly #select: string
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { readOnly: true })
     requireLayout(this.#db)
+    this.#select = eventsWithSums(this.#db)
     this.#contents = openArchivedContents(this.#db, archiveFolder(file))
     this.#recentUpTo = this.#newest()
   }
@@ -61,15 +62,16 @@ export class LogReader {
     const isForwards = direction === 'forwards'
     let low = isForwards ? (from ?? 0) : (to ?? 0)
     let high = (isForwards ? to : from) ?? Number.MAX_SAFE_INTEGER
-    const sql = `${SELECT} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
-    let before: number | undefined
+    const sql = `${this.#select} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
+    // A stream begins with revision 0, so that one that lacks its beginning is seen.
+    let before: number | undefined = isForwards ? low - 1 : undefined
     for (let left = limit; left > 0; ) {
       const page = Math.min(left, LIMITS.readPageEvents)
       const rows = this.#rows(sql, stream, low, high, page)
       for (const row of rows) {
         const step = row.revision - (before ?? row.revision)
         assert(
-          before === undefined || step === (isForwards ? 1 : -1),
+          row.stream === stream && (before === undefined || step === (isForwards ? 1 : -1)),
           'a stream has no gap in its revisions',
           step,
         )
@@ -133,7 +135,8 @@ export class LogReader {
     const names: string[] = []
     const sql = 'SELECT stream FROM event WHERE stream >= ? AND stream < ? ORDER BY stream LIMIT 1'
     for (let from = prefix; ; ) {
-      const name = this.#rows(sql, from, `${prefix}~`)[0]?.stream
+      const [found] = this.#all(sql, from, `${prefix}~`) as [string][]
+      const name = found?.[0]
       if (name === undefined) return { names, upTo }
       names.push(name)
       // A blank comes before all characters of names.
@@ -146,8 +149,8 @@ export class LogReader {
   }
 
   #newest(): number {
-    const [found] = this.#rows('SELECT max(position) AS position FROM event')
-    return found?.position ?? 0
+    const [found] = this.#all('SELECT max(position) FROM event') as [[number | null]]
+    return found[0] ?? 0
   }
 
   /** As `#lookAt`, among the newest rows; undefined where they begin after that position. */
@@ -172,7 +175,11 @@ export class LogReader {
       this.#recentCharacters = 0
     }
     const upTo = Math.min(newest, after + LIMITS.readPageEvents)
-    const page = this.#rows(`${SELECT} WHERE position > ? AND position <= ? ORDER BY position`, after, upTo)
+    const page = this.#rows(
+      `${this.#select} WHERE position > ? AND position <= ? ORDER BY position`,
+      after,
+      upTo,
+    )
     assert(page.length === upTo - after, 'the log has no hole in its positions', after)
     this.#recentUpTo = upTo
     for (const row of page) {
@@ -193,7 +200,7 @@ export class LogReader {
     const upTo = Math.min(end, after + window)
     const where = filterSql(filter)
     const rows = this.#rows(
-      `${SELECT} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+      `${this.#select} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
       after,
       upTo,
       ...where.values,
@@ -213,10 +220,23 @@ export class LogReader {
   }
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {
+    return (this.#all(sql, ...values) as SummedRow[]).map((found) => {
+      const [position, stream, revision, type, schema, id, at, data, meta] = sound(found)
+      return { id, stream, revision, position, type, schema, at, data, meta }
+    })
+  }
+
+  #all(sql: string, ...values: (string | number)[]): unknown[] {
     if (!this.#db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
-    const statement = this.#statements.get(sql) ?? this.#db.prepare(sql)
-    this.#statements.set(sql, statement)
-    return statement.all(...values) as unknown as Row[]
+    return reading(() => {
+      let statement = this.#statements.get(sql)
+      if (statement === undefined) {
+        statement = this.#db.prepare(sql)
+        statement.setReturnArrays(true)
+        this.#statements.set(sql, statement)
+      }
+      return statement.all(...values)
+    })
   }
 
   #recorded(row: Row): RecordedEvent {

@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { type NewestEvent, readNewest } from './newest-position.ts'
+import { isDamage } from './row-sum.ts'
 import { WAITS_FOR_OTHERS } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import { walDamage } from './wal-damage.ts'
@@ -72,9 +72,6 @@ export function requireEnd(file: string, damaged?: string, acceptedEnd?: number)
   })
 }
 
-/** SQLite's codes for a damaged file, and for one that is no database. */
-const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
-
 /** Over a connection that only reads, which leaves the write-ahead log as it is. */
 function lookAtEnd(file: string, noted: NewestEvent | undefined, isChecked: boolean) {
   let db: DatabaseSync | undefined
@@ -85,7 +82,7 @@ function lookAtEnd(file: string, noted: NewestEvent | undefined, isChecked: bool
     const there = noted && db.prepare('SELECT id FROM event WHERE position = ?').get(noted.position)
     return { at: at ?? 0, isWhole: there?.['id'] === noted?.id, fault: isChecked ? faultIn(db) : undefined }
   } catch (error) {
-    if (DAMAGED.includes(sqliteCode(error)))
+    if (isDamage(error))
       return { at: 0, isWhole: false, fault: `what is left cannot be read: ${reasonOf(error)}` }
     const refusal = refusalOf(error, false)
     throw new ServiceError(refusal.code, { ...refusal, cause: error })

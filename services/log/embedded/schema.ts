@@ -63,6 +63,19 @@ CREATE TABLE IF NOT EXISTS archive_block (
 ) STRICT;
 `
 
+/**
+ * Checksums of events, in a table of their own: an older log gets them without its pages being written anew, and a former
+ * release goes on with the log. What changes a row drops its checksum, also in a former release; the scrub takes it anew.
+ */
+const SUMS = `
+CREATE TABLE IF NOT EXISTS event_sum (position INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS event_changed AFTER UPDATE ON event
+  BEGIN DELETE FROM event_sum WHERE position = old.position; END;
+CREATE TRIGGER IF NOT EXISTS event_removed AFTER DELETE ON event
+  BEGIN DELETE FROM event_sum WHERE position = old.position; END;
+CREATE TABLE IF NOT EXISTS scrub (one INTEGER PRIMARY KEY, position INTEGER NOT NULL, ended_at INTEGER) STRICT;
+`
+
 /** @throws ServiceError `event_unreadable` for a file of a later release */
 export function requireLayout(db: DatabaseSync): number {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
@@ -94,7 +107,7 @@ export function prepareWriter(db: DatabaseSync): void {
   db.exec(`${WAITS_FOR_OTHERS} ${DURABLE}`)
   const version = requireLayout(db)
   db.exec(
-    `BEGIN IMMEDIATE; ${TABLE} ${INDEXES} PRAGMA user_version = ${Math.max(version, SCHEMA_VERSION)}; COMMIT;`,
+    `BEGIN IMMEDIATE; ${TABLE} ${INDEXES} ${SUMS} PRAGMA user_version = ${Math.max(version, SCHEMA_VERSION)}; COMMIT;`,
   )
   // What a killed process left in the log may be of a stream that it had erased.
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -1,6 +1,7 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { AppendRefusal } from '../decide-append.ts'
+import { isDamage } from './row-sum.ts'
 
 /** The refusal of a write that failed in SQLite. */
 export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
@@ -10,6 +11,8 @@ export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefu
   if (sqliteCode(error) === SQLITE.full) {
     return { code: 'store_full', message: `the event store cannot grow: ${reason}` }
   }
+  if (isDamage(error) && !isOutcomeUnknown)
+    return { code: 'log_damaged', message: `the log is damaged: ${reason}` }
   if (isOutcomeUnknown) {
     return { code: 'append_unknown', message: `the event store did not confirm a commit: ${reason}` }
   }

@@ -2,12 +2,12 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { isArchivedData } from './archive-block.ts'
 import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
+import { eventsWithSums, isDamage, logDamaged, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
 
 export type { StoredRow } from './stored-row.ts'
 
-const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
 /** Streams named `subject-…`: the only ones that are ever erased. */
 const IS_ERASABLE = "(stream >= 'subject-' AND stream < 'subject.')"
 
@@ -23,7 +23,9 @@ export function openStoredRows(file: string) {
   const contents = openArchivedContents(db, archiveFolder(file))
 
   const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] =>
-    (statement.all(...values) as unknown as StoredRow[]).map((row) => filled(row, contents))
+    reading(() => statement.all(...values) as unknown as SummedRow[]).map((row) =>
+      filled(sound(row), contents),
+    )
   const within = (name: 'page' | 'everything' | 'keys') => (after: number, upTo: number, limit: number) =>
     rowsOf(statements[name], after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
 
@@ -65,24 +67,24 @@ function open(file: string) {
       return statement
     }
     const range = 'position > ? AND position <= ?'
+    const events = eventsWithSums(db)
     return {
       db,
       statements: {
         head: prepare('SELECT max(position) FROM event'),
-        page: prepare(
-          `SELECT ${COLUMNS} FROM event WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`,
-        ),
-        everything: prepare(`SELECT ${COLUMNS} FROM event WHERE ${range} ORDER BY position LIMIT ?`),
+        page: prepare(`${events} WHERE ${range} AND NOT ${IS_ERASABLE} ORDER BY position LIMIT ?`),
+        everything: prepare(`${events} WHERE ${range} ORDER BY position LIMIT ?`),
         // Streams are looked up by their index: they are few in a log that is long.
         keys: prepare(
-          `SELECT ${COLUMNS} FROM event INDEXED BY event_by_stream
+          `${eventsWithSums(db, 'INDEXED BY event_by_stream')}
            WHERE ${IS_ERASABLE} AND ${range} ORDER BY position LIMIT ?`,
         ),
-        find: prepare(`SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision = ?`),
+        find: prepare(`${events} WHERE stream = ? AND revision = ?`),
       },
     }
   } catch (error) {
     if (error instanceof ServiceError) throw error
+    if (isDamage(error)) throw logDamaged(`${file}: ${reasonOf(error)}`, error)
     throw new ServiceError('store_unavailable', {
       message: `the log ${file} cannot be read: ${reasonOf(error)}`,
       cause: error,

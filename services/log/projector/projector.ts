@@ -1,7 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
@@ -11,7 +10,9 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore, LookedAt } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import type { Entry, EventMark, RangeOptions, RowTable, RowTables, VersionState } from './row-tables.ts'
+import { foldBatch } from './fold-batch.ts'
+import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
+import type { VersionState } from './rows-file.ts'
 
 export interface ProjectionHealth {
   readonly name: string
@@ -54,6 +55,8 @@ export interface Projector {
   inService(): Promise<void>
   /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
+  /** Makes the damaged file of the read models anew: each refuses questions until it is built. */
+  rebuild(what: string): void
   close(): Promise<void>
 }
 
@@ -64,6 +67,7 @@ export interface ProjectorOptions {
   readonly onProblem?: (health: ProjectionHealth) => void
   /** Told of the newest event that rows followed from, where the log does not have it any more. */
   readonly onLost?: (event: EventMark) => void
+  readonly onDamaged?: (what: string) => void
   /** Waits between tries after a failure that is not the fold's. */
   readonly sleep: Clock['sleep']
 }
@@ -88,6 +92,10 @@ export function startProjector(options: ProjectorOptions): Projector {
   })
   const parts = { ...options, ofThisLog, lostEvent: () => lostEvent, signal: ending.signal }
   const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
+  options.tables.onRemade((what) => {
+    options.onDamaged?.(what)
+    for (const run of runs) run.restart()
+  })
   return {
     health: () => runs.map((run) => run.health()),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
@@ -105,6 +113,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     async caughtUp() {
       await Promise.all(runs.map((run) => run.caughtUp))
     },
+    rebuild: (what) => options.tables.remake(what),
     async close() {
       ending.abort()
       await Promise.all(runs.map((run) => run.done))
@@ -171,6 +180,9 @@ class ProjectionRun {
   #inService: number | undefined
   /** The last committed position of this version: every counted call reads it. */
   #reached: Position = START
+  #following = new AbortController()
+  /** Whether its rows were lost with a damaged file, and are not whole yet. */
+  #isRebuilt = false
 
   constructor(projection: Projection, parts: ProjectionParts) {
     this.#projection = projection
@@ -201,7 +213,20 @@ class ProjectionRun {
     }
   }
 
+  /** Folds the log from its beginning, after the file was made anew. */
+  restart(): void {
+    this.#isRebuilt = true
+    this.#hasBeenLive = false
+    this.#inService = undefined
+    this.#status = { state: 'building', detail: 'its file was damaged; it is built anew' }
+    this.#following.abort()
+  }
+
   active(): RowTable {
+    if (this.#isRebuilt)
+      throw new ServiceError('store_unavailable', {
+        message: `The read model ${this.name} is built anew, since its file was damaged.`,
+      })
     if (this.#inService !== undefined) return this.#parts.tables.table(this.name, this.#inService)
     throw new ServiceError('store_unavailable', {
       message: `The read model ${this.name} was not opened yet.`,
@@ -212,9 +237,10 @@ class ProjectionRun {
     const { signal, sleep } = this.#parts
     while (!signal.aborted) {
       const before = this.#reached
+      this.#following = new AbortController()
       try {
-        await this.#follow()
-        break
+        await this.#follow(AbortSignal.any([signal, this.#following.signal]))
+        if (!this.#following.signal.aborted) break
       } catch (error) {
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
@@ -230,16 +256,17 @@ class ProjectionRun {
     this.#caughtUp.resolve()
   }
 
-  async #follow(): Promise<void> {
-    const { store, tables, signal, ofThisLog } = this.#parts
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { store, tables, ofThisLog } = this.#parts
     const { version, events: types } = this.#projection
     await ofThisLog()
     if (this.#own() === undefined)
       tables.create(this.name, version, this.#former() === undefined ? 'active' : 'building')
     this.#refreshInService()
     this.#reached = this.#own()?.position ?? START
-    if (!(await this.#replaceFormer())) return
-    if (!(await this.#catchUp(await store.head()))) return
+    if (!(await this.#replaceFormer(signal))) return
+    if (!(await this.#catchUp(await store.head(), signal))) return
+    this.#isRebuilt = false
     const { detail: _resolved, isFull: _room, ...rest } = this.#status
     this.#status = { ...rest, state: 'live' }
     this.#hasBeenLive = true
@@ -255,7 +282,7 @@ class ProjectionRun {
   }
 
   /** Builds this version up to where the one in service stands, compares, and puts it in service. */
-  async #replaceFormer(): Promise<boolean> {
+  async #replaceFormer(signal: AbortSignal): Promise<boolean> {
     const { tables } = this.#parts
     const { version, changes } = this.#projection
     const before = this.#former()
@@ -265,7 +292,7 @@ class ProjectionRun {
       this.#refreshInService()
       return true
     }
-    if (!(await this.#catchUp(before.position))) return false
+    if (!(await this.#catchUp(before.position, signal))) return false
     const comparison = compareTables(
       tables.table(this.name, before.version),
       tables.table(this.name, version),
@@ -284,8 +311,8 @@ class ProjectionRun {
   }
 
   /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
-  async #catchUp(upTo: Position): Promise<boolean> {
-    const { store, signal } = this.#parts
+  async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#parts
     const after = this.#own()?.position ?? START
     this.#reached = after
     // A server that was asked may not have come so far yet.
@@ -370,48 +397,4 @@ class ProjectionRun {
     this.#status = { ...this.#status, state, detail, isFull }
     if (!isKnown || this.#failures % TRIES_PER_REMINDER === 0) this.#parts.onProblem?.(this.health())
   }
-}
-
-interface FoldedBatch {
-  /** Changed rows by key; undefined where a row was deleted. */
-  readonly changes: ReadonlyMap<string, JsonObject | undefined>
-  /** The event that could not be folded, and why; the changes are those of the events before it. */
-  readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
-}
-
-/** Folds events over rows that are read through `stored`, without changing what is stored. */
-function foldBatch(
-  projection: Projection,
-  stored: (key: string) => JsonObject | undefined,
-  events: readonly RecordedEvent[],
-): FoldedBatch {
-  const changes = new Map<string, JsonObject | undefined>()
-  /** The rows as they are now: what was read or changed once is not read again. */
-  const known = new Map<string, JsonObject | undefined>()
-  const change = (key: string, row: JsonObject | undefined): void => {
-    changes.set(key, row)
-    known.set(key, row)
-  }
-  const rows = {
-    get(key: string) {
-      if (!known.has(key)) known.set(key, stored(key))
-      return known.get(key)
-    },
-    put: change,
-    delete: (key: string) => change(key, undefined),
-  }
-  for (const [index, event] of events.entries()) {
-    try {
-      if (projection.needs === 'recorded') {
-        requireReadable(event)
-        projection.fold(rows, event)
-      } else projection.fold(rows, decodeEvent(event))
-    } catch (error) {
-      const reason = reasonOf(error)
-      // The failed fold may have changed rows before it failed: fold again, up to the event before it.
-      const sound = foldBatch(projection, stored, events.slice(0, index))
-      return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
-    }
-  }
-  return { changes }
 }

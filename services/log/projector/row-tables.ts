@@ -1,24 +1,23 @@
-import { rmSync } from 'node:fs'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { assert } from '../../../contracts/assert.ts'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
-import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
-import { makePrivate } from '../../runtime/sqlite/private-files.ts'
-import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
-
-/** The progress of one version of a projection. */
-export interface VersionState {
-  readonly version: number
-  /** Everything up to here is folded into its rows. */
-  readonly position: Position
-  /** `active` answers queries; `building` is made beside it. */
-  readonly role: 'active' | 'building'
-}
+import {
+  checkpointSum,
+  DamagedRow,
+  dropAll,
+  openRowsFile,
+  rowSum,
+  type SummedState,
+  soundRow,
+  soundState,
+  tableName,
+  type VersionState,
+} from './rows-file.ts'
 
 /** An event, and where it stood. */
 export interface EventMark {
@@ -60,202 +59,132 @@ export interface RowTable {
 export type RowTables = ReturnType<typeof openRowTables>
 
 /**
- * Pages are copied into the file so many at a time: a table with keys in no order changes the same ones again and
- * again, and each is copied once.
- */
-const PAGES_PER_CHECKPOINT = 4_000
-
-/** Read models are rebuilt from the log, so losing their last commits with the power costs only time. */
-const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
-
-/**
  * The read models of one log in one SQLite file, which is emptied where it belongs to another log. @throws ServiceError
  * `store_locked`, `store_unavailable`
  */
 export function openRowTables(file: string, logId: string) {
-  const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
-  let db: DatabaseSync
-  try {
-    db = openDatabase(file, logId)
-  } catch (error) {
-    lock?.release()
-    throw error
-  }
+  const rows = openRowsFile(file, logId, () => tables.clear())
+  const { guarded, change } = rows
   const tables = new Map<string, RowTable>()
-
-  function dropTable(name: string, version: number): void {
+  const dropTable = (name: string, version: number): void => {
     tables.delete(tableName(name, version))
-    db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
-    db.prepare('DELETE FROM version WHERE name = ? AND version = ?').run(name, version)
+    rows.db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
+    rows.db.prepare('DELETE FROM version WHERE name = ? AND version = ?').run(name, version)
   }
-
-  const getNewest = db.prepare('SELECT id, position FROM newest')
-  const setNewest = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
-  const newest = (): EventMark | undefined => getNewest.get() as EventMark | undefined
-
-  /** Within a commit: what it follows from is written down with it. */
-  function sawEvent({ id, position }: EventMark): void {
-    const before = newest()?.position ?? START
-    if (comparePositions(position, before) > 0) setNewest.run(id, position)
-  }
-
   const states = (name: string): VersionState[] =>
-    db
-      .prepare('SELECT version, position, role FROM version WHERE name = ? ORDER BY version')
-      .all(name) as unknown as VersionState[]
+    rows.db
+      .prepare('SELECT name, version, position, role, sum FROM version WHERE name = ? ORDER BY version')
+      .all(name)
+      .map((row) => soundState(row as unknown as SummedState))
+  const opened = (name: string, version: number): RowTable => {
+    const key = tableName(name, version)
+    const known = tables.get(key) ?? openTable(rows.db, name, version)
+    tables.set(key, known)
+    return known
+  }
 
   return {
-    states,
-    create(name: string, version: number, role: VersionState['role']): void {
-      transaction(db, () => {
+    remake: rows.remake,
+    onRemade: rows.onRemade,
+    states: (name: string) => guarded(() => states(name)),
+    create: (name: string, version: number, role: VersionState['role']) =>
+      change(() => {
         dropTable(name, version)
-        createTable(db, name, version, role)
-      })
-    },
+        createTable(rows.db, name, version, role)
+      }),
     table(name: string, version: number): RowTable {
-      const key = tableName(name, version)
-      const known = tables.get(key) ?? openTable(db, name, version, sawEvent)
-      tables.set(key, known)
-      return known
+      guarded(() => opened(name, version))
+      return {
+        get: (key) => guarded(() => opened(name, version).get(key)),
+        range: (options) => guarded(() => opened(name, version).range(options)),
+        entries: () => opened(name, version).entries(),
+        commit: (...commit) => guarded(() => opened(name, version).commit(...commit)),
+      }
     },
     /** Makes a version the active one and drops all others, in one transaction. */
-    activate(name: string, version: number): void {
-      transaction(db, () => {
+    activate: (name: string, version: number) =>
+      change(() => {
         for (const state of states(name)) if (state.version !== version) dropTable(name, state.version)
-        db.prepare("UPDATE version SET role = 'active' WHERE name = ? AND version = ?").run(name, version)
+        const activate = "UPDATE version SET role = 'active' WHERE name = ? AND version = ?"
+        rows.db.prepare(activate).run(name, version)
         assert(states(name).length === 1, 'a version in service is the only one')
-      })
-    },
+      }),
     /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
-    newest,
+    newest: () => guarded(() => newestOf(rows.db)),
     /**
      * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
      * there is the log known to be the same.
      */
-    standOnNewest() {
-      const position = newest()?.position ?? START
-      const all = db.prepare('SELECT name, version, position FROM version').all() as unknown as {
-        name: string
-        version: number
-        position: Position
-      }[]
-      const setBack = db.prepare('UPDATE version SET position = ? WHERE name = ? AND version = ?')
-      for (const state of all) {
-        if (comparePositions(state.position, position) > 0) setBack.run(position, state.name, state.version)
-      }
-    },
+    standOnNewest: () => guarded(() => standOnNewest(rows.db)),
     /** Drops everything. */
     empty() {
-      transaction(db, () => dropAll(db))
+      change(() => dropAll(rows.db))
       tables.clear()
     },
-    close() {
-      db.close()
-      lock?.release()
-    },
+    close: rows.close,
+  }
+}
+
+const newestOf = (db: DatabaseSync): EventMark | undefined =>
+  db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
+
+/** Within a commit: what it follows from is written down with it. */
+function sawEvent(db: DatabaseSync, { id, position }: EventMark): void {
+  const before = newestOf(db)?.position ?? START
+  if (comparePositions(position, before) > 0)
+    db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)').run(id, position)
+}
+
+function standOnNewest(db: DatabaseSync): void {
+  const position = newestOf(db)?.position ?? START
+  const setBack = db.prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
+  for (const row of db.prepare('SELECT name, version, position, role, sum FROM version').all()) {
+    const { name } = row as unknown as SummedState
+    const { version, position: reached } = soundState(row as unknown as SummedState)
+    if (comparePositions(reached, position) > 0)
+      setBack.run(position, checkpointSum(name, version, position), name, version)
   }
 }
 
 function createTable(db: DatabaseSync, name: string, version: number, role: VersionState['role']): void {
   db.exec(
-    `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE ${tableName(name, version)} (key TEXT PRIMARY KEY, row TEXT NOT NULL, sum INTEGER) STRICT, WITHOUT ROWID`,
   )
-  const insert = db.prepare('INSERT INTO version (name, version, position, role) VALUES (?, ?, ?, ?)')
-  insert.run(name, version, START, role)
+  const insert = db.prepare('INSERT INTO version (name, version, position, role, sum) VALUES (?, ?, ?, ?, ?)')
+  insert.run(name, version, START, role, checkpointSum(name, version, START))
 }
 
-/** Result codes of SQLite for a damaged file, and for one that is no database. */
-const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
-
-function openDatabase(file: string, logId: string): DatabaseSync {
-  makePrivate(file)
-  const db = new DatabaseSync(file)
-  try {
-    db.exec(SETTINGS)
-    db.exec(`
-      CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
-      CREATE TABLE IF NOT EXISTS newest (one INTEGER PRIMARY KEY, id TEXT NOT NULL, position TEXT NOT NULL) STRICT;
-      CREATE TABLE IF NOT EXISTS version (
-        name TEXT NOT NULL, version INTEGER NOT NULL, position TEXT NOT NULL, role TEXT NOT NULL,
-        PRIMARY KEY (name, version)
-      ) STRICT;`)
-    claimFor(db, logId)
-    return db
-  } catch (error) {
-    db.close()
-    if (DAMAGED.includes(sqliteCode(error))) {
-      // Everything in it follows from the log, so a damaged file is made anew.
-      for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
-      return openDatabase(file, logId)
-    }
-    throw new ServiceError('store_unavailable', {
-      message: `the read models ${file} cannot be opened: ${reasonOf(error)}`,
-      cause: error,
-    })
-  }
-}
-
-function tableName(name: string, version: number): string {
-  if (!/^[a-z][a-z_]{0,40}$/.test(name) || !Number.isSafeInteger(version)) {
-    throw new TypeError(`projection ${name} version ${version} cannot name a table`)
-  }
-  return `row_${name}_${version}`
-}
-
-function claimFor(db: DatabaseSync, logId: string): void {
-  const owner = db.prepare('SELECT id FROM log').get() as { id: string } | undefined
-  if (owner?.id === logId) return
-  transaction(db, () => {
-    dropAll(db)
-    db.exec('DELETE FROM log')
-    db.prepare('INSERT INTO log (id) VALUES (?)').run(logId)
-  })
-}
-
-function dropAll(db: DatabaseSync): void {
-  const versions = db.prepare('SELECT name, version FROM version').all() as {
-    name: string
-    version: number
-  }[]
-  for (const { name, version } of versions) db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
-  db.exec('DELETE FROM version; DELETE FROM newest;')
-}
-
-function openTable(
-  db: DatabaseSync,
-  name: string,
-  version: number,
-  sawEvent: (mark: EventMark) => void,
-): RowTable {
+function openTable(db: DatabaseSync, name: string, version: number): RowTable {
   const table = tableName(name, version)
-  const select = db.prepare(`SELECT row FROM ${table} WHERE key = ?`)
+  const columns = db.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?')
+  if (columns.get(table, 'sum') === undefined) throw new DamagedRow(`${table} is not what was made`)
+  const select = db.prepare(`SELECT key, row, sum FROM ${table} WHERE key = ?`)
   const upsert = db.prepare(
-    `INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row`,
+    `INSERT INTO ${table} (key, row, sum) VALUES (?, ?, ?)
+     ON CONFLICT (key) DO UPDATE SET row = excluded.row, sum = excluded.sum`,
   )
   const remove = db.prepare(`DELETE FROM ${table} WHERE key = ?`)
   const checkpoint = db.prepare(
-    'UPDATE version SET position = ? WHERE name = ? AND version = ? AND position = ?',
+    'UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ? AND position = ?',
   )
   const ranges: Record<'forwards' | 'backwards', StatementSync> = {
     forwards: db.prepare(
-      `SELECT key, row FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
+      `SELECT key, row, sum FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
     ),
     backwards: db.prepare(
-      `SELECT key, row FROM ${table} WHERE key < ? AND key >= ? AND key < ? ORDER BY key DESC ${LIMIT_PARAMETER}`,
+      `SELECT key, row, sum FROM ${table} WHERE key < ? AND key >= ? AND key < ? ORDER BY key DESC ${LIMIT_PARAMETER}`,
     ),
   }
-  const parse = (text: string): JsonObject => JSON.parse(text) as JsonObject
-
   return {
     get(key) {
-      const found = select.get(key) as { row: string } | undefined
-      return found === undefined ? undefined : parse(found.row)
+      const found = select.get(key) as Parameters<typeof soundRow>[0] | undefined
+      return found === undefined ? undefined : soundRow(found)
     },
     range({ prefix = '', after, direction = 'forwards', limit }) {
       const beyond = `${prefix}\u{10FFFF}`
       const from = after ?? (direction === 'forwards' ? '' : beyond)
       const rows = ranges[direction].all(from, prefix, beyond, Math.min(limit, LIMITS.rowsPerPage))
-      return (rows as { key: string; row: string }[]).map(({ key, row }) => ({ key, row: parse(row) }))
+      return (rows as Parameters<typeof soundRow>[0][]).map((row) => ({ key: row.key, row: soundRow(row) }))
     },
     entries: () =>
       db.prepare(`SELECT key, row FROM ${table} ORDER BY key`).iterate() as IterableIterator<{
@@ -270,13 +199,17 @@ function openTable(
         to,
       )
       transaction(db, () => {
-        if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
-        if (newest !== undefined) sawEvent(newest)
+        const sum = checkpointSum(name, version, to)
+        if (checkpoint.run(to, sum, name, version, from).changes === 0) throw movedError(name, from)
+        if (newest !== undefined) sawEvent(db, newest)
         // In the order of their keys, neighbours share a page while it is at hand.
         for (const key of [...changes.keys()].toSorted()) {
           const row = changes.get(key)
           if (row === undefined) remove.run(key)
-          else upsert.run(key, JSON.stringify(row))
+          else {
+            const text = JSON.stringify(row)
+            upsert.run(key, text, rowSum(key, text))
+          }
         }
       })
     },

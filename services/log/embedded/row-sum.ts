@@ -1,0 +1,49 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
+import type { StoredRow } from './stored-row.ts'
+
+const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
+
+/** A row as {@link eventsWithSums} selects it: last the checksum, null where none was taken yet. */
+export type SummedRow = [...StoredRow, sum: number | null]
+
+/** CRC-32, which differs wherever no more than four neighbouring bytes changed. */
+export const sumOf = (row: StoredRow): number => crc32(row.join('\t'))
+
+/** Selects events with their checksums. A log that this release never wrote to has none. */
+export function eventsWithSums(db: DatabaseSync, hint = ''): string {
+  const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'event_sum'").get() !== undefined
+  return isThere
+    ? `SELECT ${COLUMNS}, sum FROM event ${hint} LEFT JOIN event_sum USING (position)`
+    : `SELECT ${COLUMNS}, NULL FROM event ${hint}`
+}
+
+/** Takes the checksum off a row. @throws ServiceError `log_damaged` where the row is not what was written */
+export function sound(row: SummedRow): StoredRow {
+  const sum = row.pop()
+  const event = row as unknown as StoredRow
+  if (sum === null || sum === undefined || sum === sumOf(event)) return event
+  const [position, stream, revision, , , id] = event
+  throw logDamaged(
+    `position ${position} (event ${id}, revision ${revision} of ${stream}) is not what was written`,
+  )
+}
+
+export const logDamaged = (what: string, cause?: unknown): ServiceError =>
+  new ServiceError('log_damaged', { message: `the log is damaged: ${what}`, cause })
+
+/** Codes of SQLite for a damaged file, and for one that is no database. */
+const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
+
+export const isDamage = (error: unknown): boolean => DAMAGED.includes(sqliteCode(error))
+
+/** Runs a reading. @throws ServiceError `log_damaged` where SQLite finds that the file is damaged */
+export function reading<Result>(read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    throw isDamage(error) ? logDamaged(reasonOf(error), error) : error
+  }
+}

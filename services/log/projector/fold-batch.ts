@@ -1,0 +1,50 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { Projection } from '../../../projections/projection.ts'
+
+interface FoldedBatch {
+  /** Changed rows by key; undefined where a row was deleted. */
+  readonly changes: ReadonlyMap<string, JsonObject | undefined>
+  /** The event that could not be folded, and why; the changes are those of the events before it. */
+  readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
+}
+
+/** Folds events over rows that are read through `stored`, without changing what is stored. */
+export function foldBatch(
+  projection: Projection,
+  stored: (key: string) => JsonObject | undefined,
+  events: readonly RecordedEvent[],
+): FoldedBatch {
+  const changes = new Map<string, JsonObject | undefined>()
+  /** The rows as they are now: what was read or changed once is not read again. */
+  const known = new Map<string, JsonObject | undefined>()
+  const change = (key: string, row: JsonObject | undefined): void => {
+    changes.set(key, row)
+    known.set(key, row)
+  }
+  const rows = {
+    get(key: string) {
+      if (!known.has(key)) known.set(key, stored(key))
+      return known.get(key)
+    },
+    put: change,
+    delete: (key: string) => change(key, undefined),
+  }
+  for (const [index, event] of events.entries()) {
+    try {
+      if (projection.needs === 'recorded') {
+        requireReadable(event)
+        projection.fold(rows, event)
+      } else projection.fold(rows, decodeEvent(event))
+    } catch (error) {
+      const reason = reasonOf(error)
+      // The failed fold may have changed rows before it failed: fold again, up to the event before it.
+      const sound = foldBatch(projection, stored, events.slice(0, index))
+      return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
+    }
+  }
+  return { changes }
+}
