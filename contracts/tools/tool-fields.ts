@@ -45,9 +45,7 @@ export const callFields = {
     .int()
     .min(0)
     .max(100)
-    .describe(
-      "100 × calibrated probability that the called side's barrier comes first; 50 to 60, where it is capped",
-    ),
+    .describe("100 × calibrated probability that the called side's barrier comes first; 50 to 60"),
   strength: z
     .int()
     .min(0)
