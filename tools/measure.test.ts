@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** Raising one of these takes a decision record that says what the growth buys. */
 const MOST = {
-  productLines: 92_900,
+  productLines: 93_800,
   longFunctionFiles: 20,
   commentsOpeningWithAClause: 0,
   privateWords: 0,

@@ -148,6 +148,7 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'refunds-{day}': 'money',
   'payer-{chain}.{payer}': null,
   'webhook-hosts': null,
+  'store-drills': null,
   'store-identity': null,
   'store-losses': null,
   'store-market-clock': null,

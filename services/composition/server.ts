@@ -23,6 +23,7 @@ import { type DocsRoutesOptions, docsRoutes } from '../console/routes/docs.ts'
 import type { OperatorPagesAdmin } from '../console/routes/operator-pages.ts'
 import { pages } from '../console/routes/pages.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from '../console/routes/verify.ts'
+import { CALLERS_HEADERS, SECURITY_HEADERS } from '../http/answer-headers.ts'
 import { type CauseLog, createCauseLog } from '../http/cause-log.ts'
 import { createClientAddress, type TrustProxy } from '../http/client-address.ts'
 import {
@@ -134,17 +135,6 @@ export interface ServerOptions
   readonly rateLimits?: RateLimits | undefined
   readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
-
-const SECURITY_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-} as const
-
-/** Headers about one request and its caller: left out of answers that caches keep for others. */
-const CALLERS_HEADERS = ['x-request-id', 'x-service-position', 'ratelimit', 'ratelimit-policy'] as const
 
 /** The parts that all routes of a server share. */
 interface Edge {

@@ -7,9 +7,9 @@ import type { Clock } from '../runtime/async/clock.ts'
 import { addressSite } from './client-address.ts'
 import { createWaits } from './waits.ts'
 
-/** Where the read models of this process stand in the log. */
+/** Positions in the log that the read models of this process have reached. */
 export interface ReadPositions {
-  /** Of all that this process has written or read: what was written for a caller is not after it. */
+  /** The newest position that this process has written or read: nothing that was written for a caller is after it. */
   newest(): Position
   /** A read model that has not come so far. @throws ServiceError `store_unavailable` where this process keeps none */
   behind(position: Position): { readonly name: string; readonly position: Position } | undefined

@@ -253,7 +253,7 @@ function callerOf(
   }
 }
 
-/** What a message carries beside its arguments, such as the trace context of the stateless revision. */
+/** Fields of a message beside its arguments, such as the trace context of the stateless revision. */
 function metaOf(params: Json | undefined): JsonObject {
   const { _meta: meta } = isJsonObject(params) ? params : {}
   return isJsonObject(meta) ? meta : {}

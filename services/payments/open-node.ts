@@ -2,7 +2,7 @@ import type { NodeOptions } from './chain/node-client.ts'
 import type { DemoChain, DemoChainOptions } from './demo/demo-chain.ts'
 
 /**
- * What asks a node of the chain, and signs for it. Its library takes longer to load than all the rest of a start, so that
+ * Asks a node of the chain, and signs for it. Its library takes longer to load than all the rest of a start, so that
  * it is loaded where there is a node.
  *
  * @throws ServiceError `config_invalid` for a key that is none

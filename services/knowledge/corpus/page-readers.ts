@@ -8,7 +8,7 @@ const READERS: Readonly<Record<string, string>> = {
   'For analysts':
     'track-record replay verify proof indicators-and-regimes funding model events benchmarks commands',
   'For operators':
-    'running settings market-data live-venues payments-operator scaling backup archiving upgrading runbook threats',
+    'running settings market-data live-venues payments-operator scaling reliability backup archiving upgrading runbook threats',
 }
 
 /** Pages by their readers; those that nobody has sorted come last, so that none is missing. */

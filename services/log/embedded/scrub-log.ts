@@ -172,7 +172,7 @@ export function openScrub(file: string) {
       })
       return damage
     },
-    /** What SQLite finds in the pages of a small log: free ones, and room within pages, which no event lies in. */
+    /** SQLite's check of the pages of a small log, for free ones and room within pages, in which no event lies. */
     wholeCheck(): string[] {
       const size = db.prepare(
         'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
