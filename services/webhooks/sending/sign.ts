@@ -54,7 +54,7 @@ const KEYS_KEPT = 20_000
  *
  * @param userAgent how this service names itself
  * @example
- * const sign = createSign({ userAgent: 'signal-service/0.1.0' })
+ * const sign = createSign({ userAgent: 'signal-service/0.2.0' })
  * const headers = sign([secret], { event: 'trade_call', deliveryId, body, at: Date.now(), sequence: 7, attempt: 1 })
  */
 export function createSign({ userAgent }: { readonly userAgent: string }): Sign {
