@@ -39,6 +39,12 @@ export const isTooShort = (entry: BoardEntry, freshness: Freshness): boolean =>
   entry.barClose !== undefined &&
   isFresh(entry.series, entry.barClose, freshness)
 
+/** Whether nothing is gained by waiting for a series: it has reached the present, or never will have enough bars. */
+export const isSettled = (entry: BoardEntry, freshness: Freshness): boolean =>
+  (entry.recorded !== undefined &&
+    (entry.isLive || isFresh(entry.series, entry.recorded.verdict.barClose, freshness))) ||
+  isTooShort(entry, freshness)
+
 /**
  * The recorded verdict of a series, if it is one to answer from; undefined where the board has none, or none yet of the
  * present.

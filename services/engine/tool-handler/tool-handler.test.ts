@@ -299,6 +299,11 @@ describe('stale data', () => {
     const refused = refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC' }))
     await time.advance(LIMITS.onDemandWaitMs)
     expect(await refused).toMatchObject({ code: 'series_loading' })
+    const answered = toolHandler.answer('get_trade_call', { coin: 'BTC' })
+    await time.advance(LIMITS.onDemandWaitMs / 2)
+    putVerdict(board, sim('BTC'), { barClose: BAR_CLOSE + 300 * HOUR_MS })
+    await time.advance(LIMITS.onDemandWaitMs / 2)
+    expect(await answered).toMatchObject({ coin: 'BTC', data_age_ms: 0 })
   })
 
   test('has no negative age where the log is ahead of the clock', async () => {

@@ -17,7 +17,7 @@ import {
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
-import { isTooShort } from './board-reading.ts'
+import { isSettled } from './board-reading.ts'
 import { createSeriesFinder, type Listing, type Monitored } from './find-series.ts'
 import { createOnDemandSeries, type Follow } from './on-demand-series.ts'
 import { createSeriesReader } from './read-series.ts'
@@ -133,7 +133,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
   const onDemand = createOnDemandSeries({
     board,
     follow: follow ?? (() => Promise.resolve()),
-    isSettled: (entry) => entry.recorded !== undefined || isTooShort(entry, freshness),
+    isSettled: (entry) => isSettled(entry, freshness),
     now,
     sleep: options.sleep,
     signal,
