@@ -28,7 +28,7 @@ export interface StatusOptions {
 }
 
 const NOTICE =
-  'What this service lost, as its own log records it: bars without a verdict, and incidents. None of them can be taken back.'
+  'Bars without a verdict, and incidents that matter to those who rely on the record, as the log itself records them.'
 /** As many as there are exchanges, and room for more. */
 const MOST_EXCHANGES = 64
 /** Requests within this time share one answer. */

@@ -76,7 +76,7 @@ const drillPart = (drill: StatusAnswer['drill']): Html =>
 export function statusPage({ note: signed, ...status }: StatusAnswer): Page {
   const { service, gaps, incidents, drill } = status
   const sum = (counts: readonly number[]): string => whole(counts.reduce((total, one) => total + one, 0))
-  const body = html`<h1>What was lost</h1>
+  const body = html`<h1>Status of the record</h1>
 <p class="dim">${status.notice} As of ${time(status.as_of, 'second')} UTC.</p>
 ${tiles([
   ['bars without a verdict', sum(gaps.map(({ bars }) => bars)), 'since the log began'],
@@ -97,5 +97,5 @@ ${
     ? html`<p>This process does not have the keys of the log, and has not signed this.</p>`
     : html`<p>Signed with the keys of the transparency log (<a href="/log/vkeys">/log/vkeys</a>):</p>${copyable(signed, 'The status as a signed note')}`
 }`
-  return { title: 'Status', description: 'What this service lost, signed by its own log.', body }
+  return { title: 'Status', description: 'Gaps and incidents of the record, signed by its own log.', body }
 }
