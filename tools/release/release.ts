@@ -22,7 +22,7 @@ const UNRELEASED = '## Unreleased\n'
 export interface ReleaseOptions {
   /** The folder of the repository. */
   readonly root: string
-  /** For example 0.2.0. */
+  /** For example 1.2.3. */
   readonly version: string
   /** For example 2026-11-23. */
   readonly date: string
@@ -69,7 +69,7 @@ export function release({ root, version, date, isMeant, say }: ReleaseOptions): 
 function requireNewer(version: string, current: string): void {
   const numbers = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.exec(version)?.slice(1).map(Number)
   if (numbers === undefined)
-    throw new ReleaseRefused(`${version} is no version of three numbers, such as 0.2.0.`)
+    throw new ReleaseRefused(`${version} is no version of three numbers, such as 1.2.3.`)
   const by = current.split('.').map((part, place) => (numbers[place] ?? 0) - Number(part))
   if ((by.find((difference) => difference !== 0) ?? 0) <= 0)
     throw new ReleaseRefused(`${version} is not newer than ${current}.`)

@@ -4,8 +4,8 @@ import { ReleaseRefused, release } from './release.ts'
 
 answerHelp(`Makes a release: moves "Unreleased" of the changelog to the version, sets it wherever it stands, commits and tags.
 
-  npm run release -- 0.2.0
-  npm run release -- 0.2.0 --yes
+  npm run release -- 1.2.3
+  npm run release -- 1.2.3 --yes
 
   --yes  does it; without it, the steps are said and nothing changes
 
