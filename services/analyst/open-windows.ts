@@ -19,8 +19,8 @@ interface OpenStretch extends Stretch {
 }
 
 /**
- * Keeps places in the log instead of verdicts: those whose windows close together were recorded together, so a
- * few hundred stretches stand for any number of series.
+ * Remembers where withheld verdicts stand in the log, as stretches by the close of their windows, and gives back the
+ * stretches that closed, to be read again. Stretches, since a verdict of every series would be too many to hold.
  */
 export function createOpenWindows() {
   const byEnd = new Map<number, OpenStretch[]>()

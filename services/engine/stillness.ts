@@ -24,7 +24,10 @@ export function updateStillness(
   cells[base + CELL.untradedBars] = volume === 0 ? cell(cells, base + CELL.untradedBars) + 1 : 0
 }
 
-/** `moves` where the price has not changed, `trades` where nobody has traded, for too many bars to measure the series; else undefined. */
+/**
+ * Says what a series has been without for {@link STILL_BARS} bars in a row or more: `moves` of the price, or else
+ * `trades`; undefined where neither. A series that stands still cannot be measured.
+ */
 export function stillnessOf(cells: Float64Array, base: number): Stillness | undefined {
   if (cell(cells, base + CELL.unmovedBars) >= STILL_BARS) return 'moves'
   if (cell(cells, base + CELL.untradedBars) >= STILL_BARS) return 'trades'

@@ -89,8 +89,8 @@ export type DebitDecision =
   | { readonly kind: 'refuse'; readonly exhausted: 'window' | 'day' }
 
 /**
- * Whether one more call is allowed, and the balance after it. A day never goes back: what a slower clock
- * counts late is counted in the day that has begun, so that no day can be used twice.
+ * Takes one call from a window and from its day, or says which of the two is used up. A `day` before that of the
+ * balance counts in the day of the balance, so a process whose clock is slow cannot use a day twice.
  */
 export function decideDebit(balance: Balance, tier: Tier, day: string): DebitDecision {
   const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]

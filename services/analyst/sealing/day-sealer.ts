@@ -85,7 +85,10 @@ function removeLeft(folder: string, own: string): void {
   }
 }
 
-/** Days that never change any more, as files. */
+/**
+ * Writes a day to files once it is over and every verdict has an outcome, and records their manifest in the log.
+ * Serves the files, and makes those that this process lacks again from the log.
+ */
 export class DaySealer {
   readonly #options: DaySealerOptions
   readonly #patient = new AbortController()

@@ -44,7 +44,10 @@ export interface OwnClient {
 export const isSessionOver = (error: unknown): boolean =>
   isServiceError(error, 'unauthorized') || isServiceError(error, 'key_unknown')
 
-/** @param proof unpredictable; the same that {@link isOwnRequest} is given */
+/**
+ * Makes the client with which the console asks `app` within the process, under the session and address of its visitor.
+ * @param proof a secret that goes along with a session, for {@link isOwnRequest}: a session without it is refused
+ */
 export function createOwnClient(
   app: FastifyInstance,
   addressOf: (request: FastifyRequest) => string,

@@ -13,7 +13,10 @@ const GROWTH = 1.5
 
 const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
 
-/** The funding history of one market: its settlements, and what every day of them paid. */
+/**
+ * Keeps the settlements of one market for its last `keepDays` days, in order of time however they come, and says what
+ * longs paid on each day.
+ */
 export class MarketFunding {
   readonly market: Market
   readonly #keepDays: number

@@ -31,7 +31,10 @@ interface OpenRace {
 
 const LONGEST_WINDOW = Math.max(...Object.values(WINDOW_BARS))
 
-/** Labels the verdicts of one series as its bars come by. */
+/**
+ * Reads the open verdicts of one series from the log, and gives the outcome of each once bars have passed its window.
+ * A missing bar leaves it incomplete, unless an earlier one decided it; where no bars come, `conclude` ends the wait.
+ */
 export class Labeller {
   readonly #options: LabellerOptions
   readonly #races: OpenRace[] = []

@@ -60,8 +60,8 @@ export function areaUnderCurve({ probability, outcome, block }: Forecasts): { au
 }
 
 /**
- * Mean squared error of at least one forecast, with its confidence interval over blocks. A forecast of one half always scores
- * 0.25.
+ * Mean squared error of forecasts, NaN for none. Its 95 % interval follows from the sums of the blocks, and is null
+ * where there are too few. A forecast of one half always scores 0.25.
  */
 export function brierScore({ probability, outcome, block }: Forecasts): Measure {
   const errors = probability.map((value, place) => (value - (outcome[place] ?? 0)) ** 2)

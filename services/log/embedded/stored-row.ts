@@ -23,7 +23,10 @@ const FIELDS = 9
 export const textOf = (rows: readonly StoredRow[]): string =>
   rows.map((row) => row.join('\t')).join('\n') + (rows.length === 0 ? '' : '\n')
 
-/** @throws TypeError for a line that is none */
+/**
+ * Reads the lines that {@link textOf} wrote.
+ * @throws TypeError for a line with other than nine fields, and for a last line without its end
+ */
 export function rowsOf(text: string): StoredRow[] {
   if (text === '') return []
   if (!text.endsWith('\n')) throw new TypeError('the last line is cut off')
