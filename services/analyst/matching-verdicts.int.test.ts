@@ -42,7 +42,7 @@ const instant = fc.option(
   fc.integer({ min: -2, max: 130 }).map((minutes) => START_MS + minutes * 60_000),
   { nil: undefined, freq: 2 },
 )
-/** What stands in the log at a bar of a series: the verdict alone, or with others beside it. */
+/** Events of one bar of a series: its verdict, alone or with others. */
 const step = fc.record({
   series: fc.nat(SERIES.length - 1),
   bars: fc.constantFrom(1, 1, 1, 1, 2, 9),
@@ -104,7 +104,7 @@ interface Page {
   readonly now: number
 }
 
-/** What a replay shows by its definition: every event of the log is looked at. */
+/** The replay by its definition: a scan of the whole log. */
 async function byScan(store: EventStore, { filter, after, upTo, limit, now }: Page): Promise<string[][]> {
   const shown: string[][] = []
   for (let from: ReplayCursor | undefined = after; from !== undefined; ) {

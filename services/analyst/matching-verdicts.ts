@@ -56,7 +56,7 @@ export async function* matchingVerdicts(
     }
     const isMany = series.length > MOST_SERIES
     if (!isMany) yield* merged(series, options)
-    // What was appended after the streams were listed may be of other series.
+    // Verdicts that were appended after the streams were listed may be of other series.
     const rest = comparePositions(known.upTo, after) > 0 ? known.upTo : after
     if (!signal.aborted) yield* scanned(log, { ...options, after: isMany ? firstOf(series, after) : rest })
   }

@@ -109,7 +109,7 @@ describe.each([
     expect((await read(reader.url)).rows).toHaveLength(1)
     let isAnswered = false
     const waiting = read(reader.url, written).finally(() => (isAnswered = true))
-    // Others read meanwhile, and whoever asks for what is not written is refused.
+    // Other reads are answered meanwhile; a position that nobody has written is refused.
     for (let n = 0; n < 20; n++) expect((await read(reader.url)).rows).toHaveLength(1)
     expect(isAnswered).toBe(false)
     const farther = written.replaceAll(/\d+/g, (part) => `${part}0`)

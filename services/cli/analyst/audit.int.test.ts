@@ -12,7 +12,6 @@ import {
   challengerStream,
   modelStream,
   monitoredStream,
-  outcomeStream,
   sealedStream,
   verdictStream,
 } from '../../../contracts/streams.ts'
@@ -31,6 +30,7 @@ import {
   writeAuditState,
 } from '../../proof/index.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../../proof/testing/made-up-log.fixture.ts'
+import { endOf, labelled as labelledAt } from '../testing/recorded-market.fixture.ts'
 import { auditCommand } from './audit.ts'
 import { auditTools } from './audit-tools.ts'
 import { verifyCommand } from './verify.ts'
@@ -80,33 +80,10 @@ const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
 const recorded = (verdict: Verdict): Fact =>
   factIn(verdictStream(verdict), 'VerdictRecorded', verdict, verdict.verdictId)
 
-/** How a race ended, with what was measured of it. */
-type RaceEnd = Pick<
-  Outcome,
-  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest' | 'closePrice'
->
-
-const { raceOf } = auditTools({ get: async () => undefined })
-function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
-  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
-  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
-  const result = raceOf(
-    verdict,
-    BARS.filter(({ openTime }) => openTime >= barClose),
-  ) as unknown as RaceEnd
-  const about = {
-    exchange,
-    coin,
-    timeframe,
-    verdictId,
-    barClose,
-    validUntil,
-    modelVersion,
-    call,
-    probability,
-  }
-  const data = { ...about, barrier, forecast, recordedLate, ...result, ...change }
-  return factIn(outcomeStream(verdict), 'OutcomeLabelled', data)
+/** The outcome of a verdict by the bars of this log. */
+const labelled = (verdict: Verdict, change: Partial<Outcome> = {}): Fact => {
+  const bars = BARS.filter(({ openTime }) => openTime >= verdict.barClose)
+  return labelledAt(verdict, NOW, { ...endOf(verdict, bars), ...change })
 }
 
 /** Models, by the version, from their announcements on. */
@@ -272,7 +249,7 @@ function interrupted(reason: MissingReason): Fact[] {
     if (!isOf(fact, 'OutcomeLabelled', 12, 19)) return fact
     const verdict = facts.find(({ event }) => event.id === fact.event.data.verdictId)?.event
       .data as unknown as Verdict
-    const result = raceOf(
+    const result = endOf(
       verdict,
       BARS.filter(
         ({ openTime }) =>

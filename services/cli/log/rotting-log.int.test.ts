@@ -124,7 +124,7 @@ test('a damaged event is named at /readyz, and the log comes back whole from its
   expect(metrics).toMatch(/log_scrub_events\{state="damaged"\} [1-9]/)
   await service.stop()
 
-  // What is newer than the backup is added to it, although an event before it cannot be read.
+  // The backup takes newer events, although an older one cannot be read.
   await signal('backup ./backup --data-dir ./data')
   mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
   copyFileSync(

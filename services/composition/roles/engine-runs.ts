@@ -49,7 +49,7 @@ export function createEngineRuns(deps: EngineDeps, parts: EngineParts, announceM
     onRecorded(verdicts) {
       for (const verdict of verdicts) calls[verdict.call] += 1
       metrics.verdictsRecorded(verdicts)
-      // What a clock was run through is counted by the line of progress.
+      // The line of progress counts the verdicts of a run.
       const ranTo = feed.ranTo?.() ?? 0
       terminal.verdicts(verdicts.filter(({ barClose }) => barClose > ranTo))
     },

@@ -105,7 +105,7 @@ async function everything(file: string): Promise<string> {
   }
 }
 
-/** What a flip in a log comes to: `lost` where an answer is wrong and nobody says so. */
+/** The result of a flip in a log: `lost` where a wrong answer goes unnoticed. */
 async function lookAtLog(directory: string, written: string): Promise<string> {
   const file = logFile(directory)
   let isWrong = false

@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** Follows the log from its beginning, and takes events only where it is told to. */
+/** Follows the log from its beginning; each event is taken by a call. */
 function follow(filter?: EventFilter) {
   const signal = new AbortController().signal
   const items = store.subscribe({ after: START, signal, ...(filter && { filter }) })[Symbol.asyncIterator]()

@@ -141,7 +141,7 @@ class SharedLeases implements Leases {
       this.#observe(before)
       const silent = new Set(this.#silentOnes())
       const own = sharesOf(before.holders, holder)
-      // What the log gives to others, or to nobody, is stopped; and is not claimed again before it has.
+      // Work on shards that the log gives to others or to nobody stops, and only then is a shard claimed again.
       doing.keepOnly(own)
       // Nobody works on shards gained by an append whose answer was lost: they are given back, and gained again.
       const unknown = [...own.keys()].filter((shard) => !doing.isKnown(shard))

@@ -68,7 +68,7 @@ export class Venue {
   readonly #definition: VenueDefinition
   /** Bars in one page. */
   readonly pageBars: number
-  /** Bars of each timeframe that it keeps; infinite where they are as many as anybody asks for. */
+  /** Bars of each timeframe that it keeps; infinite where there is no bound. */
   readonly keptBars: number
   #opening: Promise<OpenVenue> | undefined
   #opened: OpenVenue | undefined

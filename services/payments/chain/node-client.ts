@@ -93,7 +93,7 @@ export function keyAccount(privateKey: string, setting: string): PrivateKeyAccou
   try {
     return privateKeyToAccount(privateKey as Hex)
   } catch {
-    // What it throws may repeat the key.
+    // The library's error may repeat the key.
     throw new ServiceError('config_invalid', {
       message: `${setting} is not a private key: it must be 0x and 64 hexadecimal digits, not zero and below the order of the curve`,
     })
