@@ -84,7 +84,7 @@ type AccountEvent = Extract<ServiceEvent, { data: { accountId: string } }>
 export const accounts: Projection<AccountsRow> = {
   name: 'accounts',
   version: 3,
-  changes: 'rows',
+  changes: 'shape',
   events: [
     'AccountOpened',
     'KeyIssued',

@@ -81,7 +81,7 @@ type LogRow = LogKeysRow | CheckpointRow | CosignedRow | AnchoredRow | AnchorRow
 export const logCheckpoints: Projection<LogRow> = {
   name: 'log_checkpoints',
   version: 3,
-  changes: 'rows',
+  changes: 'shape',
   events: [
     'LogKeysPublished',
     'CheckpointSigned',

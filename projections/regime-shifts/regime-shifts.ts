@@ -41,7 +41,7 @@ const currentRegimeKey = (series: string): string => `current/${series}`
 export const regimeShifts: Projection<RegimeShift | CurrentRegime> = {
   name: 'regime_shifts',
   version: 2,
-  changes: 'rows',
+  changes: 'shape',
   events: ['VerdictRecorded'],
   fold(rows, event) {
     if (event.type !== 'VerdictRecorded') return

@@ -97,7 +97,7 @@ type Row = TrackRecord | Block
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
   version: 4,
-  changes: 'rows',
+  changes: 'shape',
   events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
     if (event.type === 'VerdictsMissing') return countApart(rows, event.data, missed(event.data))

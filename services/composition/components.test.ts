@@ -149,7 +149,6 @@ describe('a read model', () => {
     state: 'live',
     hasBeenLive: true,
     retries: 0,
-    hasFormer: false,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>
     projectionComponent({ ...whole, ...change }, { hasCallers }).state
@@ -171,7 +170,7 @@ describe('a read model', () => {
   })
 
   test('may be built anew while a former version answers, unless it is asked only while it follows the log', () => {
-    const rebuilding = { state: 'building', hasBeenLive: false, hasFormer: true } as const
+    const rebuilding = { state: 'building', hasBeenLive: false, former: { version: 0, upTo: '3' } } as const
     expect(stateOf(rebuilding)).toBe('degraded')
     expect(stateOf({ ...rebuilding, name: 'accounts' })).toBe('failed')
   })

@@ -21,18 +21,22 @@ export function projectionComponent(
   health: ProjectionHealth,
   { hasCallers, head }: { readonly hasCallers: boolean; readonly head?: Position | undefined },
 ): Component {
-  const { name, version, position, state, detail, comparison, hasBeenLive, hasFormer } = health
-  const isMissed = hasCallers && !hasBeenLive && (!hasFormer || ASKED_LIVE.has(name))
+  const { name, version, position, state, detail, comparison, hasBeenLive, former } = health
+  const answers = former !== undefined && !ASKED_LIVE.has(name)
+  const isMissed = hasCallers && !hasBeenLive && !answers
   const isAhead = head !== undefined && comparePositions(position, head) > 0
-  const hasFailed = isMissed || isAhead || state === 'stopped' || state === 'withheld'
-  const place = `${state} at position ${position}`
+  const isBroken = (state === 'stopped' || state === 'withheld') && !answers
+  const hasFailed = isMissed || isAhead || isBroken
+  const place = `${state} at position ${former?.upTo ?? position}`
+  const answering = former && `version ${former.version} answers as of position ${position}`
+  const sentence = isMissed ? `${place}; callers are served once it has caught up with the log` : place
   return {
     name: `projection ${name}`,
     isRequired: true,
     state: hasFailed ? 'failed' : state === 'live' ? 'ok' : 'degraded',
     detail: isAhead
       ? `${place}, where the store ends at ${head}: it was folded from another log`
-      : (detail ?? (isMissed ? `${place}; callers are served once it has caught up with the log` : place)),
+      : [detail ?? sentence, ...(answering === undefined ? [] : [answering])].join('; '),
     more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
   }
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
+import { filesBeside } from '../projector/rows-file.ts'
 import { isArchivedData } from './archive-block.ts'
 import { archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { eventsWithSums, type SummedRow, sound, sumOf } from './row-sum.ts'
@@ -186,13 +187,19 @@ export function openScrub(file: string) {
 
 /** Checks of the tables of read models, one after the other: the projector compares the checksums of rows when it reads them. */
 export function* readModelChecks(file: string): Generator<() => string[]> {
+  for (const rows of [file, ...filesBeside(file)]) yield* tableChecks(rows)
+}
+
+function* tableChecks(file: string): Generator<() => string[]> {
   if (!existsSync(file)) return
+  // One that was replaced meanwhile is gone, and not damaged.
+  const found = (faults: string[]): string[] => (existsSync(file) ? faults : [])
   const db = new DatabaseSync(file, { readOnly: true })
   try {
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    for (const { name } of tables) yield () => faultsIn(db, `('${String(name)}')`)
+    for (const { name } of tables) yield () => found(faultsIn(db, `('${String(name)}')`))
   } catch (error) {
-    yield () => [reasonOf(error)]
+    yield () => found([reasonOf(error)])
   } finally {
     db.close()
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { RowTable } from './row-tables.ts'
 
@@ -11,8 +12,12 @@ export interface Comparison {
   readonly sample: readonly string[]
 }
 
-/** Walks both tables in key order, side by side. */
-export function compareTables(before: RowTable, after: RowTable): Comparison {
+/** Walks both tables in key order, side by side. Others have their turn now and then. */
+export async function compareTables(
+  before: RowTable,
+  after: RowTable,
+  signal: AbortSignal,
+): Promise<Comparison> {
   const counts = { same: 0, changed: 0, added: 0, removed: 0 }
   const sample: string[] = []
   const count = (kind: keyof typeof counts, key: string): void => {
@@ -21,7 +26,11 @@ export function compareTables(before: RowTable, after: RowTable): Comparison {
   }
   const [left, right] = [before.entries(), after.entries()]
   let [a, b] = [left.next(), right.next()]
-  while (a.done !== true || b.done !== true) {
+  for (let steps = 1; a.done !== true || b.done !== true; steps++) {
+    if (steps % LIMITS.rowsPerPage === 0) {
+      await setImmediate()
+      signal.throwIfAborted()
+    }
     if (b.done === true || (a.done !== true && a.value.key < b.value.key)) {
       if (a.done !== true) count('removed', a.value.key)
       a = left.next()

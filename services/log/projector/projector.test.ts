@@ -579,7 +579,7 @@ describe('a read model that is not opened yet', () => {
     opening.resolve()
     await projector.inService()
     expect(reader.range({ limit: 1 })).toEqual([])
-    expect(reader.health()).toMatchObject({ state: 'building', hasBeenLive: false, hasFormer: false })
+    expect(reader.health()).toMatchObject({ state: 'building', hasBeenLive: false })
     building.resolve()
     await projector.caughtUp()
     expect(reader.health()).toMatchObject({ state: 'live', hasBeenLive: true })

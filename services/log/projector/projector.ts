@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
@@ -19,15 +20,15 @@ export interface ProjectionHealth {
   readonly version: number
   /**
    * `building` reads the past, `live` has caught up, `retrying` could not read or write just now, `stopped` met an event
-   * it cannot fold, `withheld` differs from the version before although it must not; that version then answers as it
-   * stood.
+   * it cannot fold, `withheld` differs from the version before although it must not.
    */
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
+  /** Up to where in the log the rows that answer reach. */
   readonly position: Position
   /** Whether it has caught up with the log once, in this process. */
   readonly hasBeenLive: boolean
-  /** Whether a version before it answers meanwhile, as it stood. */
-  readonly hasFormer: boolean
+  /** The version before it, where that one answers as it stood: this one was built up to `upTo`. */
+  readonly former?: { readonly version: number; readonly upTo: Position } | undefined
   /** Times in this process that reading or writing failed and was begun again: what heals itself is seen by it. */
   readonly retries: number
   /** An event that the log had when rows were folded, and has no more: it was set back, and all is built anew. */
@@ -90,11 +91,16 @@ export function startProjector(options: ProjectorOptions): Projector {
     lostEvent = await keepRowsOfThisLog(options)
     if (lostEvent !== undefined) options.onLost?.(lostEvent)
   })
-  const parts = { ...options, ofThisLog, lostEvent: () => lostEvent, signal: ending.signal }
+  let lastTurn: Promise<void> = Promise.resolve()
+  const turn = (): Promise<void> => {
+    lastTurn = lastTurn.then(() => setImmediate())
+    return lastTurn
+  }
+  const parts = { ...options, ofThisLog, turn, lostEvent: () => lostEvent, signal: ending.signal }
   const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
-  options.tables.onRemade((what) => {
+  options.tables.onRemade((what, only) => {
     options.onDamaged?.(what)
-    for (const run of runs) run.restart()
+    for (const run of runs) if (only === undefined || run.name === only.name) run.restart(only?.version)
   })
   return {
     health: () => runs.map((run) => run.health()),
@@ -160,6 +166,8 @@ function askedOnce(ask: () => Promise<void>): () => Promise<void> {
 interface ProjectionParts extends ProjectorOptions {
   /** Resolves once the rows in the tables are known to follow from this log. */
   readonly ofThisLog: () => Promise<void>
+  /** One page of the past in a turn of the event loop, whoever reads it: callers have turns in between. */
+  readonly turn: () => Promise<void>
   readonly lostEvent: () => EventMark | undefined
   readonly signal: AbortSignal
 }
@@ -177,7 +185,7 @@ class ProjectionRun {
   /** Tries in a row that failed for a reason that may pass. */
   #failures = 0
   #retries = 0
-  #inService: number | undefined
+  #inService: VersionState | undefined
   /** The last committed position of this version: every counted call reads it. */
   #reached: Position = START
   #following = new AbortController()
@@ -201,23 +209,26 @@ class ProjectionRun {
 
   health(): ProjectionHealth {
     const { version } = this.#projection
+    const former = this.#inService?.version === version ? undefined : this.#inService
     return {
       name: this.name,
       version,
-      position: this.#reached,
+      position: former?.position ?? this.#reached,
       hasBeenLive: this.#hasBeenLive,
-      hasFormer: this.#inService !== undefined && this.#inService !== version,
+      ...(former && { former: { version: former.version, upTo: this.#reached } }),
       retries: this.#retries,
       lostEvent: this.#parts.lostEvent(),
       ...this.#status,
     }
   }
 
-  /** Folds the log from its beginning, after the file was made anew. */
-  restart(): void {
-    this.#isRebuilt = true
-    this.#hasBeenLive = false
-    this.#inService = undefined
+  /** Folds the log from its beginning, after all rows were lost, or those of one version. */
+  restart(lost = this.#inService?.version): void {
+    if (lost === this.#inService?.version) {
+      this.#isRebuilt = true
+      this.#hasBeenLive = false
+      this.#inService = undefined
+    }
     this.#status = { state: 'building', detail: 'its file was damaged; it is built anew' }
     this.#following.abort()
   }
@@ -227,7 +238,7 @@ class ProjectionRun {
       throw new ServiceError('store_unavailable', {
         message: `The read model ${this.name} is built anew, since its file was damaged.`,
       })
-    if (this.#inService !== undefined) return this.#parts.tables.table(this.name, this.#inService)
+    if (this.#inService !== undefined) return this.#parts.tables.table(this.name, this.#inService.version)
     throw new ServiceError('store_unavailable', {
       message: `The read model ${this.name} was not opened yet.`,
     })
@@ -260,8 +271,11 @@ class ProjectionRun {
     const { store, tables, ofThisLog } = this.#parts
     const { version, events: types } = this.#projection
     await ofThisLog()
+    const former = this.#former()
     if (this.#own() === undefined)
-      tables.create(this.name, version, this.#former() === undefined ? 'active' : 'building')
+      tables.create(this.name, version, former === undefined ? 'active' : 'building')
+    // No version that this one can answer from: it answers as far as it has come.
+    if (former === undefined) tables.activate(this.name, version)
     this.#refreshInService()
     this.#reached = this.#own()?.position ?? START
     if (!(await this.#replaceFormer(signal))) return
@@ -286,16 +300,12 @@ class ProjectionRun {
     const { tables } = this.#parts
     const { version, changes } = this.#projection
     const before = this.#former()
-    if (before === undefined) {
-      // The one that it was to replace was dropped meanwhile, so there is nothing to compare it with.
-      if (this.#own()?.role === 'building') tables.activate(this.name, version)
-      this.#refreshInService()
-      return true
-    }
+    if (before === undefined) return true
     if (!(await this.#catchUp(before.position, signal))) return false
-    const comparison = compareTables(
+    const comparison = await compareTables(
       tables.table(this.name, before.version),
       tables.table(this.name, version),
+      signal,
     )
     this.#status = { ...this.#status, comparison }
     if (changes === 'nothing' && comparison.changed + comparison.added + comparison.removed > 0) {
@@ -312,7 +322,7 @@ class ProjectionRun {
 
   /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
   async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
-    const { store } = this.#parts
+    const { store, turn } = this.#parts
     const after = this.#own()?.position ?? START
     this.#reached = after
     // A server that was asked may not have come so far yet.
@@ -328,9 +338,11 @@ class ProjectionRun {
     // A reading that breaks goes on from here, also where nothing matched.
     const onLooked = async (seen: LookedAt): Promise<void> => {
       looked += seen.events
+      await turn()
       if (looked >= LOOKED_EVENTS) give(seen.upTo)
     }
     const filter = { types: this.#projection.events }
+    await turn()
     for await (const event of store.readAll({ after, upTo, filter, signal, together: true, onLooked })) {
       if (!goesOn) return false
       batch.push(event)
@@ -379,16 +391,19 @@ class ProjectionRun {
     return this.#parts.tables.states(this.name).find(({ version }) => version === this.#projection.version)
   }
 
+  /** The version that answers while this one is built: only the one before is known to have rows that this code reads. */
   #former(): VersionState | undefined {
+    const { version, changes } = this.#projection
+    if (changes === 'shape') return undefined
     return this.#parts.tables
       .states(this.name)
-      .find(({ role, version }) => role === 'active' && version !== this.#projection.version)
+      .find((state) => state.role === 'active' && state.version === version - 1)
   }
 
   #refreshInService(): void {
     const active = this.#parts.tables.states(this.name).filter(({ role }) => role === 'active')
     assert(active.length <= 1, 'a read model has one version in service', active.length)
-    this.#inService = active[0]?.version
+    this.#inService = active[0]
     if (this.#inService !== undefined) this.#answers.resolve()
   }
 

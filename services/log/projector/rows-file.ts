@@ -1,10 +1,10 @@
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
-import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
@@ -27,23 +27,26 @@ const PAGES_PER_CHECKPOINT = 4_000
 /** Read models are rebuilt from the log, so losing their last commits with the power costs only time. */
 const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
 
-/** The file of read models, held by one process. Everything in it follows from the log, so a damaged one is made anew. */
-export function openRowsFile(file: string, logId: string, onEmpty: () => void) {
-  const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
-  let db: DatabaseSync
-  try {
-    db = openDatabase(file, logId)
-  } catch (error) {
-    lock?.release()
-    throw error
-  }
-  let listener = (_what: string): void => undefined
+export type RowsFile = ReturnType<typeof openRowsFile>
+
+export interface RowsFileOptions {
+  readonly file: string
+  readonly logId: string
+  /** Brings a file that was opened, or made anew, into the state that it is used in. */
+  readonly prepare: (db: DatabaseSync) => void
+  /** Called before a damaged file that is in use is made anew. */
+  readonly onDamaged: (what: string) => void
+}
+
+/** A file of read models. Everything in it follows from the log, so a damaged one is made anew. */
+export function openRowsFile(options: RowsFileOptions) {
+  const { file, onDamaged } = options
+  let db = openDatabase(options)
 
   function remake(what: string): void {
+    onDamaged(what)
     db.close()
-    db = remadeDatabase(file, logId)
-    onEmpty()
-    listener(what)
+    db = remadeDatabase(options)
   }
 
   function guarded<Result>(work: () => Result): Result {
@@ -64,18 +67,11 @@ export function openRowsFile(file: string, logId: string, onEmpty: () => void) {
       return db
     },
     remake,
-    /** Called after a damaged file was made anew: it is empty. */
-    onRemade: (told: (what: string) => void): void => {
-      listener = told
-    },
     /** Runs a reading; one that meets damage has the file made anew. @throws ServiceError `store_unavailable` */
     guarded,
     /** The same, in one transaction. */
     change: (work: () => void): void => guarded(() => transaction(db, work)),
-    close: (): void => {
-      db.close()
-      lock?.release()
-    },
+    close: (): void => db.close(),
   }
 }
 
@@ -105,12 +101,13 @@ const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
 /** The layout of a file whose rows have checksums. One of a former release is made anew. */
 const SUMMED_LAYOUT = 1
 
-function remadeDatabase(file: string, logId: string): DatabaseSync {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
-  return openDatabase(file, logId)
+function remadeDatabase(options: RowsFileOptions): DatabaseSync {
+  removeRows(options.file)
+  return openDatabase(options)
 }
 
-function openDatabase(file: string, logId: string): DatabaseSync {
+function openDatabase(options: RowsFileOptions): DatabaseSync {
+  const { file, logId, prepare } = options
   makePrivate(file)
   const db = new DatabaseSync(file)
   try {
@@ -126,15 +123,28 @@ function openDatabase(file: string, logId: string): DatabaseSync {
         PRIMARY KEY (name, version)
       ) STRICT;`)
     claimFor(db, logId)
+    prepare(db)
     return db
   } catch (error) {
     db.close()
-    if (error instanceof DamagedRow || DAMAGED.includes(sqliteCode(error))) return remadeDatabase(file, logId)
+    if (error instanceof DamagedRow || DAMAGED.includes(sqliteCode(error))) return remadeDatabase(options)
     throw new ServiceError('store_unavailable', {
       message: `the read models ${file} cannot be opened: ${reasonOf(error)}`,
       cause: error,
     })
   }
+}
+
+/** Files of read models beside the common one, each with one version. */
+export const filesBeside = (file: string): string[] =>
+  file === ':memory:'
+    ? []
+    : readdirSync(dirname(file))
+        .filter((name) => name.startsWith(`${basename(file)}.row_`) && /_\d+$/.test(name))
+        .map((name) => join(dirname(file), name))
+
+export function removeRows(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
 }
 
 export function tableName(name: string, version: number): string {

@@ -115,7 +115,6 @@ test('an honest payment among 30,000 of payers without funds is settled within i
         state: 'live',
         hasBeenLive: true,
         retries: 0,
-        hasFormer: false,
         position,
       }),
     },

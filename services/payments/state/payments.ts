@@ -124,7 +124,7 @@ const NOTHING: PayerTotals = {
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
   version: 7,
-  changes: 'rows',
+  changes: 'shape',
   events: [
     'PaymentClaimed',
     'SettlementRequested',

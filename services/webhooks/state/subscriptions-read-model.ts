@@ -36,7 +36,7 @@ export const subscriptionRowKey = (subscriptionId: string): string =>
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
   version: 5,
-  changes: 'rows',
+  changes: 'shape',
   events: SUBSCRIPTION_EVENTS,
   fold(rows, event) {
     if (!('subscriptionId' in event.data)) return
