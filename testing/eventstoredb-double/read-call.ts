@@ -23,12 +23,16 @@ const DEFAULT_SEARCH_WINDOW = 32
 const MOST_WAITING = 32
 
 /** Reads of a stream or of the whole log, which include the place they start at. */
-export async function handleRead(call: ReadCall, log: DoubleLog): Promise<void> {
+export async function handleRead(
+  call: ReadCall,
+  log: DoubleLog,
+  onLogEvents: (count: number) => void,
+): Promise<void> {
   const options = call.request.getOptions()
   const isBackwards = options?.getReadDirection() === BACKWARDS
   const limit = Number(options?.getCount() ?? 0)
   const streamOptions = options?.getStream()
-  if (streamOptions === undefined) return readLog(call, log, isBackwards, limit)
+  if (streamOptions === undefined) return readLog(call, log, isBackwards, limit, onLogEvents)
   if (limit === 0) return fail(call, readFailedError('ReadStreamResult'))
   const stream = streamNameOf(streamOptions.getStreamIdentifier())
   if (log.isTombstoned(stream)) return fail(call, tombstonedError(stream))
@@ -45,7 +49,13 @@ export async function handleRead(call: ReadCall, log: DoubleLog): Promise<void> 
   return sendAndEnd(call, events.slice(0, limit))
 }
 
-async function readLog(call: ReadCall, log: DoubleLog, isBackwards: boolean, limit: number): Promise<void> {
+async function readLog(
+  call: ReadCall,
+  log: DoubleLog,
+  isBackwards: boolean,
+  limit: number,
+  onLogEvents: (count: number) => void,
+): Promise<void> {
   const start = startOf(call)
   const end = log.events.at(-1)?.position ?? 0n
   const isBeyond = typeof start === 'bigint' && start > end
@@ -57,6 +67,8 @@ async function readLog(call: ReadCall, log: DoubleLog, isBackwards: boolean, lim
         .filter((event) => start === 'end' || (start !== 'start' && event.position <= start))
         .toReversed()
     : log.events.filter((event) => start === 'start' || (start !== 'end' && event.position >= start))
+  // Who looks for the end asks for some in one direction, and takes what it needs of them.
+  if (!isBackwards) onLogEvents(Math.min(limit, events.length))
   return sendAndEnd(call, events.slice(0, limit))
 }
 

@@ -28,8 +28,11 @@ export interface WireDouble {
   readonly port: number
   readonly log: DoubleLog
   readonly faults: Faults
-  /** Calls that came in so far, by name, and events that went out to subscriptions. */
-  readonly calls: Record<'append' | 'batchAppend' | 'read' | 'subscribe' | 'eventsSent', number>
+  /** Calls that came in so far, by name, and events that went out to subscriptions, and to reads of the whole log. */
+  readonly calls: Record<
+    'append' | 'batchAppend' | 'read' | 'subscribe' | 'eventsSent' | 'logEventsRead',
+    number
+  >
   /** Ends all running subscriptions: with an error, or as if nothing more were to come. */
   endSubscriptions(how: 'error' | 'silent'): void
   /** Cuts every connection and stops listening. */
@@ -51,7 +54,7 @@ export async function startWireDouble(
   const now = options.now ?? Date.now
   const log = createDoubleLog(now)
   const faults = createFaults(now, log, () => ({ host: HOST, port: options.leaderPort ?? port }))
-  const calls = { append: 0, batchAppend: 0, read: 0, subscribe: 0, eventsSent: 0 }
+  const calls = { append: 0, batchAppend: 0, read: 0, subscribe: 0, eventsSent: 0, logEventsRead: 0 }
   const subscriptions = new Set<ServerWritableStream<ReadReq, ReadResp>>()
   let port = 0
   let leader: number | undefined
@@ -62,7 +65,9 @@ export async function startWireDouble(
     calls[isSubscription ? 'subscribe' : 'read'] += 1
     faults.unlessFrozen(() => {
       if (!isSubscription) {
-        handleRead(call, log).catch((error: Error) => call.emit('error', error))
+        handleRead(call, log, (count) => {
+          calls.logEventsRead += count
+        }).catch((error: Error) => call.emit('error', error))
         return
       }
       subscriptions.add(call)

@@ -34,7 +34,8 @@ export function startProjections(
         'the log does not have the newest event that read models followed from: it was restored from an older copy, or lost its end; they are built anew',
       ),
     onProblem: (health) => log.error(health, 'projection has a problem'),
-    onDamaged: (what) => log.error({ what }, 'a file of read models was damaged; what was in it is built anew'),
+    onDamaged: (what) =>
+      log.error({ what }, 'a file of read models was damaged; what was in it is built anew'),
   })
 }
 

@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
+import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 
 /** The newest event that was durable, as it stands beside the log. */
 export interface NewestEvent {
@@ -72,10 +63,7 @@ export function keepNewest(directory: string) {
 
 /** Puts the file in its place, whole and durable. */
 function begun(file: string, newest: NewestEvent): number {
-  const unfinished = `${file}.unfinished`
-  writeFileSync(unfinished, lineOf(newest), { mode: 0o600 })
-  syncPath(unfinished)
-  renameSync(unfinished, file)
+  writeWholeFile(file, lineOf(newest), { mode: 0o600, flush: true })
   syncPath(dirname(file))
   return openSync(file, 'r+')
 }

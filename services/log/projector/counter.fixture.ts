@@ -1,11 +1,11 @@
-import type { Projection } from '../../../projections/index.ts'
+import type { DataProjection } from '../../../projections/index.ts'
 
 /** A read model that counts events, by as many as its version is. */
 export const counter = (
   version: number,
-  changes: Projection['changes'] = 'rows',
+  changes: DataProjection['changes'] = 'rows',
   by = version,
-): Projection => ({
+): DataProjection => ({
   name: 'counter',
   version,
   changes,

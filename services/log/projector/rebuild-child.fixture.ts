@@ -16,7 +16,7 @@ const end = (): void => void process.kill(process.pid, signal)
 let commits = 0
 let isSwapping = false
 
-const exec = DatabaseSync.prototype.exec
+const { exec } = DatabaseSync.prototype as { exec: (this: DatabaseSync, sql: string) => void }
 DatabaseSync.prototype.exec = function (sql: string): void {
   if (isSwapping && at === 'in the transaction' && sql === 'COMMIT') end()
   exec.call(this, sql)

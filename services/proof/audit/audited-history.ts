@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { HASH_BYTES } from '../tree/merkle.ts'
-import { writeWholeFile } from '../whole-file.ts'
 import type { Findings } from './finding.ts'
 import type { ReadLog } from './read-log.ts'
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { readBoundedFile, writeWholeFile } from '../whole-file.ts'
+import { readBoundedFile, writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 
 /** A folder in which each path of a log is a file. Nothing is read or written outside of it. */
 export function openCopyFolder(folder: string) {

@@ -4,8 +4,8 @@ import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
+import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/checkpoint.ts'
-import { writeWholeFile } from '../whole-file.ts'
 
 /**
  * The newest checkpoint that this process knows of, in a file that no backup of the log holds: a log that was set back

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
 import { syncPath } from '../sqlite/sync-path.ts'
+import { writeWholeFile } from '../sqlite/whole-file.ts'
 
 /** In the folder of the market, beside `sealing.key`. */
 export const WRAPPING_KEYS_FILE = 'wrapping.keys'
@@ -28,10 +29,15 @@ export function loadWrappingKeys(options: {
   readonly file: string
 }): LaterKeys {
   const { given, file } = options
-  const place = given === undefined ? file : 'WRAPPING_KEYS'
+  return parsed(
+    given ?? (existsSync(file) ? readFileSync(file, 'utf8') : ''),
+    given === undefined ? file : 'WRAPPING_KEYS',
+  )
+}
+
+function parsed(text: string, place: string): LaterKeys {
   try {
-    if (given !== undefined) return parse(given)
-    return existsSync(file) ? parse(readFileSync(file, 'utf8')) : { keys: [], used: 0 }
+    return parse(text)
   } catch (error) {
     throw new ServiceError('config_invalid', {
       message: `${place} cannot be used: ${reasonOf(error)}. Restore it: what is personal is sealed under these keys`,
@@ -60,14 +66,17 @@ function parse(text: string): LaterKeys {
 /** Adds a new key to the file, which appears whole or not at all, and is on the disk before anything is sealed under it. */
 export function addWrappingKey(file: string, random: (bytes: number) => Uint8Array): LaterKeys {
   const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  loadWrappingKeys({ given: undefined, file })
-  const unfinished = `${file}.unfinished`
-  makePrivateFolder(dirname(file))
-  rmSync(unfinished, { force: true })
   const line = `${Buffer.from(random(KEY_BYTES)).toString('base64')}\n`
-  const text = before === '' || before.endsWith('\n') ? before : `${before}\n`
-  writeFileSync(unfinished, `${text}${line}`, { mode: 0o600, flag: 'wx', flush: true })
-  renameSync(unfinished, file)
+  const text = `${before === '' || before.endsWith('\n') ? before : `${before}\n`}${line}`
+  const { keys, used } = parsed(before, file)
+  if (used < keys.length)
+    throw new ServiceError('config_invalid', {
+      message: `${file} ends with a key that is only known (next): take that word from its line, which replaces the key, or remove the line`,
+    })
+  // The next start would refuse what cannot be parsed, so it is not put in place.
+  const added = parsed(text, file)
+  makePrivateFolder(dirname(file))
+  writeWholeFile(file, text, { mode: 0o600, flush: true })
   syncPath(dirname(file))
-  return loadWrappingKeys({ given: undefined, file })
+  return added
 }

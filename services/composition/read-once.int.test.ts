@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { startWireDouble, type WireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
+import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts'
+import { readSettings } from '../runtime/config/read-settings.ts'
+import { type RunningService, startService } from './start-service.ts'
+
+const FILLED = 3_000
+/** What parts look at again: the newest events, a page at most each, and what is recorded meanwhile. */
+const FEW = 600
+
+const folder = mkdtempSync(join(tmpdir(), 'read-once-'))
+let double: WireDouble
+let service: RunningService | undefined
+afterEach(async () => {
+  await service?.stop()
+  double.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(): Promise<void> {
+  const environment = {
+    EVENTSTORE_URL: double.connectionString,
+    SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+    FRESH: 'true',
+    COINS: 'BTC',
+    TIMEFRAMES: '1m',
+    // Read models go on at the newest event that they follow from: there is one now and then.
+    MARKET_SPEED: '60',
+    LOG_LEVEL: 'error',
+  }
+  const flags = ['--port', '0', '--data-dir', folder, '--console', 'off']
+  service = await startService(readSettings(flags, environment), process.stdout)
+  while (!(await fetch(`${service.url}/readyz`)).ok) await delay(50)
+}
+
+async function head(): Promise<string> {
+  const store = openEventStoreDbStore({ connectionString: double.connectionString })
+  const found = await store.head()
+  await store.close()
+  return found
+}
+
+/** Events that the server gave while a part of them may still be on its way. */
+const given = (): number => double.calls.logEventsRead + double.calls.eventsSent
+
+async function untilQuiet(): Promise<number> {
+  for (let before = -1, looks = 0; before !== given() && looks < 10; looks++) {
+    before = given()
+    await delay(1_000)
+  }
+  return given()
+}
+
+test('a start with whole read models reads the log no second time, whichever part follows it', async () => {
+  double = await startWireDouble()
+  await start()
+  const store = openEventStoreDbStore({ connectionString: double.connectionString })
+  const meta = { correlationId: 'a test', actor: 'test' }
+  for (let made = 0; made < FILLED; made += 200) {
+    const events = Array.from({ length: 200 }, () => ({
+      id: randomUUID(),
+      type: 'MadeUp',
+      schema: 1,
+      data: {},
+      meta,
+    }))
+    await store.append('made-up', events, { expected: 'any' })
+  }
+  await store.close()
+  await service?.stop()
+  await start()
+  await untilQuiet()
+  await service?.stop()
+  // The list of what was revoked goes on at its newest entry, or where it was begun.
+  const list = join(folder, 'simulated', 'revocations')
+  writeFileSync(list, readFileSync(list, 'utf8').replace(/\d+\/\d+/, await head()))
+  const before = given()
+  await start()
+  const read = (await untilQuiet()) - before
+  expect(double.log.events.length).toBeGreaterThan(FILLED)
+  expect(read).toBeLessThan(FEW)
+}, 120_000)
