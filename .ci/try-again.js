@@ -7,6 +7,7 @@ import { relative } from 'node:path'
 
 const MOST_FILES = 3
 const LINES_OF_A_MESSAGE = 12
+const say = (line) => process.stdout.write(`${line}\n`)
 
 const { testResults } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 const files = testResults.filter(({ status }) => status === 'failed')
@@ -17,7 +18,7 @@ for (const { name, message, assertionResults } of files) {
   for (const { fullName, failureMessages } of failed) {
     messages.push(...failureMessages)
     const shown = failureMessages.join('\n').split('\n').slice(0, LINES_OF_A_MESSAGE).join('\n')
-    console.log(`failed: ${relative('.', name)}: ${fullName}\n${shown}`)
+    say(`failed: ${relative('.', name)}: ${fullName}\n${shown}`)
   }
 }
 if (files.length === 0 || files.length > MOST_FILES) process.exit(1)
@@ -27,5 +28,5 @@ const { status } = spawnSync(
   ['services/with-own-node.js', 'node_modules/vitest/vitest.mjs', 'run', ...files.map(({ name }) => name)],
   { stdio: 'inherit', env: seed === undefined ? process.env : { ...process.env, FAST_CHECK_SEED: seed } },
 )
-if (status === 0) console.log('passed when run again by themselves')
+if (status === 0) say('passed when run again by themselves')
 process.exit(status ?? 1)
