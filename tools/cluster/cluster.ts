@@ -25,8 +25,8 @@ export const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
 /** Four processes, in which every role is held twice. */
 export const FOUR = {
   api1: 'api,projector',
-  sender1: 'dispatcher,projector,api',
-  engine1: 'engine,projector,api',
+  sender1: 'dispatcher,projector,api,settler',
+  engine1: 'engine,projector,api,settler',
   engine2: 'engine,projector,api,dispatcher',
 } as const
 
