@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import release from '../../package.json' with { type: 'json' }
 import { loadCommands } from './commands.ts'
 import type { CommandContext } from './kit/command.ts'
 import { beginSignal } from './kit/run-signal.fixture.ts'
@@ -29,7 +29,8 @@ describe('help', () => {
 })
 
 test('--version writes the release', async () => {
-  expect(await run(['--version'])).toEqual({ code: 0, out: `${release.version}\n`, err: '' })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
 
 describe('a mistake', () => {

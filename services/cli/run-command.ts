@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { ServiceError } from '../../contracts/errors.ts'
 import { nearestName } from '../../contracts/nearest-name.ts'
-import release from '../../package.json' with { type: 'json' }
 import { explainFailure } from '../composition/explain-failure.ts'
 import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
 import { loadCommand } from './commands.ts'
@@ -36,7 +36,9 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
     return 0
   }
   if (name === '--version') {
-    context.stdout.write(`${release.version}\n`)
+    const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+    const { version } = JSON.parse(file) as { readonly version: string }
+    context.stdout.write(`${version}\n`)
     return 0
   }
   const { command: found, args: given } = commandIn(args)
