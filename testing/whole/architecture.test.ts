@@ -59,7 +59,7 @@ describe('imports', () => {
     expect(faults.filter((text) => text !== undefined)).toEqual([])
   })
 
-  test('of libraries of a chain, a server, a venue or a collector are not loaded before they are needed', () => {
+  test('of libraries of a chain, a server, a venue, a format or a collector are not loaded before they are needed', () => {
     const entries = ['services/main.ts', 'services/composition/start-service.ts']
     const [files, packages] = [new Set(entries), new Set<string>()]
     for (const file of files)
@@ -67,7 +67,7 @@ describe('imports', () => {
         if (target.startsWith('.')) files.add(relative(ROOT, resolve(ROOT, dirname(file), target)))
         else packages.add(target)
     expect(files.size).toBeGreaterThan(300)
-    const late = /^(viem|ccxt|nats|ioredis|@eventstore|@opentelemetry)(\/|$)/
+    const late = /^(viem|ccxt|nats|ioredis|jose|nodemailer|hyparquet-writer|@eventstore|@opentelemetry)(\/|$)/
     expect([...packages].filter((name) => late.test(name))).toEqual([])
   })
 
