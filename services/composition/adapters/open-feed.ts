@@ -3,7 +3,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { nearestName } from '../../../contracts/nearest-name.ts'
-import { START } from '../../../contracts/position.ts'
+import type { Position } from '../../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -107,8 +107,10 @@ async function openSimulatedFeed(
 ): Promise<MarketFeed> {
   // The process that computes the market sets its pace; the others go by it.
   if (settings.ROLES.includes('engine')) await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
+  // Asked first, so that an anchor is read now or followed later; before it the log has nothing to say.
+  const after = await store.head()
   let { anchor } = await readAnchor(store)
-  const following = followAnchor(store, closing, (next) => {
+  const following = followAnchor(store, { after, signal: closing }, (next) => {
     anchor = next
   })
   onClose(() => following)
@@ -131,11 +133,11 @@ const LONGEST_SLEEP_MS = 5_000
 
 async function followAnchor(
   store: EventStore,
-  signal: AbortSignal,
+  from: { readonly after: Position; readonly signal: AbortSignal },
   onAnchor: (anchor: ClockAnchor) => void,
 ): Promise<void> {
   const filter = { streamPrefixes: [MARKET_CLOCK_STREAM] }
-  for await (const item of store.subscribe({ after: START, filter, signal })) {
+  for await (const item of store.subscribe({ ...from, filter })) {
     if (item.kind !== 'event') continue
     const event = decodeEvent(item.event)
     if (event.type === 'MarketClockAnchored') onAnchor(event.data)
