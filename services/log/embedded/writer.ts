@@ -48,6 +48,7 @@ interface Waiting {
 export async function startWriter(options: WriterOptions): Promise<Writer> {
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
     workerData: options,
+    // It holds one batch at a time.
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
   })
   const waiting: Waiting[] = []
