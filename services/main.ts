@@ -1,6 +1,6 @@
 import { LIMITS } from '../contracts/limits.ts'
 import { explainFailure } from './composition/explain-failure.ts'
-import { type RunningService, startService } from './composition/start-service.ts'
+import type { RunningService } from './composition/start-service.ts'
 import { sleep } from './runtime/async/sleep.ts'
 import { readSettings } from './runtime/config/read-settings.ts'
 import { settingsHelp } from './runtime/config/settings-help.ts'
@@ -35,6 +35,8 @@ export async function main(
   let code = 0
   try {
     const settings = readSettings(args, environment)
+    // A mistake in the settings is refused before all of the service is loaded.
+    const { startService } = await import('./composition/start-service.ts')
     const starting = startService(settings, process.stdout)
     service = await Promise.race([starting, signalled])
     // Nobody was promised anything yet, and what is in the log stays there: no need to wait.

@@ -7,5 +7,6 @@ if (isRuntimeSound()) {
   const { main } = await import('./main.ts')
   process.exit(await main(process.argv.slice(2), process.env))
 } else {
-  runOnOwnNode([fileURLToPath(import.meta.url), ...process.argv.slice(2)])
+  // As the package and the image do: short-lived objects take a quarter of the memory that they take otherwise.
+  runOnOwnNode(['--max-semi-space-size=16', fileURLToPath(import.meta.url), ...process.argv.slice(2)])
 }

@@ -8,7 +8,7 @@ const WORDS = /(?:\[[^\]]*\]\([^)]*\)|`[^`]*`|\S)+/g
 /**
  * Markdown whose prose has lines of at most 120 characters. Code, tables, headings and comments stay as they are.
  *
- * @example wrapMarkdown(commandsPage())
+ * @example wrapMarkdown(commandsPage(commands))
  */
 export const wrapMarkdown = (text: string): string =>
   text

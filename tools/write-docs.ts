@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadCommands } from '../services/cli/commands.ts'
+import { helpEntry } from '../services/cli/help.ts'
 import { loadModel, readRanges } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
 import { answerHelp } from '../testing/answer-help.ts'
@@ -8,16 +10,21 @@ import { modelPage } from './model/page/model-page.ts'
 import { spokenTimeframesModule } from './model/page/spoken-timeframes.ts'
 import { wrapMarkdown } from './wrap-markdown.ts'
 
-answerHelp(`Writes the pages of docs/ that are made from code, and contracts/spoken-timeframes.ts.
+answerHelp(`Writes the pages of docs/ that are made from code, contracts/spoken-timeframes.ts and services/cli/help.json.
 
   npm run docs`)
 writeFileSync(
   join(import.meta.dirname, '../contracts/spoken-timeframes.ts'),
   spokenTimeframesModule(loadModel()),
 )
+const commands = await loadCommands()
+writeFileSync(
+  join(import.meta.dirname, '../services/cli/help.json'),
+  `${JSON.stringify(commands.map(helpEntry), null, 2)}\n`,
+)
 const pages = {
   ...referencePages(modelPage(loadModel(), readRanges())),
-  'commands.md': commandsPage(),
+  'commands.md': commandsPage(commands),
 }
 for (const [name, text] of Object.entries(pages)) {
   writeFileSync(join(import.meta.dirname, '../docs', name), wrapMarkdown(text))

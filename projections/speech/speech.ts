@@ -159,8 +159,11 @@ function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   const down = new Float64Array(BINS)
   for (const one of row.days) {
     const races = rows.get(dayKey(row, one)) as DayRow | undefined
-    for (const [bin, count] of races?.up.entries() ?? []) up[bin] = (up[bin] ?? 0) + count
-    for (const [bin, count] of races?.down.entries() ?? []) down[bin] = (down[bin] ?? 0) + count
+    // Each day that is over adds up to 180 others: pairs of an iterator cost ten times as much.
+    for (let bin = 0; races !== undefined && bin < BINS; bin++) {
+      up[bin] = (up[bin] ?? 0) + (races.up[bin] ?? 0)
+      down[bin] = (down[bin] ?? 0) + (races.down[bin] ?? 0)
+    }
   }
   const { auc, ups, downs } = areaUnder(up, down)
   const races = ups + downs

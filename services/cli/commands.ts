@@ -1,47 +1,42 @@
-import { askCommand } from './analyst/ask.ts'
-import { auditCommand } from './analyst/audit.ts'
-import { backtestCommand } from './analyst/backtest.ts'
-import { exportCommand } from './analyst/export.ts'
-import { replayCommand } from './analyst/replay.ts'
-import { trackRecordCommand } from './analyst/track-record.ts'
-import { verifyCommand } from './analyst/verify.ts'
+import { assert } from '../../contracts/assert.ts'
 import type { Command } from './kit/command.ts'
-import { archiveCommand } from './log/archive.ts'
-import { backupCommand } from './log/backup.ts'
-import { logFormatCommands } from './log/log-format.ts'
-import { logOriginCommand } from './log/log-origin.ts'
-import { restoreCommand } from './log/restore.ts'
-import { sealingKeyCommand } from './log/sealing-key.ts'
-import { storeCopyCommand } from './log/store-copy.ts'
-import { witnessCommand } from './log/witness.ts'
-import { accountCommands } from './operator/accounts.ts'
-import { doctorCommand } from './operator/doctor.ts'
-import { keyCommands } from './operator/keys.ts'
-import { modelCommands } from './operator/models.ts'
-import { paymentCommands } from './operator/payments.ts'
-import { webhookCommands } from './operator/webhooks.ts'
 
-/** Every command; its help and `docs/commands.md` are generated from it. */
-export const COMMANDS: readonly Command[] = [
-  askCommand,
-  replayCommand,
-  exportCommand,
-  backtestCommand,
-  verifyCommand,
-  auditCommand,
-  trackRecordCommand,
-  doctorCommand,
-  logOriginCommand,
-  witnessCommand,
-  backupCommand,
-  restoreCommand,
-  storeCopyCommand,
-  archiveCommand,
-  sealingKeyCommand,
-  ...keyCommands,
-  ...accountCommands,
-  ...webhookCommands,
-  ...modelCommands,
-  ...logFormatCommands,
-  ...paymentCommands,
-]
+/**
+ * The commands by the first word of their names, in the order of the help. A file is loaded when one of its commands is
+ * called: each brings much along.
+ */
+const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
+  ask: async () => [(await import('./analyst/ask.ts')).askCommand],
+  replay: async () => [(await import('./analyst/replay.ts')).replayCommand],
+  export: async () => [(await import('./analyst/export.ts')).exportCommand],
+  backtest: async () => [(await import('./analyst/backtest.ts')).backtestCommand],
+  verify: async () => [(await import('./analyst/verify.ts')).verifyCommand],
+  audit: async () => [(await import('./analyst/audit.ts')).auditCommand],
+  'track-record': async () => [(await import('./analyst/track-record.ts')).trackRecordCommand],
+  doctor: async () => [(await import('./operator/doctor.ts')).doctorCommand],
+  log: async () => [(await import('./log/log-origin.ts')).logOriginCommand],
+  witness: async () => [(await import('./log/witness.ts')).witnessCommand],
+  backup: async () => [(await import('./log/backup.ts')).backupCommand],
+  restore: async () => [(await import('./log/restore.ts')).restoreCommand],
+  store: async () => [(await import('./log/store-copy.ts')).storeCopyCommand],
+  archive: async () => [(await import('./log/archive.ts')).archiveCommand],
+  'sealing-key': async () => [(await import('./log/sealing-key.ts')).sealingKeyCommand],
+  keys: async () => (await import('./operator/keys.ts')).keyCommands,
+  accounts: async () => (await import('./operator/accounts.ts')).accountCommands,
+  webhooks: async () => (await import('./operator/webhooks.ts')).webhookCommands,
+  models: async () => (await import('./operator/models.ts')).modelCommands,
+  'log-format': async () => (await import('./log/log-format.ts')).logFormatCommands,
+  payments: async () => (await import('./operator/payments.ts')).paymentCommands,
+}
+
+/** Every command; the help and `docs/commands.md` are generated from them. */
+export const loadCommands = async (): Promise<readonly Command[]> =>
+  (await Promise.all(Object.values(FILES).map((load) => load()))).flat()
+
+/** @param name of a command that there is, whose first word names its file */
+export async function loadCommand(name: string): Promise<Command> {
+  const commands = await FILES[name.split(' ')[0] ?? '']?.()
+  const command = commands?.find((one) => one.name === name)
+  assert(command !== undefined, 'help.json names commands that there are', name)
+  return command
+}

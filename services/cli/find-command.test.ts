@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { COMMANDS } from './commands.ts'
+import { loadCommands } from './commands.ts'
 import { findCommand } from './run-command.ts'
+
+const COMMANDS = await loadCommands()
 
 test('a command is found by its name of one word or two, with what stands behind it', () => {
   const found = (...words: readonly string[]) => {

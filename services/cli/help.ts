@@ -3,13 +3,24 @@ import type { Command } from './kit/command.ts'
 
 const PROGRAM = 'npm run -s signal --'
 
-export function generalHelp(commands: readonly Command[]): string {
+/** The help of a command, written by `npm run docs`, so that no command is loaded for it. */
+export const helpEntry = (command: Command) => ({
+  name: command.name,
+  summary: command.summary,
+  help: helpOf(command),
+})
+
+export type HelpEntry = ReturnType<typeof helpEntry>
+
+export function generalHelp(commands: readonly HelpEntry[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   return [
     `Usage: ${PROGRAM} <command> [flags]`,
     '',
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     `  ${'help'.padEnd(width)}  Shows this, or with the name of a command its flags.`,
+    '',
+    '--version writes the release.',
     '',
     'Data goes to standard output, remarks and progress to standard error.',
     '',

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
-import { COMMANDS } from './commands.ts'
+import { loadCommands } from './commands.ts'
 import { helpOf } from './help.ts'
 import { defineCommand } from './kit/command.ts'
 import { settingFlag, switchFlag } from './kit/common-flags.ts'
 import { shellWords } from './kit/shell-words.fixture.ts'
 import { findCommand, readCommandLine } from './run-command.ts'
+
+const COMMANDS = await loadCommands()
 
 const command = defineCommand({
   name: 'try',

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS } from './commands.ts'
+import { loadCommands } from './commands.ts'
 import type { CommandContext } from './kit/command.ts'
 import { beginSignal } from './kit/run-signal.fixture.ts'
 import { INTERRUPTED } from './run-command.ts'
+
+const COMMANDS = await loadCommands()
 
 async function run(args: readonly string[], change: Partial<CommandContext> = {}) {
   const { written, done } = beginSignal(args, change)
@@ -23,6 +26,11 @@ describe('help', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('--out …')])
     expect((await run(['export', '--nonsense', '--help'])).out).toBe(out)
   })
+})
+
+test('--version writes the release', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
 
 describe('a mistake', () => {

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { ServiceError } from '../../contracts/errors.ts'
 import { nearestName } from '../../contracts/nearest-name.ts'
 import { explainFailure } from '../composition/explain-failure.ts'
 import { type ReadFlags, readFlags } from '../runtime/config/read-flags.ts'
-import { COMMANDS } from './commands.ts'
-import { generalHelp, helpOf } from './help.ts'
+import { loadCommand } from './commands.ts'
+import HELP from './help.json' with { type: 'json' }
+import { generalHelp, type HelpEntry } from './help.ts'
 import type { Command, CommandContext } from './kit/command.ts'
 
 /** The exit code that shells report after Ctrl-C. */
@@ -30,24 +32,31 @@ export async function runCommand(args: readonly string[], context: CommandContex
 async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
   const [name = 'help', ...rest] = args
   if (['help', '--help', '-h'].includes(name)) {
-    context.stdout.write(rest.length === 0 ? generalHelp(COMMANDS) : helpOf(commandIn(rest).command))
+    context.stdout.write(rest.length === 0 ? generalHelp(HELP) : commandIn(rest).command.help)
     return 0
   }
-  const { command, args: given } = commandIn(args)
+  if (name === '--version') {
+    const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+    const { version } = JSON.parse(file) as { readonly version: string }
+    context.stdout.write(`${version}\n`)
+    return 0
+  }
+  const { command: found, args: given } = commandIn(args)
   if (given.includes('--help') || given.includes('-h')) {
-    context.stdout.write(helpOf(command))
+    context.stdout.write(found.help)
     return 0
   }
+  const command = await loadCommand(found.name)
   const read = readCommandLine(command, given, context.environment)
   return (await command.run({ ...context, ...read })) ?? 0
 }
 
-function commandIn(args: readonly string[]): FoundCommand {
-  const found = findCommand(COMMANDS, args)
+function commandIn(args: readonly string[]): FoundCommand<HelpEntry> {
+  const found = findCommand(HELP, args)
   if (found !== undefined) return found
   const [name = ''] = args
-  const ofName = COMMANDS.filter((one) => one.name.startsWith(`${name} `))
-  const commands = ofName.length === 0 ? COMMANDS : ofName
+  const ofName = HELP.filter((one) => one.name.startsWith(`${name} `))
+  const commands = ofName.length === 0 ? HELP : ofName
   const asked = ofName.length === 0 ? name : args.slice(0, 2).join(' ')
   const names = [...(ofName.length === 0 ? ['help'] : []), ...commands.map((one) => one.name)]
   const meant = nearestName(
@@ -62,8 +71,8 @@ function commandIn(args: readonly string[]): FoundCommand {
 const isBrokenPipe = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EPIPE'
 
-export interface FoundCommand {
-  readonly command: Command
+interface FoundCommand<Named> {
+  readonly command: Named
   readonly args: readonly string[]
 }
 
@@ -72,10 +81,10 @@ export interface FoundCommand {
  *
  * @returns undefined where there is none
  */
-export function findCommand(
-  commands: readonly Command[],
+export function findCommand<Named extends Pick<Command, 'name'>>(
+  commands: readonly Named[],
   [first = '', second, ...rest]: readonly string[],
-): FoundCommand | undefined {
+): FoundCommand<Named> | undefined {
   const two = commands.find(({ name }) => name === `${first} ${second}`)
   if (two !== undefined) return { command: two, args: rest }
   const command = commands.find(({ name }) => name === first)

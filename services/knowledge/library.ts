@@ -52,13 +52,21 @@ export async function openLibrary({ folder, now, report }: LibraryOptions) {
       if (looking !== undefined) await looking
       return shelf
     },
-    close: () => shelf.index.close(),
+    close: () => shelf.close(),
   }
 }
 
-async function readShelf(folder: string): Promise<{ stamp: string; shelf: Shelf }> {
+async function readShelf(folder: string): Promise<{ stamp: string; shelf: Shelf & { close(): void } }> {
   const files = await listFolder(folder)
   const [pages, asked] = await Promise.all([readPages(files), readAskedOf(files)])
-  const index = new SearchIndex(pages.flatMap(splitPage), asked)
-  return { stamp: stampOf(files), shelf: { pages: new Map(pages.map((page) => [page.name, page])), index } }
+  let index: SearchIndex | undefined
+  const shelf = {
+    pages: new Map(pages.map((page) => [page.name, page])),
+    // Made for the first who searches: a start waits for none.
+    get index() {
+      return (index ??= new SearchIndex(pages.flatMap(splitPage), asked))
+    },
+    close: () => index?.close(),
+  }
+  return { stamp: stampOf(files), shelf }
 }

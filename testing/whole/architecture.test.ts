@@ -59,14 +59,15 @@ describe('imports', () => {
     expect(faults.filter((text) => text !== undefined)).toEqual([])
   })
 
-  test('of libraries of a chain, a server, a venue or a collector are not loaded before they are needed', () => {
-    const [files, packages] = [new Set(['services/main.ts']), new Set<string>()]
+  test('of libraries of a chain, a server, a venue, a format or a collector are not loaded before they are needed', () => {
+    const entries = ['services/main.ts', 'services/composition/start-service.ts']
+    const [files, packages] = [new Set(entries), new Set<string>()]
     for (const file of files)
       for (const target of loadedBy(readFileSync(join(ROOT, file), 'utf8')))
         if (target.startsWith('.')) files.add(relative(ROOT, resolve(ROOT, dirname(file), target)))
         else packages.add(target)
     expect(files.size).toBeGreaterThan(300)
-    const late = /^(viem|ccxt|nats|ioredis|@eventstore|@opentelemetry)(\/|$)/
+    const late = /^(viem|ccxt|nats|ioredis|jose|nodemailer|hyparquet-writer|@eventstore|@opentelemetry)(\/|$)/
     expect([...packages].filter((name) => late.test(name))).toEqual([])
   })
 

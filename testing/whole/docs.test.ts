@@ -11,7 +11,8 @@ import { REGIMES } from '../../contracts/regime.ts'
 import { AUTH_OUTCOMES } from '../../contracts/service-block.ts'
 import { CALLS } from '../../contracts/verdict.ts'
 import { verdictRowSchema } from '../../contracts/verdict-row.ts'
-import { COMMANDS } from '../../services/cli/commands.ts'
+import { loadCommands } from '../../services/cli/commands.ts'
+import { helpEntry } from '../../services/cli/help.ts'
 import { shellWords } from '../../services/cli/kit/shell-words.fixture.ts'
 import { findCommand, readCommandLine } from '../../services/cli/run-command.ts'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
@@ -23,6 +24,8 @@ import { SETTINGS } from '../../services/runtime/config/settings.ts'
 import { commandsPage } from '../../tools/commands-page.ts'
 import { modelPage } from '../../tools/model/page/model-page.ts'
 import { wrapMarkdown } from '../../tools/wrap-markdown.ts'
+
+const COMMANDS = await loadCommands()
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const DOCS = join(ROOT, 'docs')
@@ -43,10 +46,14 @@ const pages = files.map((file) => {
 describe('generated pages', () => {
   const generated = {
     ...referencePages(modelPage(loadModel(), readRanges())),
-    'commands.md': commandsPage(),
+    'commands.md': commandsPage(COMMANDS),
   }
   test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {
     expect(readFileSync(join(DOCS, name), 'utf8')).toBe(wrapMarkdown(text))
+  })
+  test('the help of the commands is what `npm run docs` writes', () => {
+    const help: unknown = JSON.parse(readFileSync(join(ROOT, 'services/cli/help.json'), 'utf8'))
+    expect(help).toEqual(COMMANDS.map(helpEntry))
   })
 })
 

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { MailError, type Mailer } from './mailer.ts'
@@ -22,8 +21,8 @@ const CONNECTIONS = 2
  */
 export function createSmtpMailer({ url, from, timeoutMs = LIMITS.mailSendMs }: SmtpMailerOptions): Mailer {
   const server = parseUrl(url)
-  const transport = createTransport({
-    pool: true,
+  const options = {
+    pool: true as const,
     maxConnections: CONNECTIONS,
     host: server.hostname,
     secure: server.protocol === 'smtps:',
@@ -38,18 +37,21 @@ export function createSmtpMailer({ url, from, timeoutMs = LIMITS.mailSendMs }: S
     // A text is a text: nothing in a mail names a file or an address to be fetched.
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
+  }
+  const open = async () => (await import('nodemailer')).createTransport(options)
+  let transport: ReturnType<typeof open> | undefined
   return {
     async send({ to, subject, text }) {
       try {
         // An object, because a string would be read as a list of addresses.
-        await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
+        transport ??= open()
+        await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text })
       } catch (error) {
         throw toMailError(error)
       }
     },
     async close() {
-      transport.close()
+      ;(await transport)?.close()
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from 'jose'
+import type { JSONWebKeySet } from 'jose'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError } from '../../../contracts/oauth.ts'
 import { type ClientKeys, readClientKeys } from './client-keys.ts'
@@ -30,6 +30,7 @@ export async function checkClientProof(
   // Machines may have keys from before keys had a bound.
   const keys = readClientKeys(jwks)
   if (typeof keys === 'string') throw refused(`jwks ${keys}`)
+  const { createLocalJWKSet, errors, jwtVerify } = await import('jose')
   try {
     const { payload } = await jwtVerify(assertion, createLocalJWKSet(keys as unknown as JSONWebKeySet), {
       algorithms: ALGORITHMS,

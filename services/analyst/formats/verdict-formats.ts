@@ -1,6 +1,5 @@
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { encodeArrow } from './encode-arrow.ts'
-import { encodeParquet } from './encode-parquet.ts'
 import { encodeCsv, encodeNdjson } from './encode-text.ts'
 
 export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const
@@ -45,7 +44,10 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     ending: 'parquet',
     isText: false,
     isPacked: true,
-    encode: encodeParquet,
+    async *encode(rows) {
+      const { encodeParquet } = await import('./encode-parquet.ts')
+      yield* encodeParquet(rows)
+    },
   },
   arrow: {
     mediaType: 'application/vnd.apache.arrow.stream',

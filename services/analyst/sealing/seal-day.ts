@@ -11,7 +11,6 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { SealedDay } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { encodeSealedCsv, encodeSealedParquet } from '../formats/encode-sealed.ts'
 import { SEALED_COLUMNS, type SealedRow, sealedRow } from '../formats/sealed-columns.ts'
 
 /** A day as files; the same events give the same bytes. */
@@ -43,6 +42,7 @@ export async function sealDay(
   folder: string,
   signal: AbortSignal,
 ): Promise<SealedFiles> {
+  const { encodeSealedCsv, encodeSealedParquet } = await import('../formats/encode-sealed.ts')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const parquet = openFile(join(folder, 'verdicts.parquet'))
   const csv = openFile(join(folder, 'verdicts.csv.gz'))

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { beginLifetime } from '../lifetime.ts'
-import { requireKnownCoins } from './open-feed.ts'
+import { openFeed, requireKnownCoins } from './open-feed.ts'
 import { openPlatform } from './open-platform.ts'
 
 let directory: string
@@ -24,6 +24,23 @@ async function start(folder: string, environment: NodeJS.ProcessEnv = {}): Promi
     await life.stop()
   }
 }
+
+test('the clock of a market is followed from where the log says it last, not through the whole log', async () => {
+  const settings = readSettings(['--data-dir', join(directory, 'data')], {})
+  const life = beginLifetime(settings, pino({ level: 'silent' }))
+  try {
+    const platform = await openPlatform(life)
+    const asked: unknown[] = []
+    const subscribe: typeof platform.store.subscribe = (options) => {
+      asked.push(options.after)
+      return platform.store.subscribe(options)
+    }
+    await openFeed(life, { ...platform, store: { ...platform.store, subscribe } })
+    expect(asked).toEqual([await platform.store.head()])
+  } finally {
+    await life.stop()
+  }
+})
 
 describe('a restore', () => {
   test('without the key is refused, says which file is missing where, and writes nothing', async () => {

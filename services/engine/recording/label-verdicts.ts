@@ -98,6 +98,7 @@ export class Labeller {
 
   /** In the order of their bars: one that is over waits for those before it. */
   #takeEnded(): Outcome[] {
+    if (this.#races[0]?.result === undefined) return []
     const stillOpen = this.#races.findIndex(({ result }) => result === undefined)
     return this.#races
       .splice(0, stillOpen === -1 ? this.#races.length : stillOpen)

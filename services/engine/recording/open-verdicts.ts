@@ -6,6 +6,8 @@ import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 
+const FEW_OPEN = 32
+
 /** The verdicts of a series that have no outcome yet: a stretch of its stream. */
 export interface OpenVerdicts {
   readonly series: Series
@@ -37,7 +39,7 @@ export async function openVerdictsOf(store: EventStore, series: Series): Promise
   let end: Revision | undefined
   let from: Revision | undefined
   let oldestBarClose: number | undefined
-  for await (const event of store.read(stream, { direction: 'backwards' })) {
+  for await (const event of newestFirst(store, stream)) {
     end ??= event.revision
     const barClose = barCloseOf(event)
     // Events before a verdict explain its missing bars, and belong to it.
@@ -47,6 +49,17 @@ export async function openVerdictsOf(store: EventStore, series: Series): Promise
     oldestBarClose = barClose
   }
   return { series, from: from ?? (end ?? -1) + 1, end: end ?? -1, oldestBarClose }
+}
+
+/** Few at first: of most series, the verdicts of one window are open, and a page holds those of many. */
+async function* newestFirst(store: EventStore, stream: string): AsyncGenerator<Recorded, void, void> {
+  const direction = 'backwards'
+  let next = 0
+  for await (const event of store.read(stream, { direction, limit: FEW_OPEN })) {
+    yield event
+    next = event.revision - 1
+  }
+  if (next >= 0) yield* store.read(stream, { direction, from: next })
 }
 
 type Recorded = Parameters<typeof decodeEvent>[0]

@@ -257,6 +257,31 @@ describe('bars without a verdict', () => {
     await store.append(outcomeStream(series), [outcome], { expected: 'no-stream' })
     expect(await openVerdictsOf(store, series)).toMatchObject({ oldestBarClose: T0 + 4 * HOUR_MS, end: 3 })
   })
+
+  test.each([
+    [90, 9],
+    [39, 60],
+  ])(
+    'are found, %i labelled and %i after them, without reading a long stream whole',
+    async (labelled, open) => {
+      const store = openStore()
+      await recorderOn(store).record(drafts(0, labelled + open))
+      const outcome = outcomeLabelled({ barClose: T0 + (labelled - 1) * HOUR_MS }).event
+      await store.append(outcomeStream(series), [outcome], { expected: 'no-stream' })
+      const limits: (number | undefined)[] = []
+      const read: EventStore['read'] = (name, options) => {
+        if (name === stream) limits.push(options?.limit)
+        return store.read(name, options)
+      }
+      expect(await openVerdictsOf({ ...store, read }, series)).toEqual({
+        series,
+        from: labelled,
+        end: labelled + open - 1,
+        oldestBarClose: T0 + labelled * HOUR_MS,
+      })
+      expect(limits).toEqual(open < 32 ? [32] : [32, undefined])
+    },
+  )
 })
 
 describe('a verdict of whose race a bar has closed', () => {

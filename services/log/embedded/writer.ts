@@ -46,7 +46,11 @@ interface Waiting {
  * that wait would hold up every request of the process.
  */
 export async function startWriter(options: WriterOptions): Promise<Writer> {
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: options })
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+    workerData: options,
+    // It holds one batch at a time.
+    resourceLimits: { maxYoungGenerationSizeMb: 8 },
+  })
   const waiting: Waiting[] = []
   let ended: ServiceError | undefined
   let late: string | undefined

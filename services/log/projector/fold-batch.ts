@@ -12,15 +12,18 @@ interface FoldedBatch {
   readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
 }
 
-/** Folds events over rows that are read through `stored`, without changing what is stored. */
+/**
+ * Folds events over rows that are read through `stored`, without changing what is stored.
+ *
+ * @param known rows as they are stored; what is read and changed is added
+ */
 export function foldBatch(
   projection: Projection,
   stored: (key: string) => JsonObject | undefined,
   events: readonly RecordedEvent[],
+  known: Map<string, JsonObject | undefined> = new Map(),
 ): FoldedBatch {
   const changes = new Map<string, JsonObject | undefined>()
-  /** The rows as they are now: what was read or changed once is not read again. */
-  const known = new Map<string, JsonObject | undefined>()
   const change = (key: string, row: JsonObject | undefined): void => {
     changes.set(key, row)
     known.set(key, row)

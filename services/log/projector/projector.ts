@@ -77,6 +77,8 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
+/** Rows of a projection that are kept in memory. */
+const KNOWN_ROWS = 256
 /** Events of the past that were looked at, matching or not, after which the checkpoint is moved. */
 const LOOKED_EVENTS = 20_000
 
@@ -189,6 +191,8 @@ class ProjectionRun {
   /** The last committed position of this version: every counted call reads it. */
   #reached: Position = START
   #following = new AbortController()
+  /** Rows as they are committed: events that follow one another change the same few. */
+  #known = new Map<string, JsonObject | undefined>()
   /** Whether its rows were lost with a damaged file, and are not whole yet. */
   #isRebuilt = false
 
@@ -224,6 +228,7 @@ class ProjectionRun {
 
   /** Folds the log from its beginning, after all rows were lost, or those of one version. */
   restart(lost = this.#inService?.version): void {
+    this.#known = new Map()
     if (lost === this.#inService?.version) {
       this.#isRebuilt = true
       this.#hasBeenLive = false
@@ -357,14 +362,20 @@ class ProjectionRun {
   #take(events: readonly RecordedEvent[], upTo: Position): boolean {
     this.#requireNext(events, upTo)
     const table = this.#parts.tables.table(this.name, this.#projection.version)
-    const { changes, poison } = foldBatch(this.#projection, (key) => table.get(key), events)
+    const known = this.#known
+    // Forgotten until they are committed.
+    this.#known = new Map()
+    const { changes, poison } = foldBatch(this.#projection, (key) => table.get(key), events, known)
     const newest = events[(poison?.folded ?? events.length) - 1]
     const soundUpTo = poison === undefined ? upTo : newest?.position
     if (soundUpTo !== undefined) {
       table.commit(changes, this.#reached, soundUpTo, newest)
       this.#reached = soundUpTo
     }
-    if (poison === undefined) return true
+    if (poison === undefined) {
+      if (known.size <= KNOWN_ROWS) this.#known = known
+      return true
+    }
     this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
     return false
   }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { COMMANDS } from '../../../services/cli/commands.ts'
+import { loadCommands } from '../../../services/cli/commands.ts'
 import { findCommand, readCommandLine } from '../../../services/cli/run-command.ts'
 import { rangeModelSchema, readRanges } from '../../../services/engine/forecast/range-model.ts'
 import { createModel } from '../../../services/engine/model.ts'
@@ -16,6 +16,8 @@ import { readSettings } from '../../../services/runtime/config/read-settings.ts'
 import { SETTINGS, type SettingName } from '../../../services/runtime/config/settings.ts'
 import { loadWrappingKeys } from '../../../services/runtime/secrets/wrapping-keys.ts'
 import type { Target } from '../target.ts'
+
+const COMMANDS = await loadCommands()
 
 const textOf = (input: Buffer): string => input.toString('utf8')
 const objectOf = (input: Buffer): object => {
