@@ -526,6 +526,8 @@ export const LIMITS = {
   /** Attempts under way at a time: in all, and to one endpoint. */
   webhookAttemptsAtOnce: 128,
   webhookAttemptsPerEndpoint: 4,
+  /** The highest rate that an owner may choose for an endpoint, deliveries a second. */
+  webhookPerSecond: 100,
   /** Largest body of a delivery. */
   webhookBodyBytes: 65_536,
   /** After the beginning of a digest's period, how long the verdicts of its bars are given; market time. */

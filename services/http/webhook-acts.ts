@@ -8,8 +8,8 @@ import type { eventsAnswerSchema } from '../../contracts/webhook-answers.ts'
 import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import {
+  type ChangeRequest,
   type DeliveryQueries,
-  type filterChangeSchema,
   filterWarnings,
   readFilter,
   type SignalCoverage,
@@ -95,10 +95,8 @@ function subscriptionActs(service: WebhookService) {
       }),
     show: async (owner: WebhookOwner, { id }: One) =>
       shown(await look(owner, () => subscriptions.show(owner.accountId, id))),
-    change: async (
-      { accountId, origin }: WebhookOwner,
-      { id, ...change }: One & z.output<typeof filterChangeSchema>,
-    ) => shown(await subscriptions.change(accountId, id, change, origin)),
+    change: async ({ accountId, origin }: WebhookOwner, { id, ...change }: One & ChangeRequest) =>
+      shown(await subscriptions.change(accountId, id, change, origin)),
     remove: async ({ accountId, origin }: WebhookOwner, { id }: One) => {
       await subscriptions.remove(accountId, id, origin)
       return undefined

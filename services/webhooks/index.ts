@@ -23,12 +23,15 @@ export { rankAt } from './signals/signal-facts.ts'
 export type { RequestedReplay } from './state/subscription-state.ts'
 export { subscriptions as subscriptionsReadModel } from './state/subscriptions-read-model.ts'
 export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
+export type { ChangeRequest } from './subscriptions/change-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
   filterChangeSchema,
   filterFields,
   readFilter,
+  sendingFields,
   toFilterFields,
+  toSendingFields,
 } from './subscriptions/filter-request.ts'
 export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'

@@ -51,7 +51,7 @@ const HANDLERS: Handlers = {
   recorded: afterRecording,
   undone: (state, { item, againMs }, now) =>
     andThen(rest(state, { restMs: againMs }, now), (next) => afterUndone(next, item, now, againMs)),
-  probe_begun: (state) => act({ ...state, isProbeDue: false }),
+  begun: (state, _, now) => rest({ ...state, isProbeDue: false }, { restMs: pauseOf(state) }, now),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
@@ -185,7 +185,8 @@ function dropCancelled(state: EndpointState, known: Subscription): Decision {
 /** Follows the owner's change of an endpoint that is loaded. */
 function afterOwner(state: EndpointState, known: Subscription, now: Situation): Decision {
   const { subscription, health } = state
-  const isMoved = known.moved !== subscription.moved
+  const isElsewhere = known.sealedUrl !== subscription.sealedUrl
+  const isMoved = known.moved !== subscription.moved || isElsewhere
   const hasRecovered = known.state === 'degraded' && health.state === 'active'
   const isResumed = subscription.state === 'active' && (known.state !== 'active' || isMoved)
   if (!isSending(subscription)) return fallBehind(state, now)
@@ -246,6 +247,10 @@ function rest(
   if (restMs === 0 || atMs <= (state.restsUntilMs ?? 0)) return act(state)
   return act({ ...state, restsUntilMs: atMs }, wake(now, restMs, { kind: 'rest', atMs }))
 }
+
+/** How far apart its owner wants attempts to begin. */
+const pauseOf = ({ subscription: { sending } }: EndpointState): number =>
+  sending.perSecond === null ? 0 : 1_000 / sending.perSecond
 
 function paceOf({ subscription }: EndpointState, result: string, { durationMs }: Sent): Pace {
   if (result !== 'delivered') return 'unproven'

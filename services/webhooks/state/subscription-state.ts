@@ -4,6 +4,7 @@ import type { Position } from '../../../contracts/position.ts'
 import type {
   ChatForm,
   ReplayScope,
+  Sending,
   SubscriptionFilter,
   SubscriptionState,
 } from '../../../contracts/subscription.ts'
@@ -46,7 +47,9 @@ export interface Subscription extends JsonObject {
   /** Since when it is in this state. */
   readonly stateSince: number
   readonly generation: number
+  /** Sealed anew with each change of the address, so another text is another address. */
   readonly sealedUrl: string
+  readonly sending: Sending
   /** The chat service that receives messages in words; null for signed JSON. */
   readonly form: ChatForm | null
   /** Newest first. */
@@ -67,6 +70,7 @@ export interface Subscription extends JsonObject {
 export const SUBSCRIPTION_EVENTS = [
   'SubscriptionCreated',
   'SubscriptionChanged',
+  'EndpointChanged',
   'SecretRotated',
   'SecretOverlapEnded',
   'SubscriptionPaused',
@@ -92,15 +96,10 @@ export function evolveSubscription(
 ): Subscription | undefined {
   const at = Date.parse(event.at)
   if (event.type === 'SubscriptionCreated') {
-    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl, form } =
-      event.data
+    const { filter, sealedSecret, ...data } = event.data
+    const { generation, startAfter } = data
     return {
-      subscriptionId,
-      accountId,
-      generation,
-      sealedUrl,
-      form,
-      startAfter,
+      ...data,
       state: 'active',
       reason: null,
       stateSince: at,
@@ -128,6 +127,10 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
   switch (event.type) {
     case 'SubscriptionChanged':
       return { filters: [...before.filters, { after: event.position, filter: event.data.filter }] }
+    case 'EndpointChanged': {
+      const { sealedUrl, sending } = event.data
+      return { sealedUrl, sending }
+    }
     case 'SecretRotated': {
       const { generation, sealedSecret, overlapUntil } = event.data
       const older = before.secrets

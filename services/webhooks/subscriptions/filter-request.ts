@@ -6,6 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter } from '../../../contracts/parameters.ts'
 import {
   CADENCES,
+  type Sending,
   SIGNAL_TYPES,
   type SubscriptionFilter,
   topAssetSchema,
@@ -86,6 +87,24 @@ export const filterFields = {
   top_n: wholeNumber(1, 100).nullish().describe('Of scan_digest: rows at most'),
   cadence: oneOf(CADENCES).nullish().describe('Of scan_digest: how often, aligned to UTC'),
 }
+
+/** How deliveries are sent, as the interface spells it. */
+export const sendingFields = {
+  max_per_second: wholeNumber(1, LIMITS.webhookPerSecond)
+    .nullish()
+    .describe('Attempts a second at most; as many as it takes without it'),
+}
+
+export type SendingRequest = {
+  readonly [Field in keyof typeof sendingFields]?: z.output<(typeof sendingFields)[Field]>
+}
+
+/** What of it a request chooses; what is left out is not there. */
+export const readSending = ({ max_per_second: perSecond }: SendingRequest): Partial<Sending> =>
+  perSecond === undefined ? {} : { perSecond }
+
+/** The same in the fields of the interface. */
+export const toSendingFields = ({ perSecond }: Sending) => ({ max_per_second: perSecond })
 
 const filterRequest = z.strictObject(filterFields)
 export type FilterRequest = z.output<typeof filterRequest>
