@@ -94,7 +94,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [subjectStream(ACCOUNT, 0), 'SubjectKeyCreated'],
   [
     accountStream(ACCOUNT),
-    'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded MachineClientCreated MachineTokenIssued MachineClientRemoved SubscriptionSlotTaken SubscriptionSlotFreed',
+    'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded MachineClientCreated MachineTokenIssued MachineClientRemoved SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
   ],
   [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited QuotaGranted'],
   [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],
@@ -143,6 +143,7 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined, sending: AS_IT_COMES }),
   'SubscriptionCreated.v2.json': () => ({ form: null, sending: AS_IT_COMES }),
   'SubscriptionCreated.v3.json': () => ({ sending: AS_IT_COMES }),
+  'OwnerNotified.v1.json': () => ({ stage: 'sent' }),
   'SubscriptionDisabled.v1.json': () => ({ by: 'endpoint' }),
   'ReplayRequested.v1.json': () => ({ only: 'all', deliveries: 5 }),
   'CursorTaken.v1.json': countedReplays,

@@ -114,7 +114,7 @@ export const WEBHOOK_TOOLS = {
   }),
   resume_webhook: define({
     title: 'Resume a webhook',
-    description: 'Lets a paused or disabled webhook go on, where it stopped or from another point.',
+    description: 'Lets a paused or disabled webhook go on, where it stopped or elsewhere.',
     request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
     response: subscription,
     effect: SETS,
@@ -123,7 +123,7 @@ export const WEBHOOK_TOOLS = {
   rotate_webhook_secret: define({
     title: 'New secret of a webhook',
     description:
-      'Makes another secret for a webhook; those before it sign beside it for a while. The secret is in this answer and not shown again.',
+      'Makes another secret for a webhook; those before it sign beside it for a while. It is in this answer and not shown again.',
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
     effect: ADDS,
@@ -160,7 +160,7 @@ export const WEBHOOK_TOOLS = {
   cancel_webhook_replay: define({
     title: 'Cancel a replay',
     description:
-      'Ends a replay of a webhook before its end: nothing more of it is sent, and the answer says how far it came.',
+      'Ends a replay of a webhook: nothing more of it is sent, and the answer says how far it came.',
     request: replayParams,
     response: replayRowSchema,
     effect: SETS,

@@ -20,7 +20,7 @@ const channelFields = {
     .max(LIMITS.webhookUrlCharacters)
     .optional()
     .describe(
-      'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
+      'A public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. None for `telegram`',
     ),
   bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
   chat_id: z

@@ -20,7 +20,8 @@ describe('an address that its owner changed', () => {
     const before = world.postsTo('bot')
     expect(new Set(before.map(({ sequence }) => sequence))).toEqual(new Set([1, 2, 3]))
     await move('bot')
-    await seconds(3)
+    await seconds(1)
+    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3])
     await world.verdicts(1)
     await seconds(2)
     expect(world.postsTo('bot')).toHaveLength(before.length)
@@ -46,7 +47,8 @@ describe('an address that its owner changed', () => {
     await seconds(10)
     expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
     expect(await world.told('bot')).toEqual(['SubscriptionCreated', 'EndpointChanged'])
-    expect((await world.deliveries('bot')).failuresInARow).toBe(0)
+    expect(world.postsTo('other').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
+    expect((await world.deliveries('bot')).counts).toMatchObject({ delivered: 4, failed: 0 })
   })
 
   test('after it was degraded is sent to as a working one, also where that was still to be recorded', async () => {
@@ -96,4 +98,16 @@ test('an endpoint gets no more in any second than its owner chose, retries and a
   await world.verdicts(8)
   await seconds(1)
   expect(world.postsTo('bot').length - begun).toBeGreaterThanOrEqual(8)
+})
+
+test('an endpoint that takes long is not held up by its rate', async () => {
+  world.endpoint('bot', async (_post, signal) => {
+    await world.time.sleep(300, signal ?? new AbortController().signal)
+    return answered(200)
+  })
+  await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: { perSecond: 4 } })
+  await world.start()
+  await world.verdicts(10)
+  for (let n = 0; n < 65; n++) await world.time.pass(50)
+  expect(world.sequences('bot')).toHaveLength(10)
 })

@@ -80,6 +80,7 @@ describe('a subscription', () => {
       sending: { perSecond: null },
       state: 'active',
       reason: null,
+      hasRecovered: false,
       stateSince: AT,
       createdAt: AT,
       changedAt: AT,

@@ -72,16 +72,14 @@ export const filterFields = {
   only_changes: z
     .boolean({ error: faulty('is neither true nor false') })
     .nullish()
-    .describe('One trade call when a series turns BUY or SELL, instead of one for each bar that stays so'),
+    .describe('One trade call when a series turns, instead of one for each bar that stays so'),
   freshness: z
     .strictObject({
       policy: oneOf(['all', 'skip', 'mark']),
       max_bars: wholeNumber(1, 10_000).default(1).describe('Age in bars of the signal'),
     })
     .nullish()
-    .describe(
-      'What becomes of a signal that is older than so many bars when its turn comes; all are sent without it',
-    ),
+    .describe('Of a signal that is older than so many bars when its turn comes'),
   timeframe: oneTimeframe.nullish().describe('Of scan_digest: timeframe of the scan'),
   exchange: oneOf(EXCHANGES).nullish().describe('Of scan_digest: venue of the scan'),
   top_n: wholeNumber(1, 100).nullish().describe('Of scan_digest: rows at most'),
@@ -90,9 +88,7 @@ export const filterFields = {
 
 /** How deliveries are sent, as the interface spells it. */
 export const sendingFields = {
-  max_per_second: wholeNumber(1, LIMITS.webhookPerSecond)
-    .nullish()
-    .describe('Attempts a second at most; as many as it takes without it'),
+  max_per_second: wholeNumber(1, LIMITS.webhookPerSecond).nullish().describe('Attempts a second at most'),
 }
 
 export type SendingRequest = {

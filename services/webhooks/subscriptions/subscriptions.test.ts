@@ -452,6 +452,7 @@ describe('what is sent from here', () => {
     await subscriptions.notify(about, 'degraded_1h')
     const hosts = world.sent.map(({ url }) => new globalThis.URL(url).hostname.split('.')[0])
     expect(hosts).toEqual(['one', 'two', 'two', 'two'])
+    expect(world.mails).toHaveLength(1)
     expect(world.reports.join()).toContain('a notice was not taken')
     const [first] = world.sent
     expect(JSON.parse(Buffer.from(first?.body ?? '').toString())).toMatchObject({
@@ -462,6 +463,19 @@ describe('what is sent from here', () => {
     expect(ids().size).toBe(2)
     await subscriptions.notify(about, 'degraded_1h')
     expect(ids().size).toBe(2)
+    await subscriptions.notify(about, 'failing')
+    const { headers, body } = world.sent.at(-1) ?? { headers: {}, body: '' }
+    expect(headers['X-Service-Event']).toBe('endpoint.failing')
+    expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({
+      event: 'endpoint.failing',
+      data: {
+        type: 'notice',
+        kind: 'failing',
+        subscription_id: failing,
+        origin: 'https://failing.example.com',
+      },
+    })
+    expect(world.mails.at(-1)).toBe(`${ADA} Your webhook at failing.example.com is failing`)
   })
 })
 
@@ -522,7 +536,7 @@ describe('a replay', () => {
 
 test('what the owner was told stands in the subscription', async () => {
   const id = await createId()
-  const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5 }
+  const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5, stage: 'sent' as const }
   const event = newEvent(OwnerNotified, { id: crypto.randomUUID(), data, meta: ORIGIN })
   await world.store().append(noticeStream(id), [event], { expected: 'no-stream' })
   expect((await subscriptions.show(ADA, id)).notices).toEqual([
