@@ -2,6 +2,7 @@ import { askCommand } from './analyst/ask.ts'
 import { auditCommand } from './analyst/audit.ts'
 import { backtestCommand } from './analyst/backtest.ts'
 import { exportCommand } from './analyst/export.ts'
+import { listenCommand } from './analyst/listen.ts'
 import { replayCommand } from './analyst/replay.ts'
 import { trackRecordCommand } from './analyst/track-record.ts'
 import { verifyCommand } from './analyst/verify.ts'
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   askCommand,
   replayCommand,
   exportCommand,
+  listenCommand,
   backtestCommand,
   verifyCommand,
   auditCommand,

@@ -26,6 +26,7 @@ import {
   type ResumeRequest,
   type replaySchema,
   replayWindow,
+  type TestRequest,
 } from './routes/webhook-requests.ts'
 import {
   toAttempt,
@@ -114,8 +115,8 @@ function subscriptionActs(service: WebhookService) {
     },
     endOverlap: async ({ accountId, origin }: WebhookOwner, { id }: One) =>
       shown(await subscriptions.endOverlap(accountId, id, origin)),
-    test: async ({ accountId }: WebhookOwner, { id }: One) =>
-      toTestAnswer(await subscriptions.test(accountId, id)),
+    test: async ({ accountId }: WebhookOwner, { id, event }: One & TestRequest) =>
+      toTestAnswer(await subscriptions.test(accountId, id, event)),
     check: async (owner: WebhookOwner, { id, ...given }: One & z.output<typeof checkSchema>) => {
       const reason = await look(owner, () => subscriptions.checkSignature(owner.accountId, id, given))
       return { is_valid: reason === undefined, reason: reason ?? null }

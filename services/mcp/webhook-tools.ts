@@ -23,6 +23,7 @@ import {
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
+  testFields,
 } from '../http/routes/webhook-requests.ts'
 import { type WebhookOwner, type WebhookService, webhookActs } from '../http/webhook-acts.ts'
 import { callerAs } from '../tool-calls/index.ts'
@@ -58,7 +59,7 @@ const define = <Request extends z.ZodType>(
   },
 ): WebhookTool => ({
   ...tool,
-  description: `${tool.description} Needs an API key; costs no calls.`,
+  description: `${tool.description} Free; needs an API key.`,
   act: async (acts, owner, asked) => tool.act(acts, owner, asked as z.output<Request>),
 })
 
@@ -132,7 +133,7 @@ export const WEBHOOK_TOOLS = {
   test_webhook: define({
     title: 'Test a webhook',
     description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
-    request: subscriptionParams,
+    request: z.strictObject({ id, ...testFields }),
     response: testAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.test(owner, asked),

@@ -2,7 +2,12 @@ import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
-import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
+import {
+  DELIVERY_FORMS,
+  REPLAY_SCOPES,
+  SIGNAL_TYPES,
+  type SignalType,
+} from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { filterChangeSchema, filterFields, sendingFields } from '../../webhooks/index.ts'
 
@@ -99,6 +104,12 @@ export const rotateFields = {
     .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
     .default(LIMITS.secretOverlapMs / HOUR_MS)
     .describe('How long the secrets before it sign beside it'),
+}
+
+export const testFields = { event: z.enum(SIGNAL_TYPES).optional() }
+
+export interface TestRequest {
+  readonly event?: SignalType | undefined
 }
 
 /** One delivery as its receiver got it. */

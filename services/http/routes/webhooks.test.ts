@@ -142,6 +142,14 @@ describe('a subscription over HTTP', () => {
       event: 'trade_call',
     })
     expect(edge.sent).toHaveLength(1)
+    const chosen = await edge.ask('POST', path, { payload: { event: 'scan_digest' } })
+    expect(chosen.body).toMatchObject({ event: 'scan_digest', accepted: true })
+    expect(JSON.parse(Buffer.from(edge.sent.pop()?.body ?? '').toString())).toMatchObject({
+      event: 'scan_digest',
+      data: { type: 'scan_digest' },
+    })
+    const unknown = await edge.ask('POST', path, { payload: { event: 'verdict' } })
+    expect([unknown.status, edge.sent.length]).toEqual([400, 1])
     edge.tests = LIMITS.webhookTestsPerMinute
     const refused = await edge.ask('POST', path)
     expect([refused.status, refused.headers['retry-after'], edge.sent.length]).toEqual([429, '1', 1])
@@ -390,7 +398,7 @@ describe('the description', () => {
       expect([path, asked.status < 300, asked.body.code]).toEqual([path, true, undefined])
       taken += 1
     }
-    expect(taken).toBe(6)
+    expect(taken).toBe(7)
   })
 })
 

@@ -34,6 +34,7 @@ import {
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
+  testFields,
 } from './webhook-requests.ts'
 
 const own = { tag: 'webhooks', key: 'required' } as const
@@ -164,9 +165,11 @@ function secretRoutes(on: On, acts: Acts): void {
   on(
     'POST /api/webhooks/:id/test',
     onOne('testWebhook', 'Send a signed sample now, and see what the endpoint answers', {
+      description: 'Of the event that is named, or of the first that it asks for.',
       errors: ['cache_unavailable', 'subscription_stopped'],
+      bodyExample: { event: 'regime_shift' },
     }),
-    { params, response: { 200: testAnswerSchema } },
+    { params, body: z.strictObject(testFields), response: { 200: testAnswerSchema } },
     acts.test,
   )
   on(

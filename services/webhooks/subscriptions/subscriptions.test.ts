@@ -464,9 +464,9 @@ describe('what is sent from here', () => {
     await subscriptions.notify(about, 'degraded_1h')
     expect(ids().size).toBe(2)
     await subscriptions.notify(about, 'failing')
-    const { headers, body } = world.sent.at(-1) ?? { headers: {}, body: '' }
-    expect(headers['X-Service-Event']).toBe('endpoint.failing')
-    expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({
+    const last = world.sent.at(-1)
+    expect(last?.headers['X-Service-Event']).toBe('endpoint.failing')
+    expect(JSON.parse(Buffer.from(last?.body ?? '').toString())).toMatchObject({
       event: 'endpoint.failing',
       data: {
         type: 'notice',
