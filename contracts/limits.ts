@@ -502,7 +502,7 @@ export const LIMITS = {
   webhookLookRestRatio: 2,
   /** Tries to tell one endpoint of an owner about another. */
   webhookNoticeTries: 3,
-  /** Changes of one endpoint that its owner is told of in an hour, and mails to one account. */
+  /** Changes of one endpoint that its owner hears of in an hour, and mails to one account. */
   webhookNoticesPerHour: 6,
   noticeMailsPerHour: 12,
   /** Hosts that the operator may block, and the longest of them. */

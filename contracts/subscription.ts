@@ -67,5 +67,5 @@ export const sendingSchema = z.object({
 
 export type Sending = z.infer<typeof sendingSchema>
 
-/** Where its owner chose nothing. */
+/** Without a choice of its owner. */
 export const AS_IT_COMES: Sending = { perSecond: null }

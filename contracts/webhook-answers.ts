@@ -11,7 +11,7 @@ const instant = z.iso.datetime()
 const count = z.int().nonnegative()
 const sequence = z.int().positive()
 
-/** What an owner chose, as answers show it, every field of it. */
+/** The choices of an owner as answers show them, every field. */
 const chosenFields = {
   events: z.array(z.enum(SIGNAL_TYPES)),
   timeframes: z.array(timeframeSchema).nullable().describe('Null: all'),

@@ -157,5 +157,5 @@ test('what a webhook of one’s own is sent comes with the same ids and bytes', 
     expect(signed(secret, one).ok).toBe(true)
   }
   const without = await runSignal('listen', address, '--webhook', id, '--server', String(service.url))
-  expect(without).toMatchObject({ code: 2, err: expect.stringContaining('--api-key') })
+  expect(without).toMatchObject({ code: 2, err: expect.stringContaining('API_KEY') })
 })

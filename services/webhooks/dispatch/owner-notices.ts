@@ -18,7 +18,7 @@ const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
 
 /** How long a process has to send a notice that it began, before another one does. */
 const BEGUN_MS = 60_000
-/** A change of so long ago is told no more: the reminders say what there is to say. */
+/** A change of so long ago is no news: the reminders say what there is to say. */
 const NEWS_MS = 24 * HOUR_MS
 /** The latest few say everything: an hour of changes, and the reminders of a time of trouble. */
 const NOTICES_READ = 4 * (LIMITS.webhookNoticesPerHour + 1 + DEGRADED_NOTICES.length)
@@ -99,7 +99,7 @@ export function createOwnerNotices(options: OwnerNoticesOptions) {
       const { sent, begun, changes } = await told(subscription)
       const [kind, afterMs] = all.find(([one]) => !sent.has(one)) ?? []
       if (kind === undefined || afterMs === undefined) return undefined
-      // One that changes all the time floods nobody: of its changes the newest is told, once there is room for it.
+      // One that changes all the time floods nobody: its owner hears of the newest change, once there is room.
       const last = isReminder(kind) ? undefined : changes[LIMITS.webhookNoticesPerHour - 1]
       const freeAt = last === undefined ? 0 : last + HOUR_MS
       const begunAt = begun.get(kind)

@@ -95,7 +95,7 @@ export type SendingRequest = {
   readonly [Field in keyof typeof sendingFields]?: z.output<(typeof sendingFields)[Field]>
 }
 
-/** What of it a request chooses; what is left out is not there. */
+/** The choices of a request; what is left out is not there. */
 export const readSending = ({ max_per_second: perSecond }: SendingRequest): Partial<Sending> =>
   perSecond === undefined ? {} : { perSecond }
 

@@ -12,10 +12,10 @@ import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'
 
 const PAUSE_MS = 1_000
 
-/** Endpoints of one owner that are told at a time. */
+/** Endpoints of one owner that hear of it at a time. */
 const TOLD_AT_ONCE = 16
 
-/** Of a change of state its event is named after it; a reminder is a `notice`. */
+/** A change of state has an event of its own; a reminder is a `notice`. */
 const eventOf = (kind: NoticeKind): string =>
   kind === 'failing' || kind === 'disabled' || kind === 'recovered' ? `endpoint.${kind}` : 'notice'
 
