@@ -29,6 +29,15 @@ export const AccountOpened = defineEvent({
   }),
 })
 
+export const OwnerMailed = defineEvent({
+  type: 'OwnerMailed',
+  stream,
+  summary:
+    'A notice is mailed to the owner; it stands before the mail, so that an hour sends no more than it may.',
+  data: z.object({ accountId }),
+  formats: { 1: 4 },
+})
+
 export const SignInRequested = defineEvent({
   type: 'SignInRequested',
   stream,

@@ -46,6 +46,7 @@ import {
   verdictStream,
   WEBHOOK_HOSTS_STREAM,
 } from './streams.ts'
+import { AS_IT_COMES } from './subscription.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
 const FIXTURES = join(import.meta.dirname, 'fixtures')
@@ -93,7 +94,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [subjectStream(ACCOUNT, 0), 'SubjectKeyCreated'],
   [
     accountStream(ACCOUNT),
-    'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded MachineClientCreated MachineTokenIssued MachineClientRemoved SubscriptionSlotTaken SubscriptionSlotFreed',
+    'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded MachineClientCreated MachineTokenIssued MachineClientRemoved SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
   ],
   [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited QuotaGranted'],
   [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],
@@ -114,7 +115,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],
   [
     subscriptionStream(SUBSCRIPTION),
-    'SubscriptionCreated SubscriptionChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed SecretOverlapEnded ReplayRequested ReplayCancelled SubscriptionRemoved',
+    'SubscriptionCreated SubscriptionChanged EndpointChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed SecretOverlapEnded ReplayRequested ReplayCancelled SubscriptionRemoved',
   ],
   [WEBHOOK_HOSTS_STREAM, 'WebhookHostBlocked WebhookHostAllowed'],
 ]
@@ -139,8 +140,10 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'OutcomeLabelled.v2.json': () => ({ forecast: null, closePrice: null }),
   'SignInRequested.v1.json': () => ({ codeCharacters: 6 }),
   'KeyIssued.v1.json': () => ({ label: { text: 'bot “eins”' } }),
-  'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined }),
-  'SubscriptionCreated.v2.json': () => ({ form: null }),
+  'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined, sending: AS_IT_COMES }),
+  'SubscriptionCreated.v2.json': () => ({ form: null, sending: AS_IT_COMES }),
+  'SubscriptionCreated.v3.json': () => ({ sending: AS_IT_COMES }),
+  'OwnerNotified.v1.json': () => ({ stage: 'sent' }),
   'SubscriptionDisabled.v1.json': () => ({ by: 'endpoint' }),
   'ReplayRequested.v1.json': () => ({ only: 'all', deliveries: 5 }),
   'CursorTaken.v1.json': countedReplays,

@@ -70,7 +70,7 @@ export const MarketClockRun = defineEvent({
  * The newest format of a log that this release writes: raised with every release that adds a schema version, or a type to
  * a stream that older releases read. It reads all up to it.
  */
-export const NEWEST_LOG_FORMAT = 3
+export const NEWEST_LOG_FORMAT = 4
 /** The format of a log in which no event says another. */
 export const FIRST_LOG_FORMAT = 1
 

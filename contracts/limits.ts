@@ -502,6 +502,9 @@ export const LIMITS = {
   webhookLookRestRatio: 2,
   /** Tries to tell one endpoint of an owner about another. */
   webhookNoticeTries: 3,
+  /** Changes of one endpoint that its owner hears of in an hour, and mails to one account. */
+  webhookNoticesPerHour: 6,
+  noticeMailsPerHour: 12,
   /** Hosts that the operator may block, and the longest of them. */
   webhookBlockedHosts: 10_000,
   webhookHostCharacters: 253,
@@ -526,6 +529,8 @@ export const LIMITS = {
   /** Attempts under way at a time: in all, and to one endpoint. */
   webhookAttemptsAtOnce: 128,
   webhookAttemptsPerEndpoint: 4,
+  /** The highest rate that an owner may choose for an endpoint, deliveries a second. */
+  webhookPerSecond: 100,
   /** Largest body of a delivery. */
   webhookBodyBytes: 65_536,
   /** After the beginning of a digest's period, how long the verdicts of its bars are given; market time. */

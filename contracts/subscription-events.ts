@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { canonicalJson } from './json.ts'
 import { positionSchema } from './position.ts'
-import { CHAT_FORMS, REPLAY_SCOPES, subscriptionFilterSchema } from './subscription.ts'
+import {
+  AS_IT_COMES,
+  CHAT_FORMS,
+  REPLAY_SCOPES,
+  sendingSchema,
+  subscriptionFilterSchema,
+} from './subscription.ts'
 
 const subscriptionId = z.uuid()
 const accountId = z.uuid()
@@ -13,7 +20,7 @@ const reason = z.string().min(1).max(200)
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',
-  schema: 3,
+  schema: 4,
   stream,
   summary:
     'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
@@ -26,6 +33,7 @@ export const SubscriptionCreated = defineEvent({
     form: z.enum(CHAT_FORMS).nullable(),
     sealedSecret: sealed,
     filter: subscriptionFilterSchema,
+    sending: sendingSchema,
     /** Signals after this position. */
     startAfter: positionSchema,
   }),
@@ -34,10 +42,25 @@ export const SubscriptionCreated = defineEvent({
     1: ({ origin: _clear, ...data }) => data,
     // There was signed JSON alone.
     2: (data) => ({ ...data, form: null }),
+    3: (data) => ({ ...data, sending: AS_IT_COMES }),
   },
-  formats: { 3: 2 },
+  formats: { 3: 2, 4: 4 },
   // A chat would be sent signed JSON by a process that knows no form.
-  downcasters: { 3: ({ form, ...data }) => (form === null ? data : undefined) },
+  downcasters: {
+    3: ({ form, ...data }) => (form === null ? data : undefined),
+    // A process that knows no choices would send faster than the owner wants.
+    4: ({ sending, ...data }) =>
+      canonicalJson(sending ?? null) === canonicalJson(AS_IT_COMES) ? data : undefined,
+  },
+})
+
+export const EndpointChanged = defineEvent({
+  type: 'EndpointChanged',
+  stream,
+  summary:
+    'The owner gave another address, or chose otherwise how deliveries are sent: what is sent from here on goes there, what waits for another try included.',
+  data: z.object({ subscriptionId, sealedUrl: sealed, sending: sendingSchema }),
+  formats: { 1: 4 },
 })
 
 export const SubscriptionChanged = defineEvent({

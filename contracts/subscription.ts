@@ -58,3 +58,14 @@ export const subscriptionFilterSchema = z.object({
 })
 
 export type SubscriptionFilter = z.infer<typeof subscriptionFilterSchema>
+
+/** How deliveries are sent, as their owner chose. */
+export const sendingSchema = z.object({
+  /** Attempts a second at most; null where nothing was chosen. */
+  perSecond: z.int().min(1).max(LIMITS.webhookPerSecond).nullable(),
+})
+
+export type Sending = z.infer<typeof sendingSchema>
+
+/** Without a choice of its owner. */
+export const AS_IT_COMES: Sending = { perSecond: null }

@@ -11,8 +11,8 @@ const instant = z.iso.datetime()
 const count = z.int().nonnegative()
 const sequence = z.int().positive()
 
-/** The fields of a filter as answers show them, every one of them. */
-const filterAnswerFields = {
+/** The choices of an owner as answers show them, every field. */
+const chosenFields = {
   events: z.array(z.enum(SIGNAL_TYPES)),
   timeframes: z.array(timeframeSchema).nullable().describe('Null: all'),
   assets: z.array(z.string()).nullable().describe('Null: all'),
@@ -25,6 +25,7 @@ const filterAnswerFields = {
   exchange: exchangeSchema.nullable(),
   top_n: sequence.nullable(),
   cadence: z.enum(CADENCES).nullable(),
+  max_per_second: sequence.nullable().describe('Null: as many as it takes'),
 }
 
 /** How far a replay has come. */
@@ -86,7 +87,7 @@ export const subscriptionAnswerSchema = z.object({
   id: z.uuid(),
   form: z.enum(DELIVERY_FORMS),
   url: z.string().describe('Of a chat no more than where it is: the rest is a secret'),
-  ...filterAnswerFields,
+  ...chosenFields,
   ...stateFields,
   secrets_signing: sequence.describe(
     'Secrets that sign each delivery: more than one while a rotation overlaps',
@@ -117,7 +118,7 @@ export const operatorSubscriptionSchema = z.object({
     .string()
     .nullable()
     .describe('Where its address points, without path and query; null once its account is erased'),
-  ...filterAnswerFields,
+  ...chosenFields,
   ...stateFields,
 })
 

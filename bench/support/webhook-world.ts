@@ -58,6 +58,7 @@ export async function openWebhookWorld(
             startAfter: START,
             form: null,
             sealedUrl,
+            sending: { perSecond: null },
             sealedSecret: createSecret((bytes) => randomBytes(bytes)),
             origin: 'http://127.0.0.1',
             filter: {

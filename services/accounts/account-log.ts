@@ -59,6 +59,7 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   PlanEnded: Number.POSITIVE_INFINITY,
   SubscriptionSlotTaken: LIMITS.webhookCreationsPerHour,
   SubscriptionSlotFreed: Number.POSITIVE_INFINITY,
+  OwnerMailed: LIMITS.noticeMailsPerHour,
   AppAuthorized: LIMITS.accountEventsPerHour,
   AppTokenIssued: LIMITS.accountEventsPerHour, // of each program
   AppEnded: Number.POSITIVE_INFINITY,

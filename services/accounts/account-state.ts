@@ -10,7 +10,7 @@ import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 export type AccountFact =
   | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
   | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
-  | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed'>
+  | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed' | 'OwnerMailed'>
   | SessionFact
   | AppFact
 

@@ -23,6 +23,7 @@ import { requireRoomFor } from './decide-account.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identify } from './identify.ts'
+import { createMailOwner, type MailOwner } from './sign-in/mail-owner.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createClientDocuments, type FetchDocument } from './oauth/client-documents.ts'
 import { createOAuth, isFor, type OAuth } from './oauth/oauth.ts'
@@ -87,6 +88,7 @@ export interface Accounts extends SignIn, Sessions, OperatorAccounts {
   readonly oauth: OAuth
   /** The caller behind a request. Takes tens of microseconds at most, except for the first request of a key. */
   readonly identify: Identify
+  readonly mailOwner: MailOwner
   /** @throws ServiceError `account_unknown` */
   show(accountId: string): Promise<AccountView>
   /** @throws ServiceError `account_unknown`, `too_many_keys` */
@@ -232,6 +234,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       await seeSession({ ...deps, report }, identity)
       return identity
     },
+    mailOwner: createMailOwner({ ...deps, postOffice, mailer: options.mailer }),
     show: (accountId) => show(deps, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
       await log.execute(accountId, origin, () => [{ kind: 'StartPlan', tier, source, reference, now: now() }])

@@ -67,6 +67,7 @@ export type AccountCommand =
       readonly now: number
     }
   | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
+  | { readonly kind: 'Mail' }
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
@@ -101,6 +102,9 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       return { facts: takeSlot(accountId, command, state) }
     case 'FreeSlot':
       return { facts: freeSlot(accountId, command.subscriptionId, state) }
+    case 'Mail':
+      requireOpen(accountId, state)
+      return { facts: [{ type: 'OwnerMailed', data: { accountId } }] }
     default:
       requireOpen(accountId, state)
       return {

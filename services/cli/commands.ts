@@ -9,6 +9,7 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   ask: async () => [(await import('./analyst/ask.ts')).askCommand],
   replay: async () => [(await import('./analyst/replay.ts')).replayCommand],
   export: async () => [(await import('./analyst/export.ts')).exportCommand],
+  listen: async () => [(await import('./analyst/listen.ts')).listenCommand],
   backtest: async () => [(await import('./analyst/backtest.ts')).backtestCommand],
   verify: async () => [(await import('./analyst/verify.ts')).verifyCommand],
   audit: async () => [(await import('./analyst/audit.ts')).auditCommand],

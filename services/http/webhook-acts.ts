@@ -8,8 +8,8 @@ import type { eventsAnswerSchema } from '../../contracts/webhook-answers.ts'
 import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import {
+  type ChangeRequest,
   type DeliveryQueries,
-  type filterChangeSchema,
   filterWarnings,
   readFilter,
   type SignalCoverage,
@@ -26,6 +26,7 @@ import {
   type ResumeRequest,
   type replaySchema,
   replayWindow,
+  type TestRequest,
 } from './routes/webhook-requests.ts'
 import {
   toAttempt,
@@ -95,10 +96,8 @@ function subscriptionActs(service: WebhookService) {
       }),
     show: async (owner: WebhookOwner, { id }: One) =>
       shown(await look(owner, () => subscriptions.show(owner.accountId, id))),
-    change: async (
-      { accountId, origin }: WebhookOwner,
-      { id, ...change }: One & z.output<typeof filterChangeSchema>,
-    ) => shown(await subscriptions.change(accountId, id, change, origin)),
+    change: async ({ accountId, origin }: WebhookOwner, { id, ...change }: One & ChangeRequest) =>
+      shown(await subscriptions.change(accountId, id, change, origin)),
     remove: async ({ accountId, origin }: WebhookOwner, { id }: One) => {
       await subscriptions.remove(accountId, id, origin)
       return undefined
@@ -116,8 +115,8 @@ function subscriptionActs(service: WebhookService) {
     },
     endOverlap: async ({ accountId, origin }: WebhookOwner, { id }: One) =>
       shown(await subscriptions.endOverlap(accountId, id, origin)),
-    test: async ({ accountId }: WebhookOwner, { id }: One) =>
-      toTestAnswer(await subscriptions.test(accountId, id)),
+    test: async ({ accountId }: WebhookOwner, { id, event }: One & TestRequest) =>
+      toTestAnswer(await subscriptions.test(accountId, id, event)),
     check: async (owner: WebhookOwner, { id, ...given }: One & z.output<typeof checkSchema>) => {
       const reason = await look(owner, () => subscriptions.checkSignature(owner.accountId, id, given))
       return { is_valid: reason === undefined, reason: reason ?? null }

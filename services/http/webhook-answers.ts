@@ -14,6 +14,7 @@ import {
   type Subscriptions,
   type SubscriptionView,
   toFilterFields,
+  toSendingFields,
 } from '../webhooks/index.ts'
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
@@ -75,6 +76,7 @@ export const toSubscriptionAnswer = (
     form: subscription.form ?? 'signed_json',
     url: view.url ?? '',
     ...toFilterFields(currentFilter(subscription)),
+    ...toSendingFields(subscription.sending),
     ...toState(view),
     secrets_signing: signing.length,
     warnings: [...warnings],
@@ -86,6 +88,7 @@ export const toOperatorSubscription = (view: SubscriptionView): OperatorSubscrip
   account_id: view.subscription.accountId,
   origin: view.origin,
   ...toFilterFields(currentFilter(view.subscription)),
+  ...toSendingFields(view.subscription.sending),
   ...toState(view),
 })
 

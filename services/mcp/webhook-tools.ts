@@ -23,6 +23,7 @@ import {
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
+  testFields,
 } from '../http/routes/webhook-requests.ts'
 import { type WebhookOwner, type WebhookService, webhookActs } from '../http/webhook-acts.ts'
 import { callerAs } from '../tool-calls/index.ts'
@@ -58,7 +59,7 @@ const define = <Request extends z.ZodType>(
   },
 ): WebhookTool => ({
   ...tool,
-  description: `${tool.description} Needs an API key; costs no calls.`,
+  description: `${tool.description} Free; needs an API key.`,
   act: async (acts, owner, asked) => tool.act(acts, owner, asked as z.output<Request>),
 })
 
@@ -114,7 +115,7 @@ export const WEBHOOK_TOOLS = {
   }),
   resume_webhook: define({
     title: 'Resume a webhook',
-    description: 'Lets a paused or disabled webhook go on, where it stopped or from another point.',
+    description: 'Lets a paused or disabled webhook go on, where it stopped or elsewhere.',
     request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
     response: subscription,
     effect: SETS,
@@ -123,7 +124,7 @@ export const WEBHOOK_TOOLS = {
   rotate_webhook_secret: define({
     title: 'New secret of a webhook',
     description:
-      'Makes another secret for a webhook; those before it sign beside it for a while. The secret is in this answer and not shown again.',
+      'Makes another secret for a webhook; those before it sign beside it for a while. It is in this answer and not shown again.',
     request: z.strictObject({ id, ...rotateFields }),
     response: rotatedSecretAnswerSchema,
     effect: ADDS,
@@ -132,7 +133,7 @@ export const WEBHOOK_TOOLS = {
   test_webhook: define({
     title: 'Test a webhook',
     description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
-    request: subscriptionParams,
+    request: z.strictObject({ id, ...testFields }),
     response: testAnswerSchema,
     effect: ADDS,
     act: (acts, owner, asked) => acts.test(owner, asked),
@@ -160,7 +161,7 @@ export const WEBHOOK_TOOLS = {
   cancel_webhook_replay: define({
     title: 'Cancel a replay',
     description:
-      'Ends a replay of a webhook before its end: nothing more of it is sent, and the answer says how far it came.',
+      'Ends a replay of a webhook: nothing more of it is sent, and the answer says how far it came.',
     request: replayParams,
     response: replayRowSchema,
     effect: SETS,

@@ -23,18 +23,23 @@ export { rankAt } from './signals/signal-facts.ts'
 export type { RequestedReplay } from './state/subscription-state.ts'
 export { subscriptions as subscriptionsReadModel } from './state/subscriptions-read-model.ts'
 export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
+export type { ChangeRequest } from './subscriptions/change-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
   filterChangeSchema,
   filterFields,
   readFilter,
+  sendingFields,
   toFilterFields,
+  toSendingFields,
 } from './subscriptions/filter-request.ts'
 export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
+export { type SampleOutcome, sendSample } from './subscriptions/send-sample.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
+export { createSecret } from './subscriptions/subscription-secrets.ts'
 export { createSubscriptions, type OpenedAttempt, type Subscriptions } from './subscriptions/subscriptions.ts'

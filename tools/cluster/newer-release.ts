@@ -8,7 +8,7 @@ import { registerHooks } from 'node:module'
 const CATALOGUE = '/contracts/event-catalogue.ts'
 
 const CHANGES: readonly (readonly [RegExp, string])[] = [
-  [/NEWEST_LOG_FORMAT = 3\b/, 'NEWEST_LOG_FORMAT = 4'],
+  [/NEWEST_LOG_FORMAT = 4\b/, 'NEWEST_LOG_FORMAT = 5'],
   [/(type: 'VerdictRecorded',\s+schema: )4,/, `$15,`],
   [
     /(data: )verdictSchema,/,

@@ -132,8 +132,8 @@ describe('a cluster', () => {
     ],
     [
       'a process that is older than the log',
-      [facts({ log: { id: 'log-1', format: 3, newest_format: 3 } }), facts()],
-      /^fault {2}log format +the log is written in format 3/m,
+      [facts({ log: { id: 'log-1', format: 4, newest_format: 4 } }), facts()],
+      /^fault {2}log format +the log is written in format 4/m,
       ERRORS.event_unreadable.exitCode ?? 1,
     ],
     [

@@ -56,6 +56,7 @@ export function openWebhooks(deps: CallerDeps) {
     sign,
     coverage,
     looking,
+    mailOwner: (accountId, mail) => deps.accounts.mailOwner(accountId, mail),
     takeUnasked: createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE }),
     async checkUrl(url) {
       await hosts.refresh()

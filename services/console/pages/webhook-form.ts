@@ -34,14 +34,17 @@ ${choices(state, 'only_changes', [['true', 'Only when a series turns BUY or SELL
 <details${[state.typed.events].flat().includes('scan_digest') && html` open`}><summary>Digest of a scan</summary>
 <div class="row">${select(state, 'timeframe', [['', '—'], ...same(TIMEFRAMES)], { label: 'Timeframe' })}${select(state, 'exchange', [['', '—'], ...same(EXCHANGES)], { label: 'Exchange' })}${input(state, 'top_n', { label: 'Rows', type: 'number', hint: '1–100' })}${select(state, 'cadence', [['', '—'], ...same(CADENCES)], { label: 'Every' })}</div></details>`
 
+/** A number of a form, and what is none as it was typed; undefined for an empty one. */
+export function numberOf(typed = ''): number | string | undefined {
+  const value = typed.trim()
+  return value === '' ? undefined : /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value
+}
+
 /** The filter of a form in the fields of the interface, without the empty ones. */
 export function filterOf(typed: Typed): JsonObject {
   const list = (name: string) => [typed[name] ?? []].flat().filter((one) => one !== '')
   const text = (name: string) => list(name)[0]
-  const number = (name: string) => {
-    const value = text(name)?.trim()
-    return value === undefined ? undefined : /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value
-  }
+  const number = (name: string) => numberOf(text(name))
   const assets = (text('assets') ?? '').split(/[\s,]+/).filter((one) => one !== '')
   const fields = {
     events: list('events'),

@@ -107,6 +107,7 @@ export function webhookPage(look: WebhookLook): Page {
     body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
 <h1>${shortened(webhook.url)}</h1>
 <p>${tag(webhook.state, STATE_TONES[webhook.state])} since ${time(webhook.state_since)}${webhook.reason !== null && html`: ${webhook.reason}`}</p>
+${webhook.notices.length > 0 && html`<p class="dim">You were told: ${webhook.notices.map(({ kind, at }, n) => html`${n > 0 && ', '}${kind.replaceAll('_', ' ')} ${time(at)}`)}.</p>`}
 ${secret !== undefined && note(html`<p><strong>${secret.about}</strong> It is shown this once: your receiver needs it to check what comes.</p>${copyable(secret.text, 'The secret')}`, 'good')}
 ${tested !== undefined && testedNote(tested)}
 ${refusalNote(state.refusal)}
@@ -156,10 +157,30 @@ ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webho
 ${attemptsPart(webhook.id, attempts)}
 ${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
 ${replayPart(webhook, state)}
+${endpointPart(webhook, state)}
 ${filterPart(webhook)}
 <p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
   }
 }
+
+const endpointPart = (
+  { id, form, max_per_second: rate }: SubscriptionAnswer,
+  state: FormState,
+): Html => html`<h2 id="endpoint">Address and rate</h2>
+<p>What waits goes to a new address too. The secret stays.</p>
+<form method="post" action="${webhookPath(id)}/change#endpoint" class="row">
+${
+  form === 'telegram'
+    ? html`${input(state, 'bot_token', { label: 'Another token', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Its chat', isCode: true, maxLength: 64 })}`
+    : input(state, 'url', {
+        label: 'Another address',
+        type: 'url',
+        hint: 'it stays without one',
+        maxLength: 2_048,
+      })
+}
+${input(state, 'max_per_second', { label: 'Deliveries a second at most', type: 'number', hint: `1–${LIMITS.webhookPerSecond}; empty: as many as it takes`, value: String(rate ?? '') })}
+<button type="submit">Change</button></form>`
 
 const filterPart = (webhook: SubscriptionAnswer): Html => html`<h2>Filter</h2>
 ${facts([

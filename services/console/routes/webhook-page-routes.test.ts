@@ -120,6 +120,15 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
   expect((await get(path)).body).toContain('Resume where it stopped')
   expect((await post(`${path}/resume`, [['from', 'now']])).statusCode).toBe(303)
   expect((await post(`${path}/rotate`, [])).body).toMatch(/whsec_/)
+  const changed = await post(`${path}/change`, [
+    ['url', 'https://bot.example.com/other'],
+    ['max_per_second', '5'],
+  ])
+  expect(changed.statusCode).toBe(303)
+  expect((await get(path)).body).toMatch(/bot\.example\.com\/other.*name="max_per_second"[^>]* value="5"/s)
+  expect((await post(`${path}/change`, [['max_per_second', 'many']])).body).toMatch(
+    /id="max_per_second-fault">[^<]*not a whole number/,
+  )
   expect((await post(`${path}/replay`, [['from', '2026-11-21T11:00']])).body).toContain(
     'nothing was tried between these instants',
   )

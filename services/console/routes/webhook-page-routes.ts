@@ -9,7 +9,14 @@ import type { Page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { PAGE_HEADERS, sendPage } from '../pages/send-page.ts'
-import { channelOf, type DryRun, dryRunPart, filterOf, newWebhookPage } from '../pages/webhook-form.ts'
+import {
+  channelOf,
+  type DryRun,
+  dryRunPart,
+  filterOf,
+  newWebhookPage,
+  numberOf,
+} from '../pages/webhook-form.ts'
 import {
   type Attempts,
   aboutWebhooks,
@@ -178,7 +185,7 @@ const BUTTONS: Readonly<
   Record<
     string,
     {
-      readonly method?: 'DELETE'
+      readonly method?: 'DELETE' | 'PATCH'
       readonly to: (form: FormState['typed']) => string
       readonly body?: (form: FormState['typed']) => JsonObject
       readonly shown?: (answer: never) => Partial<Pick<WebhookLook, 'secret' | 'tested'>>
@@ -191,6 +198,14 @@ const BUTTONS: Readonly<
     body: (form) => ({ from: textOf(form, 'from') === 'now' ? 'now' : 'cursor' }),
   },
   'end-overlap': { to: () => '/end-overlap' },
+  change: {
+    method: 'PATCH',
+    to: () => '',
+    body: (form) => ({
+      ...channelOf(form),
+      max_per_second: numberOf(textOf(form, 'max_per_second')) ?? null,
+    }),
+  },
   delete: { method: 'DELETE', to: () => '' },
   rotate: {
     to: () => '/rotate-secret',

@@ -57,6 +57,7 @@ const accounts: Accounts = {
   sessions: record('sessions', [SESSION]),
   endSession: record('endSession', undefined),
   endOtherSessions: record('endOtherSessions', undefined),
+  mailOwner: record('mailOwner', undefined),
   show: record('show', VIEW),
   issueKey: record('issueKey', ISSUED),
   revokeKey: record('revokeKey', undefined),

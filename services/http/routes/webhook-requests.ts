@@ -2,9 +2,14 @@ import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { rowsParameter } from '../../../contracts/parameters.ts'
-import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
+import {
+  DELIVERY_FORMS,
+  REPLAY_SCOPES,
+  SIGNAL_TYPES,
+  type SignalType,
+} from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { filterFields } from '../../webhooks/index.ts'
+import { filterChangeSchema, filterFields, sendingFields } from '../../webhooks/index.ts'
 
 export const subscriptionParams = z.strictObject({
   id: z.uuid().toLowerCase().describe('The `id` of the subscription'),
@@ -13,26 +18,31 @@ export const subscriptionParams = z.strictObject({
 /** A position of the log, an instant, or a word. */
 export const pointSchema = z.string().min(1).max(64)
 
+const channelFields = {
+  url: z
+    .string()
+    .min(1)
+    .max(LIMITS.webhookUrlCharacters)
+    .optional()
+    .describe(
+      'A public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. None for `telegram`',
+    ),
+  bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
+  chat_id: z
+    .union([z.string().max(64), z.int()])
+    .optional()
+    .describe('Of `telegram`'),
+}
+
 export const createSchema = z
   .strictObject({
     form: z
       .enum(DELIVERY_FORMS)
       .optional()
       .describe('`signed_json` without it; the others tell a chat in words'),
-    url: z
-      .string()
-      .min(1)
-      .max(LIMITS.webhookUrlCharacters)
-      .optional()
-      .describe(
-        'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
-      ),
-    bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
-    chat_id: z
-      .union([z.string().max(64), z.int()])
-      .optional()
-      .describe('Of `telegram`'),
+    ...channelFields,
     ...filterFields,
+    ...sendingFields,
     start: pointSchema
       .default('now')
       .describe(
@@ -52,6 +62,8 @@ export const createSchema = z
     when: ({ value, issues }) =>
       typeof (value as { url?: unknown } | null)?.url === 'string' && issues.length > 0,
   })
+
+export const changeSchema = filterChangeSchema.extend({ ...channelFields, ...sendingFields })
 
 export const listQuery = z.strictObject({
   status: z
@@ -92,6 +104,12 @@ export const rotateFields = {
     .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
     .default(LIMITS.secretOverlapMs / HOUR_MS)
     .describe('How long the secrets before it sign beside it'),
+}
+
+export const testFields = { event: z.enum(SIGNAL_TYPES).optional() }
+
+export interface TestRequest {
+  readonly event?: SignalType | undefined
 }
 
 /** One delivery as its receiver got it. */

@@ -81,6 +81,28 @@ describe('a subscription over HTTP', () => {
     expect((await edge.ask('GET', '/api/webhooks?status=all')).body).toMatchObject({ webhooks: [] })
   })
 
+  test('takes another address and a rate, and shows them', async () => {
+    const path = `/api/webhooks/${(await edge.create({ max_per_second: 20 })).body.id}`
+    expect((await edge.ask('GET', path)).body).toMatchObject({ url: URL, max_per_second: 20 })
+    const moved = await edge.ask('PATCH', path, {
+      payload: { url: 'https://bot.example.com/other', max_per_second: null },
+    })
+    expect([moved.status, moved.body]).toMatchObject([
+      200,
+      { url: 'https://bot.example.com/other', max_per_second: null },
+    ])
+    const refused: [object, string][] = [
+      [{ url: 'https://10.0.0.1/' }, 'url_refused'],
+      [{ url: 'http://bot.example.com/' }, 'url_refused'],
+      [{ url: null }, 'invalid_request'],
+      [{ max_per_second: 0 }, 'invalid_request'],
+      [{ max_per_second: LIMITS.webhookPerSecond + 1 }, 'invalid_request'],
+      [{ form: 'slack' }, 'invalid_request'],
+    ]
+    for (const [payload, code] of refused)
+      expect((await edge.ask('PATCH', path, { payload })).body).toMatchObject({ code })
+  })
+
   test('is refused with all that is missing at once, by route and by tool', async () => {
     const missing = [
       { field: 'events', problem: 'is missing' },
@@ -120,6 +142,14 @@ describe('a subscription over HTTP', () => {
       event: 'trade_call',
     })
     expect(edge.sent).toHaveLength(1)
+    const chosen = await edge.ask('POST', path, { payload: { event: 'scan_digest' } })
+    expect(chosen.body).toMatchObject({ event: 'scan_digest', accepted: true })
+    expect(JSON.parse(Buffer.from(edge.sent.pop()?.body ?? '').toString())).toMatchObject({
+      event: 'scan_digest',
+      data: { type: 'scan_digest' },
+    })
+    const unknown = await edge.ask('POST', path, { payload: { event: 'verdict' } })
+    expect([unknown.status, edge.sent.length]).toEqual([400, 1])
     edge.tests = LIMITS.webhookTestsPerMinute
     const refused = await edge.ask('POST', path)
     expect([refused.status, refused.headers['retry-after'], edge.sent.length]).toEqual([429, '1', 1])
@@ -368,7 +398,7 @@ describe('the description', () => {
       expect([path, asked.status < 300, asked.body.code]).toEqual([path, true, undefined])
       taken += 1
     }
-    expect(taken).toBe(6)
+    expect(taken).toBe(7)
   })
 })
 

@@ -15,12 +15,12 @@ import {
   subscriptionsAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { filterChangeSchema } from '../../webhooks/index.ts'
 import { keyedRoutes, type On } from '../keyed-routes.ts'
 import { noBody, operationsOf } from '../openapi/operation.ts'
 import { type WebhookService, webhookActs } from '../webhook-acts.ts'
 import {
   attemptsQuery,
+  changeSchema,
   checkSchema,
   createSchema,
   deliveryParams,
@@ -34,6 +34,7 @@ import {
   rotateFields,
   SINCE_FAULT,
   subscriptionParams,
+  testFields,
 } from './webhook-requests.ts'
 
 const own = { tag: 'webhooks', key: 'required' } as const
@@ -105,12 +106,13 @@ function filterRoutes(on: On, acts: Acts): void {
   )
   on(
     'PATCH /api/webhooks/:id',
-    onOne('changeWebhook', 'Change its filter, for signals from now on', {
-      description: 'What is left out stays as it is; null is as if it had been left out at first.',
-      errors: ['subscription_state'],
-      bodyExample: { timeframes: ['4h'], only_changes: true },
+    onOne('changeWebhook', 'Change its filter, for signals from now on, its address, or its rate', {
+      description:
+        'What is left out stays as it is; null is as if it had been left out at first. What waits goes to a new address too, with the same secret; it counts as a new subscription, and ends a failing state.',
+      errors: ['subscription_state', 'url_refused', 'cache_unavailable', 'account_unknown'],
+      bodyExample: { timeframes: ['4h'], url: 'https://bot.example.com/other', max_per_second: 5 },
     }),
-    { ...one, body: filterChangeSchema },
+    { ...one, body: changeSchema },
     acts.change,
   )
   on(
@@ -163,9 +165,11 @@ function secretRoutes(on: On, acts: Acts): void {
   on(
     'POST /api/webhooks/:id/test',
     onOne('testWebhook', 'Send a signed sample now, and see what the endpoint answers', {
+      description: 'Of the event that is named, or of the first that it asks for.',
       errors: ['cache_unavailable', 'subscription_stopped'],
+      bodyExample: { event: 'regime_shift' },
     }),
-    { params, response: { 200: testAnswerSchema } },
+    { params, body: z.strictObject(testFields), response: { 200: testAnswerSchema } },
     acts.test,
   )
   on(

@@ -147,6 +147,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     },
     sign: createSign({ userAgent: 'test' }),
     sync: async () => true,
+    mailOwner: accounts.mailOwner,
     async takeUnasked(what) {
       if (what === 'test' && ++edge.tests > LIMITS.webhookTestsPerMinute)
         throw new ServiceError('rate_limited')

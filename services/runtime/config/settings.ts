@@ -83,7 +83,7 @@ export const SETTINGS = defineSettings({
   },
   SMTP_URL: {
     schema: url(['smtp:', 'smtps:']),
-    help: 'Mail server that sign-in codes are sent by. Default: none, they are shown to the operator on standard error.',
+    help: 'Mail server that sign-in codes and notices to owners of webhooks are sent by. Default: none; codes are shown to the operator on standard error.',
     isSecret: true,
     example: 'smtp://name:password@mail.example.com:587',
   },

@@ -30,7 +30,7 @@ export class Attempts {
     this.#options = options
     this.#scheduler = new Scheduler(elapsed)
     const hasMore = (endpoint: Endpoint): boolean =>
-      this.#scheduler.isSending(endpoint) || endpoint.work !== undefined
+      this.#scheduler.isSending(endpoint) || endpoint.work !== undefined || endpoint.isPaced
     this.#context = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }
   }
 
@@ -83,7 +83,9 @@ export class Attempts {
     const { endpoint } = taken
     this.#underWay += 1
     assert(this.#underWay <= MOST_UNDER_WAY, 'attempts under way are bounded', this.#underWay)
-    if (endpoint.state.health.state === 'degraded') this.#options.apply(endpoint, { kind: 'probe_begun' })
+    const { health, subscription } = endpoint.state
+    if (health.state === 'degraded' || subscription.sending.perSecond !== null)
+      this.#options.apply(endpoint, { kind: 'begun' })
     const running = this.#attend(taken, item)
       .catch(this.#options.report)
       .finally(() => this.#running.delete(running))

@@ -140,12 +140,10 @@ async function say(
 async function tellOwner({ notices, now }: CarryOutOptions, endpoint: Endpoint): Promise<Input | undefined> {
   for (;;) {
     const { subscription } = endpoint.state
-    const { state, stateSince: since } = subscription
-    if (state !== 'degraded' && state !== 'disabled') return undefined
-    const next = await notices.next(subscription, { state, since })
+    const next = await notices.next(subscription)
     if (next === undefined) return undefined
     if (next.at > now()) return { kind: 'notice_next', at: next.at }
-    await notices.notify(subscription, { state, since }, next.kind)
+    await notices.notify(subscription, next.kind)
   }
 }
 

@@ -306,7 +306,7 @@ describe('given a degraded endpoint', () => {
       { kind: 'said', subscription: active, change },
       now(),
     )
-    expect([mayBegin(state), effects]).toEqual([true, [{ kind: 'read' }]])
+    expect([mayBegin(state), effects]).toEqual([true, [{ kind: 'next_notice' }, { kind: 'read' }]])
   })
 })
 

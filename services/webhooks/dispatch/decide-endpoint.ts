@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
-import { isSending, type Subscription } from '../state/subscription-state.ts'
+import { changeOf, isSending, type Subscription } from '../state/subscription-state.ts'
 import { dueInMs, GONE_REASON, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
   AGAIN_MS,
@@ -51,7 +51,7 @@ const HANDLERS: Handlers = {
   recorded: afterRecording,
   undone: (state, { item, againMs }, now) =>
     andThen(rest(state, { restMs: againMs }, now), (next) => afterUndone(next, item, now, againMs)),
-  probe_begun: (state) => act({ ...state, isProbeDue: false }),
+  begun: (state, _, now) => rest({ ...state, isProbeDue: false }, { restMs: pauseOf(state) }, now),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
@@ -149,8 +149,7 @@ function afterLoading(
       })
     : []
   const probed = newest.state === 'degraded' ? scheduleProbe(state, now) : act(state)
-  const inTrouble = newest.state === 'degraded' || newest.state === 'disabled'
-  const told: Effect[] = inTrouble ? [{ kind: 'next_notice' }] : []
+  const told: Effect[] = changeOf(newest) === undefined ? [] : [{ kind: 'next_notice' }]
   const isMovedAgain = (newest.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
   if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'draining' }, { kind: 'drain' })
   const ready = andThen(probed, (next) => act(next, ...retries, ...told))
@@ -185,10 +184,14 @@ function dropCancelled(state: EndpointState, known: Subscription): Decision {
 /** Follows the owner's change of an endpoint that is loaded. */
 function afterOwner(state: EndpointState, known: Subscription, now: Situation): Decision {
   const { subscription, health } = state
-  const isMoved = known.moved !== subscription.moved
+  const isElsewhere = known.sealedUrl !== subscription.sealedUrl
+  const isMoved = known.moved !== subscription.moved || isElsewhere
   const hasRecovered = known.state === 'degraded' && health.state === 'active'
   const isResumed = subscription.state === 'active' && (known.state !== 'active' || isMoved)
-  if (!isSending(subscription)) return fallBehind(state, now)
+  if (!isSending(subscription)) {
+    const told: Effect[] = subscription.state === 'stopped' ? [{ kind: 'next_notice' }] : []
+    return andThen(fallBehind(state, now), (next) => act(next, ...told))
+  }
   if (isResumed && (isMoved || !hasRecovered)) {
     // Nothing is begun before the delivery log has it: what is begun would have numbers that a moved cursor gives
     // to others.
@@ -246,6 +249,10 @@ function rest(
   if (restMs === 0 || atMs <= (state.restsUntilMs ?? 0)) return act(state)
   return act({ ...state, restsUntilMs: atMs }, wake(now, restMs, { kind: 'rest', atMs }))
 }
+
+/** How far apart its owner wants attempts to begin. */
+const pauseOf = ({ subscription: { sending } }: EndpointState): number =>
+  sending.perSecond === null ? 0 : 1_000 / sending.perSecond
 
 function paceOf({ subscription }: EndpointState, result: string, { durationMs }: Sent): Pace {
   if (result !== 'delivered') return 'unproven'
@@ -341,8 +348,8 @@ function afterSaying(
   now: Situation,
 ): Decision {
   const told = afterSubscription(before, subscription, now)
-  if (change.kind === 'recovered') return andThen(told, (state) => readOn(state, now))
-  return andThen(told, (state) => act(state, { kind: 'next_notice' }))
+  const noticed = andThen(told, (state) => act(state, { kind: 'next_notice' }))
+  return change.kind === 'recovered' ? andThen(noticed, (state) => readOn(state, now)) : noticed
 }
 
 function afterFailure(

@@ -5,6 +5,7 @@ import type { Position } from '../../../contracts/position.ts'
 import type { Lease } from '../../log/lease/leases.ts'
 import { createDelayQueue } from '../../runtime/async/delay-queue.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
+import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import { Attempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
@@ -27,8 +28,8 @@ const CATCH_UP_PER_SECOND = 500
 const LOADS_AT_ONCE = 32
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
-/** Events that end the sending to an endpoint at once. */
-const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
+/** Events that end the sending to an endpoint, or to its address, at once. */
+const STOPPING = ['EndpointChanged', 'SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
 const WRITES_AT_ONCE = 32
 
 /** A dispatcher at work: its inputs, and the one place that carries out what follows from them. */
@@ -38,6 +39,8 @@ export class DispatchEngine {
   readonly #elapsed: () => number
   readonly #registry
   readonly #due = createDelayQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
+  /** Something comes due before all that was known. */
+  readonly sooner = createWakeSignal()
   readonly #background = new Set<Promise<unknown>>()
   readonly #memory = new SignalMemory()
   readonly #endpoints
@@ -126,6 +129,7 @@ export class DispatchEngine {
   #perform(endpoint: Endpoint, effect: Effect): void {
     switch (effect.kind) {
       case 'wake':
+        if (effect.atMs < (this.#due.nextAt ?? Number.POSITIVE_INFINITY)) this.sooner.notify()
         return this.#due.add(effect.atMs, { endpoint, timer: effect.timer })
       case 'detach':
         return this.#reader.detach(endpoint.id)

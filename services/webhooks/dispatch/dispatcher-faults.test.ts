@@ -83,7 +83,9 @@ describe('a failure', () => {
     await world.time.pass(100 * HOUR_MS, 10 * MINUTE_MS)
     expect((await world.told('gone')).at(-1)).toBe('SubscriptionDisabled')
     expect(world.notices).toEqual(
-      ['degraded_1h', 'degraded_24h', 'degraded_72h', 'disabled'].map((kind) => `${kind} ${subscriptionId}`),
+      ['failing', 'degraded_1h', 'degraded_24h', 'degraded_72h', 'disabled'].map(
+        (kind) => `${kind} ${subscriptionId}`,
+      ),
     )
     const before = world.posts.length
     await world.verdicts(2)

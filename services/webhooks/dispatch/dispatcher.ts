@@ -2,7 +2,7 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
 import type { Lease } from '../../log/lease/leases.ts'
-import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
+import { createWakeSignal, waitAtMost } from '../../runtime/async/wake-signal.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { DispatchEngine } from './dispatch-engine.ts'
 import type { Dispatcher, DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
@@ -48,9 +48,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         void working.look()
         await working.tend().catch(report)
       }
+      const seen = working.sooner.count
       const lookInMs = lookedAt + HEAL_MS - elapsed()
       const dueInMs = working.nextDueInMs ?? Number.POSITIVE_INFINITY
-      await sleep(Math.max(1, Math.min(lookInMs, dueInMs)), signal)
+      await waitAtMost(Math.max(1, Math.min(lookInMs, dueInMs)), working.sooner, seen, { sleep, signal })
     }
   }
 

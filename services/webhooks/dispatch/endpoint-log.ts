@@ -59,7 +59,8 @@ export function createEndpointLog(options: EndpointLogOptions) {
      */
     async say(subscription: Subscription, fact: Change): Promise<Subscription> {
       for (let now = subscription; ; now = await newest(now)) {
-        if (!isStillSo(now, fact)) return now
+        // A new address has not failed yet.
+        if (!isStillSo(now, fact) || now.sealedUrl !== subscription.sealedUrl) return now
         if (await append(eventOf(now, fact, newId()), now)) return newest(now)
       }
     },

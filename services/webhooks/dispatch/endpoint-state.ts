@@ -89,8 +89,8 @@ export type Input =
   | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
   /** Not begun, or not recorded: it is still to be done. */
   | { readonly kind: 'undone'; readonly item: EndpointItem; readonly againMs?: number | undefined }
-  /** The attempt that a degraded endpoint is probed with has begun. */
-  | { readonly kind: 'probe_begun' }
+  /** An attempt has begun at an endpoint that is degraded, or has a rate. */
+  | { readonly kind: 'begun' }
   /** An attempt has ended, with any result. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
@@ -235,6 +235,6 @@ export function nextToProbe(
 /** Inputs that come with every attempt and take no endpoint out of the tail. */
 export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
-  input?.kind === 'probe_begun' ||
+  input?.kind === 'begun' ||
   input?.kind === 'free' ||
   (input?.kind === 'recorded' && input.decision?.change === undefined)

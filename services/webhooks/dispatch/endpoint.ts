@@ -112,6 +112,12 @@ export class Endpoint implements Schedulable {
     return mayBegin(this.#state)
   }
 
+  /** Whether the next attempt only waits for its moment. */
+  get isPaced(): boolean {
+    const { restsUntilMs, subscription } = this.#state
+    return restsUntilMs !== undefined && subscription.sending.perSecond !== null
+  }
+
   /** Whether nothing waits, and nothing is under way. */
   get isIdle(): boolean {
     return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0

@@ -55,6 +55,8 @@ interface Attempt extends Made {
   readonly isStale: boolean
   /** Trace context for the receiver, where there is one. */
   readonly traceparent: string | undefined
+  /** The address that it goes to. */
+  readonly sealedUrl: string
   /** The endpoint was degraded when it was taken up. */
   readonly isProbe: boolean
 }
@@ -83,8 +85,10 @@ export async function runAttempt(
   const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
   const staleness = freshness !== undefined && isStale(prepared.signal, freshness, context.marketNow())
   const replayId = item.kind === 'replay' ? item.item.replayId : null
+  const { subscription } = endpoint.state
   const attempt = {
     ...made,
+    sealedUrl: subscription.sealedUrl,
     endpoint,
     item,
     replayId,
@@ -96,11 +100,11 @@ export async function runAttempt(
     onSent()
     return skip(context, attempt, 'stale')
   }
-  const given = context.directory.target(endpoint.state.subscription)
+  const given = context.directory.target(subscription)
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  const isChat = endpoint.state.subscription.form !== null
+  const isChat = subscription.form !== null
   return withinSpan(context, attempt, (traced) =>
     (isChat ? sendToChat : send)(context, traced, target, onSent),
   )
@@ -187,14 +191,19 @@ async function send(
   })
   // Nothing is awaited between this check and the POST but a connection, after which it is checked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
+  const isThere = (): boolean => endpoint.state.subscription.sealedUrl === attempt.sealedUrl
   const isAllowed = (): boolean =>
-    endpoint.mayBegin && holds(endpoint) && (replayId === null || !isCancelled(endpoint.state, replayId))
+    endpoint.mayBegin &&
+    isThere() &&
+    holds(endpoint) &&
+    (replayId === null || !isCancelled(endpoint.state, replayId))
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
   const { form } = endpoint.state.subscription
   const answer = await sender.send(request, context.cutOff(endpoint))
   const outcome = form === null ? answer : withAskedWait(answer)
-  if (outcome.kind === 'aborted') return { kind: 'not_begun' }
+  // What the former address answers says nothing of the present one: it is sent there too.
+  if (outcome.kind === 'aborted' || !isThere()) return { kind: 'not_begun' }
 
   const endedAt = now()
   const removed = form === null ? undefined : removedReason(form, outcome)
@@ -217,7 +226,7 @@ async function send(
     durationMs: outcome.durationMs,
     firstAfterMs: isFirst ? endedAt - prepared.signal.at : undefined,
   })
-  return { kind: 'recorded', decision }
+  return { kind: 'recorded', decision: isThere() ? decision : { ...decision, change: undefined } }
 }
 
 const prepareFirst = ({ idOf, baseUrl }: AttemptContext, { state }: Endpoint, matched: Matched): Made => ({

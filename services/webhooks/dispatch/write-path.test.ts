@@ -23,6 +23,7 @@ async function subscribed({ others, newId }: FaultyWorld): Promise<Subscription>
     accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
     generation: 1,
     sealedUrl: 'sealed',
+    sending: { perSecond: null },
     form: null,
     sealedSecret: 'sealed',
     filter: FILTER,
@@ -71,22 +72,21 @@ describeWritePath(
 
 describeWritePath(
   'the notice to the owner of an endpoint',
-  { isBounded: true, onConflict: 'yields' },
+  { isBounded: true, onConflict: 'decides anew' },
   async (world) => {
     const subscription = await subscribed(world)
     const stream = noticeStream(subscriptionId)
-    const problem = { state: 'degraded', since: Date.UTC(2026, 10, 22) } as const
     const noticesOver = (store: EventStore) =>
       createOwnerNotices({ ...partsOf(world, store), notify: async () => undefined })
-    const isOurs = (kind: unknown): boolean => kind === 'degraded_1h'
     return {
-      write: () => noticesOver(world.store).notify(subscription, problem, 'degraded_1h'),
+      write: () => noticesOver(world.store).notify(subscription, 'degraded_1h'),
       async recorded() {
         let count = 0
-        for await (const { data } of world.others.read(stream)) if (isOurs(data['kind'])) count += 1
+        for await (const { data } of world.others.read(stream))
+          if (data['kind'] === 'degraded_1h' && data['stage'] === 'begun') count += 1
         return count
       },
-      interfere: () => noticesOver(world.others).notify(subscription, problem, 'degraded_24h'),
+      interfere: () => noticesOver(world.others).notify(subscription, 'degraded_24h'),
     }
   },
 )

@@ -115,7 +115,7 @@ function told(data: JsonObject, words: (value: Json | undefined) => string): Tol
       }
     default:
       return {
-        head: `Your webhook at ${words(data.origin)} is ${words(data.state)}: ${words(data.reason)}`,
+        head: `Your webhook at ${words(data.origin)} ${data.kind === 'recovered' ? 'works again' : `is ${words(data.state)}: ${words(data.reason)}`}`,
         rows: [],
         path: `/webhooks/${encodeURIComponent(plain(data.subscription_id))}`,
       }

@@ -1,9 +1,11 @@
 import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type {
   ChatForm,
   ReplayScope,
+  Sending,
   SubscriptionFilter,
   SubscriptionState,
 } from '../../../contracts/subscription.ts'
@@ -43,10 +45,14 @@ export interface Subscription extends JsonObject {
   readonly state: SubscriptionState
   /** Why it is paused, degraded, disabled or stopped. */
   readonly reason: string | null
+  /** It is active because its endpoint took a delivery again. */
+  readonly hasRecovered: boolean
   /** Since when it is in this state. */
   readonly stateSince: number
   readonly generation: number
+  /** Sealed anew with each change of the address, so another text is another address. */
   readonly sealedUrl: string
+  readonly sending: Sending
   /** The chat service that receives messages in words; null for signed JSON. */
   readonly form: ChatForm | null
   /** Newest first. */
@@ -67,6 +73,7 @@ export interface Subscription extends JsonObject {
 export const SUBSCRIPTION_EVENTS = [
   'SubscriptionCreated',
   'SubscriptionChanged',
+  'EndpointChanged',
   'SecretRotated',
   'SecretOverlapEnded',
   'SubscriptionPaused',
@@ -83,6 +90,13 @@ export const SUBSCRIPTION_EVENTS = [
 /** States in which signals are sent; a degraded endpoint is only probed. */
 export const isSending = ({ state }: Subscription): boolean => state === 'active' || state === 'degraded'
 
+/** The change that its endpoint is in, or the operator made; undefined where its owner made it, or there was none. */
+export const changeOf = ({ state, hasRecovered }: Subscription): NoticeKind | undefined => {
+  if (state === 'degraded') return 'failing'
+  if (state === 'disabled' || state === 'stopped') return 'disabled'
+  return state === 'active' && hasRecovered ? 'recovered' : undefined
+}
+
 const REPLAYS_KEPT = 10
 
 /** The subscription after an event of its stream; what it was for events of others; undefined before its creation. */
@@ -92,17 +106,13 @@ export function evolveSubscription(
 ): Subscription | undefined {
   const at = Date.parse(event.at)
   if (event.type === 'SubscriptionCreated') {
-    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl, form } =
-      event.data
+    const { filter, sealedSecret, ...data } = event.data
+    const { generation, startAfter } = data
     return {
-      subscriptionId,
-      accountId,
-      generation,
-      sealedUrl,
-      form,
-      startAfter,
+      ...data,
       state: 'active',
       reason: null,
+      hasRecovered: false,
       stateSince: at,
       secrets: [{ generation, sealed: sealedSecret, signsUntil: null }],
       filters: [{ after: startAfter, filter }],
@@ -128,6 +138,10 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
   switch (event.type) {
     case 'SubscriptionChanged':
       return { filters: [...before.filters, { after: event.position, filter: event.data.filter }] }
+    case 'EndpointChanged': {
+      const { sealedUrl, sending } = event.data
+      return { sealedUrl, sending }
+    }
     case 'SecretRotated': {
       const { generation, sealedSecret, overlapUntil } = event.data
       const older = before.secrets
@@ -146,7 +160,7 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
     case 'SubscriptionDegraded':
       return { state: 'degraded', reason: event.data.reason }
     case 'SubscriptionRecovered':
-      return { state: 'active', reason: null }
+      return { state: 'active', reason: null, hasRecovered: true }
     case 'SubscriptionDisabled': {
       const { by, reason } = event.data
       return { state: by === 'operator' ? 'stopped' : 'disabled', reason }
@@ -156,7 +170,7 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
     case 'SubscriptionResumed': {
       const { after } = event.data
       const moved = after === null ? before.moved : { revision: event.revision, after }
-      return { state: 'active', reason: null, moved }
+      return { state: 'active', reason: null, hasRecovered: false, moved }
     }
     case 'ReplayRequested': {
       const { subscriptionId: _own, ...window } = event.data

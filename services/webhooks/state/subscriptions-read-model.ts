@@ -35,7 +35,7 @@ export const subscriptionRowKey = (subscriptionId: string): string =>
  */
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
-  version: 5,
+  version: 6,
   changes: 'shape',
   events: SUBSCRIPTION_EVENTS,
   fold(rows, event) {

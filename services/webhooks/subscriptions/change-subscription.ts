@@ -1,17 +1,18 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
+import { addressOf, type ChannelRequest } from '../sending/chat-channel.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import {
   decideSubscription,
   type SubscriptionCommand,
   unknownSubscriptionError,
 } from './decide-subscription.ts'
-import { changeFilter, type FilterChange } from './filter-request.ts'
+import { changeFilter, type FilterChange, readSending, type SendingRequest } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { findOwn, type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
-import { createSecret, seal } from './subscription-secrets.ts'
+import { createSecret, openUrl, seal } from './subscription-secrets.ts'
 
 /** Decides a command for the owner over the newest state. */
 export async function executeFor(
@@ -29,6 +30,9 @@ export async function executeFor(
   return after
 }
 
+/** Fields that are to be other ones; what is left out stays. */
+export interface ChangeRequest extends FilterChange, Omit<ChannelRequest, 'form'>, SendingRequest {}
+
 interface ResumeRequest {
   readonly from: 'cursor' | 'now' | 'since'
   /** A position or an instant; for `since`. */
@@ -39,18 +43,28 @@ interface ResumeRequest {
 export function changing(deps: SubscriptionDeps) {
   const { owners, looking, sync, now } = deps
   return {
-    /** @throws ServiceError `invalid_request`, `subscription_state` */
+    /** @throws ServiceError `invalid_request`, `subscription_state`, `url_refused`, `rate_limited` */
     async change(
       accountId: string,
       id: string,
-      change: FilterChange,
+      { url, bot_token, chat_id, max_per_second, ...change }: ChangeRequest,
       origin: Origin,
     ): Promise<SubscriptionView> {
+      const own = await findOwn(deps, accountId, id)
+      const moved = await sealAddress(deps, own, { url, bot_token, chat_id }, origin)
       const command: SubscriptionCommand = {
         kind: 'Change',
         change: (filter) => changeFilter(filter, change),
+        sealedUrl: moved?.sealed,
+        sending: readSending({ max_per_second }),
       }
-      return viewOf(deps, await executeFor(deps, accountId, id, origin, () => command))
+      const subscription = await executeFor(deps, accountId, id, origin, (state) => {
+        if (moved !== undefined && moved.generation !== state.generation) throw unknownSubscriptionError(id)
+        return command
+      })
+      // From here on nothing begins to be sent to the address before.
+      if (moved !== undefined) await sync(id)
+      return viewOf(deps, subscription)
     },
     /** @throws ServiceError `subscription_state` for a disabled one, `subscription_stopped` */
     async pause(accountId: string, id: string, origin: Origin): Promise<SubscriptionView> {
@@ -105,6 +119,21 @@ export function changing(deps: SubscriptionDeps) {
       return viewOf(deps, subscription)
     },
   }
+}
+
+/** Another address, checked as at a creation, and sealed; undefined where none is given, or the one that it has. */
+async function sealAddress(
+  deps: SubscriptionDeps,
+  own: Subscription,
+  channel: Omit<ChannelRequest, 'form'>,
+  origin: Origin,
+) {
+  if (Object.values(channel).every((part) => part === undefined)) return undefined
+  const address = addressOf({ form: own.form ?? undefined, ...channel })
+  if (address === (await openUrl(deps.owners, own))) return undefined
+  await deps.checkUrl(address)
+  await deps.takeUnasked('creation', own.accountId, address)
+  return seal(deps.owners, 'url', own, address, origin)
 }
 
 /**

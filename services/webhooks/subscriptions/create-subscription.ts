@@ -3,15 +3,16 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { canonicalJson, type Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { AS_IT_COMES } from '../../../contracts/subscription.ts'
 import { addressOf, type ChannelRequest } from '../sending/chat-channel.ts'
-import { type FilterRequest, readFilter } from './filter-request.ts'
+import { type FilterRequest, readFilter, readSending, type SendingRequest } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { createSecret, openSubscription, seal } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
-export interface CreateRequest extends FilterRequest, ChannelRequest {
+export interface CreateRequest extends FilterRequest, ChannelRequest, SendingRequest {
   /** `now`, a position of the log, or an instant of ISO 8601. */
   readonly start: string
 }
@@ -63,6 +64,7 @@ export async function createSubscription(
     accountId,
     generation,
     filter,
+    sending: { ...AS_IT_COMES, ...readSending(request) },
     startAfter,
     sealedUrl: url.sealed,
     form,

@@ -18,6 +18,7 @@ const created: SubscriptionFact = {
     accountId,
     generation: 0,
     sealedUrl: 'v1.url',
+    sending: { perSecond: null },
     form: null,
     sealedSecret: 'v1.secret',
     filter: FILTER,

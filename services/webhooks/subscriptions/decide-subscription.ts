@@ -4,13 +4,14 @@ import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { ReplayScope, SubscriptionFilter } from '../../../contracts/subscription.ts'
+import type { ReplayScope, Sending, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 
 /** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */
 export type SubscriptionFact = FactOf<
   | 'SubscriptionCreated'
   | 'SubscriptionChanged'
+  | 'EndpointChanged'
   | 'SecretRotated'
   | 'SecretOverlapEnded'
   | 'SubscriptionPaused'
@@ -24,7 +25,13 @@ export type SubscriptionFact = FactOf<
 
 /** A command to a subscription. Times are Unix milliseconds. */
 export type SubscriptionCommand =
-  | { readonly kind: 'Change'; readonly change: (filter: SubscriptionFilter) => SubscriptionFilter }
+  | {
+      readonly kind: 'Change'
+      readonly change: (filter: SubscriptionFilter) => SubscriptionFilter
+      /** Another address, sealed; undefined where it stays. */
+      readonly sealedUrl?: string | undefined
+      readonly sending?: Partial<Sending>
+    }
   | { readonly kind: 'Pause'; readonly reason: string }
   | { readonly kind: 'Resume'; readonly from: 'cursor' | 'now' | 'since'; readonly after: Position | null }
   | {
@@ -66,7 +73,7 @@ export function decideSubscription(
   if (state === undefined || state.state === 'removed') throw unknownSubscriptionError(subscriptionId)
   switch (command.kind) {
     case 'Change':
-      return change(command, state)
+      return [...changeOfFilter(command, state), ...changeOfEndpoint(command, state)]
     case 'Pause':
       requireNotStopped(state)
       if (state.state === 'disabled') {
@@ -122,7 +129,7 @@ export const currentFilter = ({ subscriptionId, filters }: Subscription): Subscr
   return newest.filter
 }
 
-function change(
+function changeOfFilter(
   { change: make }: Extract<SubscriptionCommand, { kind: 'Change' }>,
   state: Subscription,
 ): SubscriptionFact[] {
@@ -137,6 +144,20 @@ function change(
     )
   }
   return [{ type: 'SubscriptionChanged', data: { subscriptionId, filter } }]
+}
+
+/** An endpoint that fails is given up with its address: the next one is taken for a working one. */
+function changeOfEndpoint(
+  { sealedUrl, sending }: Extract<SubscriptionCommand, { kind: 'Change' }>,
+  state: Subscription,
+): SubscriptionFact[] {
+  const { subscriptionId } = state
+  const chosen = { ...state.sending, ...sending }
+  if (sealedUrl === undefined && canonicalJson(chosen) === canonicalJson(state.sending)) return []
+  const data = { subscriptionId, sealedUrl: sealedUrl ?? state.sealedUrl, sending: chosen }
+  const changed: SubscriptionFact = { type: 'EndpointChanged', data }
+  if (sealedUrl === undefined || state.state !== 'degraded') return [changed]
+  return [changed, { type: 'SubscriptionResumed', data: { subscriptionId, from: 'cursor', after: null } }]
 }
 
 function rotateSecret(

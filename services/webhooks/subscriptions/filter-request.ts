@@ -6,6 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter } from '../../../contracts/parameters.ts'
 import {
   CADENCES,
+  type Sending,
   SIGNAL_TYPES,
   type SubscriptionFilter,
   topAssetSchema,
@@ -71,21 +72,35 @@ export const filterFields = {
   only_changes: z
     .boolean({ error: faulty('is neither true nor false') })
     .nullish()
-    .describe('One trade call when a series turns BUY or SELL, instead of one for each bar that stays so'),
+    .describe('One trade call when a series turns, instead of one for each bar that stays so'),
   freshness: z
     .strictObject({
       policy: oneOf(['all', 'skip', 'mark']),
       max_bars: wholeNumber(1, 10_000).default(1).describe('Age in bars of the signal'),
     })
     .nullish()
-    .describe(
-      'What becomes of a signal that is older than so many bars when its turn comes; all are sent without it',
-    ),
+    .describe('Of a signal that is older than so many bars when its turn comes'),
   timeframe: oneTimeframe.nullish().describe('Of scan_digest: timeframe of the scan'),
   exchange: oneOf(EXCHANGES).nullish().describe('Of scan_digest: venue of the scan'),
   top_n: wholeNumber(1, 100).nullish().describe('Of scan_digest: rows at most'),
   cadence: oneOf(CADENCES).nullish().describe('Of scan_digest: how often, aligned to UTC'),
 }
+
+/** How deliveries are sent, as the interface spells it. */
+export const sendingFields = {
+  max_per_second: wholeNumber(1, LIMITS.webhookPerSecond).nullish().describe('Attempts a second at most'),
+}
+
+export type SendingRequest = {
+  readonly [Field in keyof typeof sendingFields]?: z.output<(typeof sendingFields)[Field]>
+}
+
+/** The choices of a request; what is left out is not there. */
+export const readSending = ({ max_per_second: perSecond }: SendingRequest): Partial<Sending> =>
+  perSecond === undefined ? {} : { perSecond }
+
+/** The same in the fields of the interface. */
+export const toSendingFields = ({ perSecond }: Sending) => ({ max_per_second: perSecond })
 
 const filterRequest = z.strictObject(filterFields)
 export type FilterRequest = z.output<typeof filterRequest>

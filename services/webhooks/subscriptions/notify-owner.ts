@@ -1,5 +1,9 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
+import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import { chatBody } from '../sending/chat-channel.ts'
 import type { Subscription } from '../state/subscription-state.ts'
 import { isAccepted } from './send-sample.ts'
@@ -8,38 +12,44 @@ import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'
 
 const PAUSE_MS = 1_000
 
+/** Endpoints of one owner that hear of it at a time. */
+const TOLD_AT_ONCE = 16
+
+/** A change of state has an event of its own; a reminder is a `notice`. */
+const eventOf = (kind: NoticeKind): string =>
+  kind === 'failing' || kind === 'disabled' || kind === 'recovered' ? `endpoint.${kind}` : 'notice'
+
 /**
- * Tells the owner of an endpoint at every other active endpoint of the account that this one fails. Each is tried a
- * few times; one that takes nothing is reported and left, since `GET /api/webhooks/:id` shows the notice too.
- * Told twice, a notice has the same id.
+ * Tells the owner of an endpoint by mail, where the account has an address, and at every other active endpoint of the
+ * account. Each is tried a few times; one that takes nothing is reported and left, since `GET /api/webhooks/:id` shows
+ * the notice too. Told twice, a notice has the same id.
  *
- * @throws ServiceError of the store, before anything was sent to the endpoint at hand: the notice is then sent again
+ * @throws ServiceError of the store, or `shutting_down`: the notice is then sent again
  */
 export function createNotifyOwner(
   options: SubscriptionDeps,
 ): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
-  const { log, owners, sender, sign, idOf, baseUrl, now, sleep, signal, report } = options
+  const { log, owners, sender, sign, idOf, baseUrl, mailOwner, now, sleep, signal, report } = options
 
-  async function notify(other: Subscription, about: Subscription, kind: NoticeKind): Promise<void> {
-    const { subscriptionId, stateSince, state, reason } = about
+  async function notify(other: Subscription, data: NoticeData): Promise<void> {
+    const { kind, subscription_id: about, since } = data
+    const event = eventOf(kind)
     const opened = await openSubscription(owners, other)
-    const { origin } = new URL(await openUrl(owners, about))
-    const since = new Date(stateSince).toISOString()
-    const deliveryId = idOf('notice', other.subscriptionId, subscriptionId, kind, String(stateSince))
-    const data = { type: 'notice', kind, subscription_id: subscriptionId, origin, state, reason, since }
+    const deliveryId = idOf('notice', other.subscriptionId, about, kind, String(Date.parse(since)))
     const body =
       other.form === null
-        ? Buffer.from(JSON.stringify({ event: 'notice', delivery_id: deliveryId, created_at: since, data }))
+        ? Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at: since, data }))
         : chatBody(other.form, data, baseUrl())
-    for (let attempt = 1; !signal.aborted; attempt++) {
+    for (let attempt = 1; ; attempt++) {
+      if (signal.aborted) throw new ServiceError('shutting_down')
       const at = now()
-      const headers = sign(signingAt(opened, at), { event: 'notice', deliveryId, body, at, attempt })
+      const headers = sign(signingAt(opened, at), { event, deliveryId, body, at, attempt })
       const outcome = await sender.send({ url: opened.url, headers, body }, signal)
       if (isAccepted(outcome)) return
       if (attempt >= LIMITS.webhookNoticeTries) {
         return report('a notice was not taken', {
           subscription: other.subscriptionId,
-          about: subscriptionId,
+          about,
           kind,
           outcome: `${outcome.kind} ${outcome.status ?? ''}`.trim(),
         })
@@ -49,11 +59,39 @@ export function createNotifyOwner(
   }
 
   return async (subscription, kind) => {
-    const { current } = await owners.slots(subscription.accountId)
-    for (const { subscriptionId } of current) {
-      if (subscriptionId === subscription.subscriptionId) continue
-      const other = await log.load(subscriptionId)
-      if (other?.state === 'active') await notify(other, subscription, kind)
-    }
+    const { subscriptionId, accountId, stateSince, state, reason } = subscription
+    const { origin } = new URL(await openUrl(owners, subscription))
+    const since = isoTime(stateSince)
+    const data = { type: 'notice', kind, subscription_id: subscriptionId, origin, state, reason, since }
+    await mailOwner(accountId, mailOf(data, baseUrl()))
+    const { current } = await owners.slots(accountId)
+    await mapConcurrently(current, TOLD_AT_ONCE, async (slot) => {
+      if (slot.subscriptionId === subscriptionId) return
+      const other = await log.load(slot.subscriptionId)
+      if (other?.state === 'active') await notify(other, data)
+    })
+  }
+}
+
+interface NoticeData extends JsonObject {
+  readonly kind: NoticeKind
+  readonly subscription_id: string
+  readonly origin: string
+  readonly state: string
+  readonly reason: string | null
+  readonly since: string
+}
+
+/** It names the host alone: the rest of an address may be a secret. */
+function mailOf({ kind, origin, state, reason, since, subscription_id: id }: NoticeData, baseUrl: string) {
+  const is = kind === 'recovered' ? 'works again' : `is ${kind === 'disabled' ? state : 'failing'}`
+  return {
+    subject: `Your webhook at ${new URL(origin).host} ${is}`,
+    text: [
+      `Your webhook at ${origin} ${is} since ${since}${reason === null ? '.' : `: ${reason}.`}`,
+      'Its signals wait in their order, and none is lost. How it is doing, and what to do:',
+      `${baseUrl}/webhooks/${id}`,
+      '',
+    ].join('\n\n'),
   }
 }

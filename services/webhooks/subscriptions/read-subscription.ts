@@ -39,6 +39,7 @@ export interface SubscriptionView {
   readonly notices: readonly ToldNotice[]
 }
 
+/** Notices that are shown; each has two events. */
 const NOTICES_SHOWN = 10
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
@@ -83,10 +84,10 @@ export async function operatorViewOf(
 
 async function noticesOf({ store }: SubscriptionDeps, subscriptionId: string): Promise<ToldNotice[]> {
   const notices: ToldNotice[] = []
-  const reading = { direction: 'backwards', limit: NOTICES_SHOWN } as const
+  const reading = { direction: 'backwards', limit: 2 * NOTICES_SHOWN } as const
   for await (const recorded of store.read(noticeStream(subscriptionId), reading)) {
     const event = decodeEvent(recorded)
-    if (event.type !== 'OwnerNotified') continue
+    if (event.type !== 'OwnerNotified' || event.data.stage === 'begun') continue
     notices.push({ kind: event.data.kind, at: Date.parse(event.at), since: event.data.since })
   }
   return notices

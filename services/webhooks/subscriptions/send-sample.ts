@@ -20,7 +20,13 @@ export interface SampleOutcome {
  * @param event what the sample is of
  */
 export async function sendSample(
-  { sender, sign, newId, now, baseUrl }: SubscriptionDeps,
+  {
+    sender,
+    sign,
+    newId,
+    now,
+    baseUrl,
+  }: Pick<SubscriptionDeps, 'sender' | 'sign' | 'newId' | 'now' | 'baseUrl'>,
   {
     url,
     secrets,

@@ -30,6 +30,7 @@ export type SubscriptionLog = ReturnType<typeof createSubscriptionLog>
 export const PER_HOUR: Readonly<Record<SubscriptionFact['type'], number>> = {
   SubscriptionCreated: Number.POSITIVE_INFINITY, // once in a stream; its slot is counted with the account
   SubscriptionChanged: LIMITS.subscriptionChangesPerHour,
+  EndpointChanged: LIMITS.subscriptionChangesPerHour,
   SecretRotated: LIMITS.subscriptionChangesPerHour,
   SecretOverlapEnded: Number.POSITIVE_INFINITY,
   SubscriptionPaused: LIMITS.subscriptionChangesPerHour,

@@ -224,6 +224,81 @@ describe('changing', () => {
     })
   })
 
+  test('the address keeps secret and place, is checked as at the creation, and is as unreadable', async () => {
+    const taken: string[] = []
+    const takeUnasked = async (what: string, accountId: string, url: string): Promise<void> =>
+      void taken.push(`${what} ${accountId} ${url}`)
+    const room = world.start({ takeUnasked }).subscriptions
+    const { subscription: before, secret } = await create()
+    const id = before.subscriptionId
+    const moved = await room.change(ADA, id, { url: 'https://new.example.com/s3cret2' }, ORIGIN)
+    expect(moved.url).toBe('https://new.example.com/s3cret2')
+    expect(moved.subscription).toMatchObject({
+      secrets: before.secrets,
+      filters: before.filters,
+      startAfter: before.startAfter,
+      state: 'active',
+    })
+    expect(taken).toEqual([`creation ${ADA} https://new.example.com/s3cret2`])
+    expect(world.synced).toEqual([id])
+    for (const hidden of ['s3cret2', 'new.example.com']) expect(world.text()).not.toContain(hidden)
+    const events = world.text()
+    // The same again is no change, and sends nothing.
+    await room.change(ADA, id, { url: 'https://new.example.com/s3cret2', max_per_second: null }, ORIGIN)
+    expect([world.text(), taken.length]).toEqual([events, 1])
+    expect(await codeOf(room.change(ADA, id, { url: 'http://10.0.0.1/' }, ORIGIN))).toBe('url_refused')
+    expect(await codeOf(room.change(ADA, id, { bot_token: '1:x' }, ORIGIN))).toBe('invalid_request')
+    expect(await codeOf(room.change(BOB, id, { url: 'https://bob.example.com/' }, ORIGIN))).toBe(
+      'subscription_unknown',
+    )
+    expect(world.text()).toBe(events)
+    await room.test(ADA, id)
+    const { url, headers, body } = world.sent.at(-1) ?? { url: '', headers: {}, body: Buffer.alloc(0) }
+    expect(url).toBe('https://new.example.com/s3cret2')
+    const text = Buffer.from(body).toString()
+    expect(verifyWebhook({ secret, headers, body: text, now: world.now })).toMatchObject({ ok: true })
+  })
+
+  test('address, rate and filter change together or not at all; a failing one begins anew', async () => {
+    const id = await createId()
+    await degrade(id)
+    const change = { url: 'https://new.example.com/', max_per_second: 7, min_strength: 60 }
+    const refused = () => subscriptions.change(ADA, id, { ...change, top_n: 3 }, ORIGIN)
+    expect(await codeOf(refused())).toBe('invalid_request')
+    expect(await subscriptions.find(ADA, id)).toMatchObject({
+      state: 'degraded',
+      sending: { perSecond: null },
+    })
+    const { subscription } = await subscriptions.change(ADA, id, change, ORIGIN)
+    expect(subscription).toMatchObject({ state: 'active', reason: null, sending: { perSecond: 7 } })
+    expect(currentFilter(subscription).minStrength).toBe(60)
+    // A rate alone leaves an endpoint that fails as it is.
+    await degrade(id)
+    const slower = await subscriptions.change(ADA, id, { max_per_second: 2 }, ORIGIN)
+    expect(slower.subscription).toMatchObject({ state: 'degraded', sending: { perSecond: 2 } })
+    expect(slower.url).toBe('https://new.example.com/')
+  })
+
+  test('two addresses at once leave one, and an account that was erased meanwhile gets none', async () => {
+    const id = await createId()
+    const other = world.start().subscriptions
+    const urls = ['https://a.example.com/', 'https://b.example.com/'] as const
+    await Promise.all([
+      subscriptions.change(ADA, id, { url: urls[0] }, ORIGIN),
+      other.change(ADA, id, { url: urls[1] }, ORIGIN),
+    ])
+    expect(urls).toContain((await subscriptions.show(ADA, id)).url)
+    const erasing = world.start({
+      takeUnasked: async () => {
+        world.owners.erase(ADA)
+        world.owners.open(ADA)
+      },
+    }).subscriptions
+    expect(await codeOf(erasing.change(ADA, id, { url: 'https://c.example.com/' }, ORIGIN))).toBe(
+      'subscription_unknown',
+    )
+  })
+
   test('resuming goes back to where the subscription started, and no further', async () => {
     const [first] = await world.recordCalls(3)
     const { subscription } = await create()
@@ -377,6 +452,7 @@ describe('what is sent from here', () => {
     await subscriptions.notify(about, 'degraded_1h')
     const hosts = world.sent.map(({ url }) => new globalThis.URL(url).hostname.split('.')[0])
     expect(hosts).toEqual(['one', 'two', 'two', 'two'])
+    expect(world.mails).toHaveLength(1)
     expect(world.reports.join()).toContain('a notice was not taken')
     const [first] = world.sent
     expect(JSON.parse(Buffer.from(first?.body ?? '').toString())).toMatchObject({
@@ -387,6 +463,19 @@ describe('what is sent from here', () => {
     expect(ids().size).toBe(2)
     await subscriptions.notify(about, 'degraded_1h')
     expect(ids().size).toBe(2)
+    await subscriptions.notify(about, 'failing')
+    const last = world.sent.at(-1)
+    expect(last?.headers['X-Service-Event']).toBe('endpoint.failing')
+    expect(JSON.parse(Buffer.from(last?.body ?? '').toString())).toMatchObject({
+      event: 'endpoint.failing',
+      data: {
+        type: 'notice',
+        kind: 'failing',
+        subscription_id: failing,
+        origin: 'https://failing.example.com',
+      },
+    })
+    expect(world.mails.at(-1)).toBe(`${ADA} Your webhook at failing.example.com is failing`)
   })
 })
 
@@ -447,7 +536,7 @@ describe('a replay', () => {
 
 test('what the owner was told stands in the subscription', async () => {
   const id = await createId()
-  const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5 }
+  const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5, stage: 'sent' as const }
   const event = newEvent(OwnerNotified, { id: crypto.randomUUID(), data, meta: ORIGIN })
   await world.store().append(noticeStream(id), [event], { expected: 'no-stream' })
   expect((await subscriptions.show(ADA, id)).notices).toEqual([

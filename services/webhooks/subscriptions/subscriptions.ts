@@ -2,6 +2,7 @@ import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { SignalType } from '../../../contracts/subscription.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
@@ -156,14 +157,14 @@ function sending(deps: SubscriptionDeps) {
   const { looking, owners, sync, deliveries, takeUnasked, now, newId } = deps
   return {
     /** Sends a sample now, in any state of the subscription. @throws ServiceError `rate_limited` */
-    async test(accountId: string, id: string) {
+    async test(accountId: string, id: string, asked?: SignalType) {
       const subscription = await findOwn(deps, accountId, id)
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
       await takeUnasked('test', accountId, opened.url)
       const target = { url: opened.url, secrets: signingAt(opened, now()), form: subscription.form }
-      const [event = 'trade_call'] = currentFilter(subscription).events
-      return sendSample(deps, target, event)
+      const [first = 'trade_call'] = currentFilter(subscription).events
+      return sendSample(deps, target, asked ?? first)
     },
     /** Says why a received delivery does not fit the secrets that sign; undefined where it does. */
     async checkSignature(

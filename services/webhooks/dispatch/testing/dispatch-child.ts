@@ -85,6 +85,7 @@ async function subscribe(log: EventStore, name: string): Promise<void> {
     filter: aFilter(),
     startAfter: START,
     sealedUrl: `${receiver}/${name}`,
+    sending: { perSecond: null },
     form: null,
     sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(7)),
     origin: receiver,

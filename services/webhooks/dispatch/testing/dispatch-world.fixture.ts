@@ -10,7 +10,12 @@ import { newEvent } from '../../../../contracts/event-definition.ts'
 import type { NoticeKind } from '../../../../contracts/notice-events.ts'
 import type { Position } from '../../../../contracts/position.ts'
 import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
-import type { ChatForm, SubscriptionFilter } from '../../../../contracts/subscription.ts'
+import {
+  AS_IT_COMES,
+  type ChatForm,
+  type Sending,
+  type SubscriptionFilter,
+} from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
@@ -114,6 +119,7 @@ export class DispatchWorld {
       accountId?: string
       form?: ChatForm
       url?: string
+      sending?: Partial<Sending>
     } = {},
   ): Promise<string> {
     const subscriptionId = anId(name)
@@ -122,6 +128,7 @@ export class DispatchWorld {
       accountId: change.accountId ?? ACCOUNT,
       generation: 0,
       sealedUrl: change.url ?? `https://${name}.example.com/`,
+      sending: { ...AS_IT_COMES, ...change.sending },
       form: change.form ?? null,
       sealedSecret: SECRET,
       origin: `https://${name}.example.com`,
@@ -134,7 +141,10 @@ export class DispatchWorld {
   /** Appends what the owner of a subscription did to its stream. */
   async say(
     name: string,
-    type: Extract<EventType, `Subscription${string}` | `Replay${string}` | 'SecretRotated'>,
+    type: Extract<
+      EventType,
+      `Subscription${string}` | `Replay${string}` | 'SecretRotated' | 'EndpointChanged'
+    >,
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<void> {
     const id = this.newId()

@@ -171,6 +171,7 @@ export function aSignalLog(): SignalLog {
         accountId: anId('account'),
         generation: 0,
         sealedUrl: 'sealed',
+        sending: { perSecond: null },
         form: null,
         sealedSecret: 'sealed',
         origin: 'https://bot.example.com',

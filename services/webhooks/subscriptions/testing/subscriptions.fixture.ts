@@ -49,6 +49,8 @@ export interface World {
   readonly sent: WebhookRequest[]
   readonly synced: string[]
   readonly reports: string[]
+  /** Mails to owners: account and subject. */
+  readonly mails: string[]
   /** How endpoints answer; 200 at once without it. */
   answer: (request: WebhookRequest) => Partial<SendOutcome>
   /** Whether the process that sends says that it has stopped. */
@@ -75,6 +77,7 @@ export function aWorld(): World {
     sent: [],
     synced: [],
     reports: [],
+    mails: [],
     answer: () => ({}),
     isSettled: true,
     store: () => openMemoryStore({ now: () => world.now, log }),
@@ -145,6 +148,7 @@ function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
       return world.isSettled
     },
     takeUnasked: async () => undefined,
+    mailOwner: async (accountId, { subject }) => void world.mails.push(`${accountId} ${subject}`),
     coverage: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
     baseUrl: () => 'https://signals.example.com',
     report: (event, details) => void world.reports.push(`${event} ${JSON.stringify(details)}`),

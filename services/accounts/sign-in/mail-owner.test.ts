@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { aWorld, codeOf, ORIGIN, type World } from '../testing/accounts.fixture.ts'
+
+const EMAIL = 'ada@example.com'
+const MAIL = { subject: 'Your webhook fails', text: 'Look at it.' }
+let world: World
+beforeEach(() => {
+  world = aWorld()
+})
+afterEach(() => world.closeAll())
+
+const notices = (): unknown[] => world.mails.filter(({ subject }) => subject === MAIL.subject)
+
+test('a notice is mailed to the owner, so often in an hour, over all processes', async () => {
+  const [{ accounts }, { accounts: other }] = [await world.start(), await world.start()]
+  const { accountId } = await world.signIn(accounts, EMAIL)
+  await accounts.mailOwner(accountId, MAIL)
+  expect(notices()).toEqual([{ to: EMAIL, ...MAIL }])
+  for (let n = 0; n < LIMITS.noticeMailsPerHour; n++) await other.mailOwner(accountId, MAIL)
+  await accounts.mailOwner(accountId, MAIL)
+  expect(notices()).toHaveLength(LIMITS.noticeMailsPerHour)
+  world.now += HOUR_MS
+  await other.mailOwner(accountId, MAIL)
+  expect(notices()).toHaveLength(LIMITS.noticeMailsPerHour + 1)
+  // Who asks for a code is not kept from it.
+  await world.signIn(accounts, EMAIL)
+})
+
+test('nobody is mailed where there is no address, or no account any more', async () => {
+  const { accounts } = await world.start()
+  const { accountId } = await world.signIn(accounts, EMAIL)
+  await accounts.erase(accountId, ORIGIN)
+  expect(await codeOf(accounts.mailOwner(accountId, MAIL))).toBe('none')
+  expect(notices()).toEqual([])
+})

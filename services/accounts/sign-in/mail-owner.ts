@@ -1,0 +1,35 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { AccountDeps } from '../account-deps.ts'
+import type { PostOffice } from './post-office.ts'
+import type { Mail, Mailer } from '../mail/mailer.ts'
+
+/**
+ * Mails the owner of an account. Nothing happens where the account has no address, where the service has no mail server,
+ * and past what an hour of the account takes.
+ *
+ * @throws ServiceError `rate_limited` where too many mails are under way; of the store
+ */
+export type MailOwner = (accountId: string, mail: Omit<Mail, 'to'>) => Promise<void>
+
+export function createMailOwner({
+  log,
+  subjectKeys,
+  postOffice,
+  mailer,
+}: Pick<AccountDeps, 'log' | 'subjectKeys'> & {
+  readonly postOffice: PostOffice
+  readonly mailer: Pick<Mailer, 'isShown'>
+}): MailOwner {
+  return async (accountId, mail) => {
+    const { isOpen, generation, sealedEmail } = await log.load(accountId)
+    if (mailer.isShown || !isOpen || sealedEmail === null) return
+    try {
+      await log.execute(accountId, { correlationId: accountId, actor: 'notices' }, () => [{ kind: 'Mail' }])
+    } catch (error) {
+      if (isServiceError(error, 'rate_limited')) return
+      throw error
+    }
+    const to = await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail)
+    await postOffice.send({ ...mail, to }, `notice to account ${accountId}`)
+  }
+}

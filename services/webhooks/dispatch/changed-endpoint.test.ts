@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { answered, unreachable, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
+
+useDispatchWorld()
+
+const OTHER = 'https://other.example.com/'
+const move = (name: string) =>
+  world.say(name, 'EndpointChanged', { sealedUrl: OTHER, sending: { perSecond: null } })
+const seconds = async (count: number): Promise<void> => {
+  for (let n = 0; n < count; n++) await world.time.pass(1_000)
+}
+
+describe('an address that its owner changed', () => {
+  test('gets what waited for another try, with the same ids and bodies, at once', async () => {
+    world.endpoint('bot', () => answered(500))
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await world.start()
+    await world.verdicts(3)
+    await seconds(3)
+    const before = world.postsTo('bot')
+    expect(new Set(before.map(({ sequence }) => sequence))).toEqual(new Set([1, 2, 3]))
+    await move('bot')
+    await seconds(1)
+    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3])
+    await world.verdicts(1)
+    await seconds(2)
+    expect(world.postsTo('bot')).toHaveLength(before.length)
+    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
+    for (const { sequence, deliveryId, sha256 } of world.postsTo('other').slice(0, 3))
+      expect(before.find((one) => one.sequence === sequence)).toMatchObject({ deliveryId, sha256 })
+    expect((await world.deliveries('bot')).open.size).toBe(0)
+  })
+
+  test('is not degraded by what the former one answers late, and nothing begun there counts', async () => {
+    const late = Promise.withResolvers<void>()
+    world.endpoint('bot', async () => {
+      await late.promise
+      return unreachable
+    })
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await world.start()
+    await world.verdicts(4)
+    await seconds(1)
+    await move('bot')
+    await seconds(2)
+    late.resolve()
+    await seconds(10)
+    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
+    expect(await world.told('bot')).toEqual(['SubscriptionCreated', 'EndpointChanged'])
+    expect(world.postsTo('other').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
+    expect((await world.deliveries('bot')).counts).toMatchObject({ delivered: 4, failed: 0 })
+  })
+
+  test('after it was degraded is sent to as a working one, also where that was still to be recorded', async () => {
+    world.endpoint('bot', () => unreachable)
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await world.start()
+    await world.verdicts(5)
+    await seconds(60)
+    expect((await world.told('bot')).at(-1)).toBe('SubscriptionDegraded')
+    const tried = world.postsTo('bot').length
+    await move('bot')
+    await world.say('bot', 'SubscriptionResumed', { from: 'cursor', after: null })
+    await seconds(10)
+    expect(world.postsTo('bot')).toHaveLength(tried)
+    expect(new Set(world.sequences('other'))).toEqual(new Set([1, 2, 3, 4, 5]))
+    expect((await world.told('bot')).at(-1)).toBe('SubscriptionResumed')
+  })
+
+  test('is the one that a process which starts later sends to', async () => {
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await move('bot')
+    await world.verdicts(2)
+    await world.start()
+    await seconds(3)
+    expect([world.sequences('bot'), world.sequences('other')]).toEqual([[], [1, 2]])
+  })
+})
+
+test('an endpoint gets no more in any second than its owner chose, retries and a backlog included, and loses nothing', async () => {
+  world.endpoint('bot', ({ attempt, sequence }) => answered(sequence % 3 === 0 && attempt === 1 ? 500 : 200))
+  await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: { perSecond: 4 } })
+  await world.subscribe('free', { filter: { events: ['trade_call'] } })
+  await world.start()
+  await world.verdicts(30)
+  for (let n = 0; n < 500; n++) await world.time.pass(50)
+  const times = world.postsTo('bot').map(({ at }) => at)
+  for (const [n, at] of times.slice(4).entries()) expect(at - (times[n] ?? 0)).toBeGreaterThanOrEqual(1_000)
+  expect(new Set(world.sequences('bot')).size).toBe(30)
+  expect((await world.deliveries('bot')).open.size).toBe(0)
+  expect(world.postsTo('free')[29]?.at).toBeLessThan(times[29] ?? 0)
+  // What its owner chooses later holds from then on.
+  await world.say('bot', 'EndpointChanged', {
+    sealedUrl: 'https://bot.example.com/',
+    sending: { perSecond: null },
+  })
+  const begun = world.postsTo('bot').length
+  await world.verdicts(8)
+  await seconds(1)
+  expect(world.postsTo('bot').length - begun).toBeGreaterThanOrEqual(8)
+})
+
+test('an endpoint that takes long is not held up by its rate', async () => {
+  world.endpoint('bot', async (_post, signal) => {
+    await world.time.sleep(300, signal ?? new AbortController().signal)
+    return answered(200)
+  })
+  await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: { perSecond: 4 } })
+  await world.start()
+  await world.verdicts(10)
+  for (let n = 0; n < 65; n++) await world.time.pass(50)
+  expect(world.sequences('bot')).toHaveLength(10)
+})
