@@ -58,7 +58,7 @@ const define = <Request extends z.ZodType>(
   },
 ): WebhookTool => ({
   ...tool,
-  description: `${tool.description} Needs an API key; costs no calls.`,
+  description: `${tool.description} Free, with an API key.`,
   act: async (acts, owner, asked) => tool.act(acts, owner, asked as z.output<Request>),
 })
 
