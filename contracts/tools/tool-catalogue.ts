@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ServiceError } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
-import { nearestName } from '../nearest-name.ts'
+import { didYouMean, nearestName } from '../nearest-name.ts'
 import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { TIMEFRAMES } from '../timeframes.ts'
 import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
@@ -77,9 +77,8 @@ export function toolNamed(name: string): ToolName {
 export function unknownTool(name: string, available: readonly string[]): ServiceError {
   const given = name.slice(0, LIMITS.nameCharacters).toWellFormed()
   const meant = nearestName(given, available)
-  const question = meant === undefined ? '' : `; did you mean ${meant}?`
   return new ServiceError('unknown_tool', {
-    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}${question}`,
+    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}${didYouMean(meant)}`,
     details: { given, available: [...available], ...(meant !== undefined && { did_you_mean: meant }) },
   })
 }
