@@ -103,7 +103,7 @@ function openToolHandler(
     ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
     universes,
     follow: hasPresent ? followOnDemand : undefined,
-    fundingOf: (market, now) => newestFunding(funding, market, now),
+    fundingOf: (market) => newestFunding(funding, market, clock()),
     scanFunding: (request, now) => scanFundingArb(funding, request, now),
     clock,
     staleAfterMs: staleAfterMs(settings),

@@ -74,14 +74,10 @@ export function scannedCoins(
   const byInterest = lens === undefined && request.universe_by === 'open_interest'
   const known = byInterest ? coins.filter(({ openInterest }) => openInterest !== null) : coins
   if (byInterest && known.length === 0) return undefined
-  const sizeOf = byInterest ? (entry: UniverseEntry) => entry.openInterest ?? 0 : lensSize(lens)
+  const sizeOf = (entry: UniverseEntry): number =>
+    byInterest ? (entry.openInterest ?? 0) : (lens?.sizeOf({ entry }) ?? 0)
   return known
     .filter(({ quoteVolume24h }) => quoteVolume24h >= (request.min_liquidity_usd ?? 0))
     .toSorted((a, b) => byFigure(sizeOf(a), sizeOf(b)) || byQuoteVolume(a, b))
     .slice(0, request.top_n)
 }
-
-const lensSize =
-  (lens: Lens | undefined) =>
-  (entry: UniverseEntry): number =>
-    lens?.sizeOf({ entry }) ?? 0

@@ -30,9 +30,6 @@ export interface Lens {
   readonly reason: string
 }
 
-/** Where either direction is as telling as the other. */
-const EITHER_WAY: ReadonlySet<LensName> = new Set<LensName>(['funding', 'open_interest_change'])
-
 /** @throws ServiceError those of the store */
 export async function openLens(
   name: LensName,
@@ -41,36 +38,38 @@ export async function openLens(
 ): Promise<Lens> {
   const before = name === 'open_interest_change' ? await dayBefore(exchange) : undefined
   const interests = new Map(before?.coins.map(({ coin, openInterest }) => [coin, openInterest]))
-  const changeOf: Lens['valueOf'] = ({ entry: { change24h } }) => change24h
-  const noChange = `${exchange} does not say their price of 24 hours before`
-  const noInterest = `${exchange} does not say their open interest`
-  const [valueOf, reason]: readonly [Lens['valueOf'], string] = {
-    funding: [
-      ({ entry: { coin } }: Seen) => fundingOf({ exchange, coin }),
-      'no settlement of late is known here; those of coins that are followed are read',
-    ] as const,
-    gainers: [changeOf, noChange] as const,
-    losers: [changeOf, noChange] as const,
-    volume: [({ entry }: Seen) => entry.quoteVolume24h, ''] as const,
-    open_interest: [({ entry }: Seen) => entry.openInterest, noInterest] as const,
-    volatility: [({ metrics }: Seen) => metrics?.atrPercent ?? null, 'their ATR is not known here'] as const,
-    open_interest_change: [
-      ({ entry: { coin, openInterest: now } }: Seen) => {
-        const then = interests.get(coin) ?? 0
-        return now === null || then === 0 ? null : now / then - 1
-      },
-      `${noInterest}, or the log has no ranking of a day before`,
-    ] as const,
-  }[name]
+  const valueOf = ({ entry, metrics }: Seen): number | null => {
+    if (name === 'funding') return fundingOf({ exchange, coin: entry.coin })
+    if (name === 'volatility') return metrics?.atrPercent ?? null
+    if (name === 'volume') return entry.quoteVolume24h
+    if (name === 'gainers' || name === 'losers') return entry.change24h
+    const { openInterest: now } = entry
+    if (name === 'open_interest' || now === null) return now
+    const then = interests.get(entry.coin) ?? 0
+    return then === 0 ? null : now / then - 1
+  }
   return {
     valueOf,
     sizeOf(seen) {
       const value = valueOf(seen)
       if (value === null) return Number.NEGATIVE_INFINITY
-      return EITHER_WAY.has(name) ? Math.abs(value) : name === 'losers' ? -value : value
+      // Either direction of these is as telling as the other.
+      if (name === 'funding' || name === 'open_interest_change') return Math.abs(value)
+      return name === 'losers' ? -value : value
     },
-    reason,
+    reason: REASONS[name].replace('VENUE', exchange),
   }
+}
+
+const NO_CHANGE = 'VENUE does not say their price of 24 hours before'
+const REASONS: Readonly<Record<LensName, string>> = {
+  funding: 'no settlement of late is known here; those of coins that are followed are read',
+  gainers: NO_CHANGE,
+  losers: NO_CHANGE,
+  volume: '',
+  open_interest: 'VENUE does not say their open interest',
+  volatility: 'their ATR is not known here',
+  open_interest_change: 'VENUE does not say their open interest, or the log has no ranking of a day before',
 }
 
 /** Why values are null, where some are. */

@@ -96,7 +96,7 @@ export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Answers `scan_funding_arb` as of an instant of market time. */
   readonly scanFunding: (request: ScanFundingArbRequest, now: number) => ScanFundingArbResponse
   /** The newest settled funding rate of a market as a yearly fraction; null where none of late is known. */
-  readonly fundingOf: (market: Market, now: number) => number | null
+  readonly fundingOf: (market: Market) => number | null
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   /** Beyond its bar's length, how late a series' newest bar may be; milliseconds of market time. */
@@ -121,7 +121,7 @@ type Answers = {
  * computed here.
  */
 export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler {
-  const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options
+  const { board, monitored, universes, fundingOf, follow, now, signal, withdrawn = () => undefined } = options
   const clock = follow === undefined ? () => board.watermark() : options.clock
   const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }
   const publicUrl = (): string => options.publicUrl().replace(/\/+$/, '')
@@ -152,16 +152,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
       marketRegimeAnswer(await reader.read(request, deadline(), asker), publicUrl()),
     scan_trade_calls: (request, asker) =>
       scanCalls(
-        {
-          finder,
-          reader,
-          universes,
-          fundingOf: (market) => options.fundingOf(market, clock()),
-          clock,
-          publicUrl,
-          withdrawn,
-          model: options.model,
-        },
+        { finder, reader, universes, fundingOf, clock, publicUrl, withdrawn, model: options.model },
         request,
         deadline(),
         asker,

@@ -47,8 +47,8 @@ const OLDER_BY_MS = 2 * HOUR_MS
 
 interface State {
   head: Head | undefined
-  /** The ranking of a day before a head. */
-  before: { readonly head: Head; readonly universe: Promise<Universe | undefined> } | undefined
+  /** The ranking of a day before the head, once it was asked for. */
+  before: Promise<Universe | undefined> | undefined
   renewing: Promise<Universe> | undefined
   problem: string | undefined
 }
@@ -177,6 +177,7 @@ async function record(
   })
   const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
   state.head = head
+  state.before = undefined
   return head.universe ?? ranked
 }
 
@@ -205,34 +206,25 @@ export const recordedUniverse = async (
   exchange: Exchange,
 ): Promise<Universe | undefined> => (await readHead(store, exchange)).universe
 
-/** The ranking of a day before the head of a state, read once for each head. */
-function keptDayBefore(
-  store: Pick<EventStore, 'read'>,
-  exchange: Exchange,
-  state: State,
-): Promise<Universe | undefined> {
-  const { head } = state
-  if (head?.universe === undefined) return Promise.resolve(undefined)
-  if (state.before?.head !== head) {
-    const universe = readDayBefore(store, exchange, head.universe.rankedAt).catch((error: unknown) => {
-      state.before = undefined
-      throw error
-    })
-    state.before = { head, universe }
-  }
-  return state.before.universe
-}
+const keptDayBefore = (store: Pick<EventStore, 'read'>, exchange: Exchange, state: State) =>
+  (state.before ??= readDayBefore(store, exchange, state))
 
 async function readDayBefore(
   store: Pick<EventStore, 'read'>,
   exchange: Exchange,
-  rankedAt: number,
+  state: State,
 ): Promise<Universe | undefined> {
-  const rankings = { direction: 'backwards', limit: DAY_OF_RANKINGS } as const
-  for await (const recorded of store.read(universeStream(exchange), rankings)) {
-    const event = decodeEvent(recorded)
-    if (event.type !== 'UniverseRanked' || event.data.rankedAt > rankedAt - DAY_MS) continue
-    return event.data.rankedAt >= rankedAt - DAY_MS - OLDER_BY_MS ? event.data : undefined
+  const latest = (state.head?.universe?.rankedAt ?? Number.NEGATIVE_INFINITY) - DAY_MS
+  try {
+    const rankings = { direction: 'backwards', limit: DAY_OF_RANKINGS } as const
+    for await (const recorded of store.read(universeStream(exchange), rankings)) {
+      const event = decodeEvent(recorded)
+      if (event.type !== 'UniverseRanked' || event.data.rankedAt > latest) continue
+      return event.data.rankedAt >= latest - OLDER_BY_MS ? event.data : undefined
+    }
+  } catch (error) {
+    state.before = undefined
+    throw error
   }
   return undefined
 }

@@ -34,7 +34,9 @@ export function regimeHistory(
   { exchange: asked, after, limit, ...market }: RegimesAsked,
 ): RegimeShiftsAnswer {
   const exchange = asked ?? exchanges()[0]
-  if (exchange === undefined || !isExchange(exchange)) throw noExchangeError
+  // A process that follows nothing itself has no first one.
+  if (exchange === undefined || !isExchange(exchange))
+    throw new ServiceError('invalid_request', { message: 'exchange: is missing' })
   const series = { exchange, ...market }
   const page = read({ series, limit, ...(after !== undefined && { before: Number(after) }) })
   const next = page.next === undefined ? null : String(page.next)
@@ -61,12 +63,6 @@ const querySchema = z.strictObject({
     .optional()
     .describe('Older rows, after these: the `next` of the answer before'),
   limit: rowsParameter(LIMITS.trackRecordRows),
-})
-
-/** A process that follows nothing itself has no exchange that would be the first. */
-const noExchangeError = new ServiceError('invalid_request', {
-  message: 'exchange: is missing',
-  details: { fields: [{ field: 'exchange', problem: 'is missing' }] },
 })
 
 /** `GET /api/regime-shifts`: when the regime of a series shifted, newest first. Open to all. */
