@@ -136,6 +136,7 @@ describe('on a terminal', () => {
     output.emit('resize')
     expect(wider.shown.slice(10, 12)).toEqual(['where to go', '2025-01-01 00:00  SIM BTC 1h'])
     terminal.summary(['it is over'])
+    wider.write('^C')
     terminal.close()
     wider.write('$ ')
     expect(wider.shown.slice(0, 6)).toEqual([

@@ -116,7 +116,7 @@ class Lines {
   release(): void {
     if (this.#height === 0) return
     this.#height = 0
-    this.#put(`${scrolling('')}\u001b[J`)
+    this.#put(`${scrolling('')}\r\u001b[J`)
     for (const row of this.#kept) this.write(row)
   }
 

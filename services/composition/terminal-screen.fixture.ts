@@ -1,5 +1,5 @@
 const ESCAPE = '\u001B'
-const PARTS = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z]|[78])|\\n|[^${ESCAPE}\\n]+`, 'g')
+const PARTS = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z]|[78])|[\\n\\r]|[^${ESCAPE}\\n\\r]+`, 'g')
 
 /** A terminal as far as the service uses one (ECMA-48): rows that scroll within a range, and a cursor that is set. */
 export class Screen {
@@ -28,6 +28,7 @@ export class Screen {
 
   #take(part: string): void {
     if (part === '\n') this.#newLine()
+    else if (part === '\r') this.#column = 0
     else if (part === '\u001B7') this.#saved = [this.#row, this.#column]
     else if (part === '\u001B8') [this.#row, this.#column] = this.#saved
     else if (part.startsWith('\u001B[')) this.#control(part.slice(2, -1), part.at(-1) ?? '')
