@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalTimeframe, coinOfName, nearestTimeframe } from './common-names.ts'
+import { canonicalTimeframe, coinOfName, nearestCoin, nearestTimeframe } from './common-names.ts'
 import { timeframeParameter } from './parameters.ts'
 import { TIMEFRAMES } from './timeframes.ts'
 import { TOOLS } from './tools/tool-catalogue.ts'
@@ -54,3 +54,12 @@ describe('a timeframe as people write it', () => {
     expect(message?.includes('did you mean')).toBe(meant !== undefined)
   })
 })
+
+test.each([
+  ['ETHEREUN', 'ETH'],
+  ['BTCC', 'BTC'],
+  ['CARDANNO', undefined],
+  ['NOPE', undefined],
+])('a coin that is mistyped, %s, was meant as %s', (given, meant) =>
+  expect(nearestCoin(given, ['BTC', 'ETH', 'SOL'])).toBe(meant),
+)

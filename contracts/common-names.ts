@@ -14,6 +14,12 @@ export function coinOfName(text: string): string {
   return COINS.get(upper) ?? upper
 }
 
+/** The coin that was likely meant: one that is written nearly so, or is called nearly so. */
+export function nearestCoin(given: string, among: readonly string[]): string | undefined {
+  const named = COINS.get(nearestName(given, COINS.keys()) ?? '')
+  return nearestName(given, among) ?? among.find((coin) => coin === named)
+}
+
 /** Words for lengths of bars, in minutes. One that stands alone is one of them, but for those of minutes. */
 const UNITS: readonly (readonly [RegExp, number])[] = [
   [/^(?:m|(?:m|M)in(?:ute)?s?)$/, 1],

@@ -20,3 +20,7 @@ export function nearestName(given: string, names: Iterable<string>): string | un
   }
   return best
 }
+
+/** The end of a refusal that names what was likely meant; empty where nothing was. */
+export const didYouMean = (meant: string | undefined): string =>
+  meant === undefined ? '' : `; did you mean ${meant}?`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { canonicalTimeframe, coinOfName, nearestTimeframe } from './common-names.ts'
 import { EXCHANGES } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
-import { nearestName } from './nearest-name.ts'
+import { didYouMean, nearestName } from './nearest-name.ts'
 import { TIMEFRAMES } from './timeframes.ts'
 
 /** The refusal of a name that is none of a list, with the one that is near. */
@@ -10,7 +10,7 @@ const noneOf =
   (names: readonly string[], nearest: (given: string) => string | undefined) =>
   ({ input }: { readonly input?: unknown }): string => {
     const meant = typeof input === 'string' ? nearest(input) : undefined
-    return `must be one of ${names.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`
+    return `must be one of ${names.join(', ')}${didYouMean(meant)}`
   }
 
 /** A coin that a caller names, in either case, by its symbol or its name. */

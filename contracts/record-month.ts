@@ -17,6 +17,9 @@ export const recordMonthSchema = z.object({
   always_buy_bps: sum,
   always_sell_bps: sum,
   random_bps: sum.describe('What a fair coin can expect on the same bars'),
+  forecasts: count.describe('Verdicts with a range, HOLD included, whose window closed with all its bars'),
+  within_80: count.describe('Of those, prices that ended from p10 to p90, where four of five are expected'),
+  within_50: count.describe('From p25 to p75, where half are expected'),
 })
 
 export type RecordMonth = z.infer<typeof recordMonthSchema>

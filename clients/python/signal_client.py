@@ -150,6 +150,7 @@ class ScanRow(_Spoken):
     rank: int
     change_24h: Optional[float]
     quote_volume_24h: float
+    lens_value: Optional[float]
     verify_url: str
 
 
@@ -164,6 +165,7 @@ class TradeScan(TypedDict):
     scanned: int
     holds: int
     errors: List[Dict[str, str]]
+    lens_note: Optional[str]
     note: Optional[str]
     _service: dict
 
@@ -264,7 +266,7 @@ class SignalClient:
         return self.call("get_market_regime", coin=coin, **request)
 
     def scan_trade_calls(self, **request) -> TradeScan:
-        """The calls of the largest coins, ranked: exchange, timeframe, top_n, limit, rank_by and so on."""
+        """The calls of the largest coins, ranked: exchange, timeframe, top_n, limit, rank_by, lens and so on."""
         return self.call("scan_trade_calls", **request)
 
     def scan_funding_arb(self, **request) -> FundingScan:

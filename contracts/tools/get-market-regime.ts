@@ -11,7 +11,7 @@ import {
 export const getMarketRegimeRequest = z.strictObject({
   coin: coinField,
   timeframe: timeframeField('4h'),
-  exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
+  exchange: exchangeField.describe('Exchange code; left out, the first monitored'),
 })
 
 const metric = (description: string) => z.number().nullable().describe(description)

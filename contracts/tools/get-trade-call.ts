@@ -13,7 +13,7 @@ import {
 export const getTradeCallRequest = z.strictObject({
   coin: coinField,
   timeframe: timeframeField('1h'),
-  exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
+  exchange: exchangeField.describe('Exchange code; left out, the first monitored'),
   include_factors: z.boolean().default(true).describe('Whether to list the contribution of every factor'),
 })
 

@@ -13,9 +13,7 @@ export const HISTORY_TOOLS = {
     description:
       'When the regime of a coin shifted at a timeframe on an exchange, newest first, each shift with the verdict it came with, once the window of that verdict has closed. Free, without a key. A description of what has been; information, not advice.',
     request: z.strictObject({
-      exchange: exchangeParameter
-        .optional()
-        .describe('Exchange code; the first monitored one where it is left out'),
+      exchange: exchangeParameter.optional().describe('Exchange code; left out, the first monitored'),
       coin: coinParameter,
       timeframe: timeframeParameter.default('4h'),
       limit: z.int().min(1).max(ROWS).default(20).describe('Shifts at most'),

@@ -24,7 +24,7 @@ export const scanFundingArbRequest = z.strictObject({
     .min(0)
     .max(100)
     .default(5)
-    .describe('Fee of one leg, in basis points; four legs are paid: in and out on both venues'),
+    .describe('Fee of one leg, in basis points; four legs are paid'),
 })
 
 export const fundingLeg = z.object({
@@ -80,10 +80,7 @@ export const scanFundingArbResponse = z.object({
     .nonnegative()
     .describe('Markets left out because their newest settlement is too old'),
   venues: z.array(exchangeSchema).describe('Exchanges with funding history here'),
-  note: z
-    .string()
-    .nullable()
-    .describe('Why there is nothing, and what was left out; null where neither is to be said'),
+  note: z.string().nullable().describe('Why there is nothing, and what was left out'),
 })
 
 export type ScanFundingArbRequest = z.output<typeof scanFundingArbRequest>

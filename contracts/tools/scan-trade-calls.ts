@@ -16,9 +16,18 @@ export const RANKINGS = [
   'change',
 ] as const
 export const UNIVERSES = ['volume', 'open_interest'] as const
+export const LENSES = [
+  'funding',
+  'gainers',
+  'losers',
+  'volume',
+  'open_interest',
+  'volatility',
+  'open_interest_change',
+] as const
 
 export const scanTradeCallsRequest = z.strictObject({
-  exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
+  exchange: exchangeField.describe('Exchange code; left out, the first monitored'),
   timeframe: timeframeField(
     SPOKEN_TIMEFRAMES.find((timeframe) => timeframe === '1h') ?? SPOKEN_TIMEFRAMES[0] ?? '1h',
   ),
@@ -29,23 +38,24 @@ export const scanTradeCallsRequest = z.strictObject({
     .default(20)
     .describe('Coins looked at: the largest of the venue'),
   universe_by: z.enum(UNIVERSES).default('volume').describe('What makes a coin large'),
-  min_confidence: z
-    .int()
-    .min(0)
-    .max(100)
-    .default(0)
-    .describe('Above 60 nothing passes: confidence is capped there'),
-  include_holds: z
-    .boolean()
-    .default(false)
-    .describe('Whether HOLDs have rows too; where no call is ever made, all rows are HOLDs'),
+  min_confidence: z.int().min(0).max(100).default(0).describe('Above 60 nothing passes'),
+  include_holds: z.boolean().default(false).describe('Whether HOLDs have rows too'),
   limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
   rank_by: z
     .enum(RANKINGS)
     .default('strength')
     .describe(
-      'expected_range: how far the price may go, from p10 to p90, the farthest first; expected_return: refused, as no model of this release tells it; volume: 24-hour quote volume; change: absolute price change over 24 hours',
+      'expected_range: p10 to p90, the farthest first; expected_return: refused, no model tells it; volume, change: of 24 hours, change up or down',
     ),
+  lens: z
+    .enum(LENSES)
+    .optional()
+    .describe('Takes and ranks coins by this figure, in place of universe_by and rank_by'),
+  min_liquidity_usd: z
+    .number()
+    .min(0)
+    .optional()
+    .describe('Least quote volume of 24 hours; USDT and USDC count as USD'),
 })
 
 export const scanRow = z.object({
@@ -55,6 +65,12 @@ export const scanRow = z.object({
   price: z.number(),
   change_24h: z.number().nullable().describe('Price change over 24 hours, as a fraction; null where unknown'),
   quote_volume_24h: z.number().describe('Traded in 24 hours, in the quote currency'),
+  lens_value: z
+    .number()
+    .nullable()
+    .describe(
+      'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume and open interest in the quote currency, volatility as ATR of 14 bars in percent of the price; null without a lens, and where not known',
+    ),
   bar_close: instantField,
   valid_until: instantField,
   ...forecastFields,
@@ -66,14 +82,15 @@ export const scanTradeCallsResponse = z.object({
   exchange: exchangeSchema,
   timeframe: timeframeSchema,
   completed_at: instantField.describe('Market time of the scan'),
-  universe_ranked_at: instantField.describe('When the coins were ranked by size; normally within the hour'),
+  universe_ranked_at: instantField.describe('When the coins were ranked; normally within the hour'),
   calls: z.array(scanRow),
   scanned: z.int().nonnegative().describe('Coins with a fresh verdict'),
   holds: z.int().nonnegative().describe('How many of them say HOLD'),
   errors: z
     .array(z.object({ coin: coinSchema, code: z.string(), message: z.string() }))
     .describe('Coins of the universe without a fresh verdict, and why'),
-  note: z.string().nullable().describe('Why no call is ever made at this timeframe, where none is'),
+  lens_note: z.string().nullable().describe('Why `lens_value` is null, where the lens is not known'),
+  note: z.string().nullable().describe('Why there can be no rows: of the timeframe, or of the floor'),
 })
 
 export type ScanTradeCallsRequest = z.output<typeof scanTradeCallsRequest>

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ServiceError } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
-import { nearestName } from '../nearest-name.ts'
+import { didYouMean, nearestName } from '../nearest-name.ts'
 import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { TIMEFRAMES } from '../timeframes.ts'
 import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
@@ -59,9 +59,17 @@ export type ToolName = keyof typeof TOOLS
 export type ToolRequest<Name extends ToolName> = z.output<(typeof TOOLS)[Name]['request']>
 export type ToolResponse<Name extends ToolName> = z.infer<(typeof TOOLS)[Name]['response']>
 
+/** Names by which others in the field offer a tool. They are accepted on every channel; answers and events have ours. */
+export const TOOL_ALIASES = { get_trade_signal: 'get_trade_call' } as const satisfies Record<string, ToolName>
+
+/** The name of ours for one that somebody gave, which stays as it is where it is no alias. */
+export const canonicalTool = (name: string): string =>
+  Object.hasOwn(TOOL_ALIASES, name) ? TOOL_ALIASES[name as keyof typeof TOOL_ALIASES] : name
+
 /** The tool of a name that somebody gave. @throws ServiceError `unknown_tool`, listing those there are. */
 export function toolNamed(name: string): ToolName {
-  if (isToolName(name)) return name
+  const tool = canonicalTool(name)
+  if (isToolName(tool)) return tool
   throw unknownTool(name, Object.keys(TOOLS))
 }
 
@@ -69,9 +77,8 @@ export function toolNamed(name: string): ToolName {
 export function unknownTool(name: string, available: readonly string[]): ServiceError {
   const given = name.slice(0, LIMITS.nameCharacters).toWellFormed()
   const meant = nearestName(given, available)
-  const question = meant === undefined ? '' : `; did you mean ${meant}?`
   return new ServiceError('unknown_tool', {
-    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}${question}`,
+    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}${didYouMean(meant)}`,
     details: { given, available: [...available], ...(meant !== undefined && { did_you_mean: meant }) },
   })
 }

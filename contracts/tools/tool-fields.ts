@@ -25,14 +25,14 @@ const name = () =>
 
 export const coinField = name()
   .transform(coinOfName)
-  .describe('Coin symbol, as BTC; Bitcoin, BTCUSDT, BTC/USDT and BTC-PERP are understood too')
+  .describe('Coin, as BTC; Bitcoin, BTCUSDT and BTC-PERP are understood too')
 
 export const exchangeField = named('Exchange code', EXCHANGES)
   .transform((text) => text.toUpperCase())
   .optional()
 
 export const timeframeField = (fallback: Timeframe) =>
-  named('Length of one bar; bars are aligned to UTC midnight', TIMEFRAMES)
+  named('Length of a bar; aligned to UTC midnight', TIMEFRAMES)
     .overwrite(canonicalTimeframe)
     .default(fallback)
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { seriesName } from '../../contracts/series.ts'
 import type { Projection } from '../projection.ts'
 import { type CallTally, countCall, NO_CALLS } from '../track-record/call-tally.ts'
+import { countRange, NO_RANGES, type RangeTally } from '../track-record/range-tally.ts'
 
 /** From when the next call of a series is apart from the one before, Unix milliseconds. */
 interface FreeFrom extends JsonObject {
@@ -14,25 +15,34 @@ export const MONTH_PREFIX = 'month/'
 const monthKey = (modelVersion: string, timeframe: string, barClose: number): string =>
   `${MONTH_PREFIX}${modelVersion}/${timeframe}/${new Date(barClose).toISOString().slice(0, 7)}`
 
+/** The calls of a month, and the ranges of all its verdicts. */
+export interface MonthTally extends CallTally {
+  readonly ranges: RangeTally
+}
+
 /**
  * The track record by month: results of the calls per model and timeframe, counting of each series only calls whose
- * windows do not overlap.
+ * windows do not overlap, and how often prices ended within the range that was foretold.
  */
-export const recordMonths: Projection<CallTally | FreeFrom> = {
+export const recordMonths: Projection<MonthTally | FreeFrom> = {
   name: 'record_months',
-  version: 1,
-  changes: 'rows',
+  version: 2,
+  changes: 'shape',
   events: ['OutcomeLabelled'],
   fold(rows, event) {
     if (event.type !== 'OutcomeLabelled') return
     const outcome = event.data
-    if (outcome.call === 'HOLD' || outcome.recordedLate) return
+    if (outcome.recordedLate) return
     const { modelVersion, timeframe, barClose, validUntil } = outcome
+    const key = monthKey(modelVersion, timeframe, barClose)
+    const before = (rows.get(key) as MonthTally | undefined) ?? { ...NO_CALLS, ranges: NO_RANGES }
+    const month = { ...before, ranges: countRange(before.ranges, outcome) }
+    if (month.ranges !== before.ranges) rows.put(key, month)
+    if (outcome.call === 'HOLD') return
     const freeKey = `free/${modelVersion}/${seriesName(outcome)}`
     const { freeFrom = 0 } = (rows.get(freeKey) as FreeFrom | undefined) ?? {}
     if (barClose < freeFrom) return
     rows.put(freeKey, { freeFrom: validUntil })
-    const key = monthKey(modelVersion, timeframe, barClose)
-    rows.put(key, countCall((rows.get(key) as CallTally | undefined) ?? NO_CALLS, outcome))
+    rows.put(key, { ...month, ...countCall(month, outcome) })
   },
 }

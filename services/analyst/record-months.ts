@@ -1,6 +1,6 @@
 import type { RecordMonth } from '../../contracts/record-month.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { CallTally } from '../../projections/index.ts'
+import type { MonthTally } from '../../projections/index.ts'
 import { MONTH_PREFIX } from '../../projections/index.ts'
 
 const BASIS_POINTS = 10_000
@@ -18,7 +18,7 @@ export function recordMonthsReport(
   return source.range({ prefix: MONTH_PREFIX, limit }).flatMap(({ key, row }) => {
     const [, modelVersion = '', of = '', month = ''] = key.split('/')
     if (timeframe !== undefined && of !== timeframe) return []
-    const { calls, reached, wins, trades, net, buyNet, sellNet } = row as CallTally
+    const { calls, reached, wins, trades, net, buyNet, sellNet, ranges } = row as MonthTally
     const sums = {
       net_bps: net,
       always_buy_bps: buyNet,
@@ -38,6 +38,9 @@ export function recordMonthsReport(
         wins,
         trades,
         ...rounded,
+        forecasts: ranges.forecasts,
+        within_80: ranges.within80,
+        within_50: ranges.within50,
       },
     ]
   })

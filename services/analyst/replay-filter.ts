@@ -1,7 +1,8 @@
+import { nearestCoin } from '../../contracts/common-names.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { nearestName } from '../../contracts/nearest-name.ts'
+import { didYouMean } from '../../contracts/nearest-name.ts'
 import type { Coin, Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
@@ -85,9 +86,9 @@ export async function requireKnownNames(
 }
 
 function unknownCoin(given: Coin, exchanges: readonly Exchange[], available: readonly Coin[]): ServiceError {
-  const meant = nearestName(given, available)
+  const meant = nearestCoin(given, available)
   return new ServiceError('unknown_coin', {
-    message: `there is no coin ${JSON.stringify(given)} on ${exchanges.join(', ')}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    message: `there is no coin ${JSON.stringify(given)} on ${exchanges.join(', ')}${didYouMean(meant)}`,
     details: {
       given,
       available: available.slice(0, LIMITS.namesInRefusal),

@@ -1,24 +1,29 @@
 import type { FeedProgress } from '../../contracts/feed.ts'
 import { seriesName } from '../../contracts/series.ts'
-import type { Call, Verdict } from '../../contracts/verdict.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
 
 export interface Console {
   /**
    * The address is written in any case.
    *
-   * @param header lines that come again on a terminal before they scroll away
+   * @param header a line that stays in view on a terminal
    */
-  banner(lines: readonly string[], address: string | undefined, header?: readonly string[]): void
+  banner(lines: readonly string[], address: string | undefined, header?: string): void
   verdicts(verdicts: readonly Verdict[]): void
   progress(progress: FeedProgress, recorded: number): void
   summary(lines: readonly string[]): void
+  /** Gives a terminal back as it was found. */
+  close(): void
 }
 
 interface ConsoleOptions {
   readonly isOn: boolean
-  /** A line for each call, and for each series that goes back to HOLD; the others are counted. Off where bars are replayed faster than people read. */
+  /**
+   * In a file a line for each call, and for each series that goes back to HOLD; on a terminal a row for each series that
+   * has a call. The others are counted. Off where bars are replayed faster than people read.
+   */
   readonly showVerdicts: boolean
-  /** The sentence of each of them on a second line. */
+  /** Lines on a terminal too, and the sentence of each of them on a second one. */
   readonly showReasoning?: boolean
   readonly output: NodeJS.WriteStream
   readonly now: () => number
@@ -27,8 +32,13 @@ interface ConsoleOptions {
 /** A progress line goes to a terminal at most this often, and to a file once per twentieth. */
 const PROGRESS_EVERY_MS = 100
 const BAR_WIDTH = 20
-/** Rows of a terminal that does not say how many it has. */
-const USUAL_ROWS = 24
+/** Size of a terminal that does not say it. */
+const [USUAL_ROWS, USUAL_COLUMNS] = [24, 80]
+/** Rows at the end of a terminal that stay in view: half of them, and no more than these. */
+const MOST_KEPT = 12
+/** ECMA-48: the cursor's place is kept and taken up again; the rows between which lines scroll. */
+const [SAVED, RESTORED] = ['\u001b7', '\u001b8']
+const scrolling = (range: string): string => `${SAVED}\u001b[${range}r${RESTORED}`
 /** How often a file gets the number of verdicts that were no calls. */
 const HOLDS_EVERY_MS = 60_000
 
@@ -43,17 +53,20 @@ export function createConsole(options: ConsoleOptions): Console {
     verdicts: () => undefined,
     progress: () => undefined,
     summary: () => undefined,
+    close: () => undefined,
   }
 }
 
-/** Lines of an output, of which a terminal overwrites the last one. */
+/**
+ * Lines of an output. The last rows of a terminal can be kept for what changes in place: whatever else is written there,
+ * by this process or another, scrolls above them.
+ */
 class Lines {
   readonly isTerminal: boolean
   readonly #output: NodeJS.WriteStream
   #isBroken = false
-  #hasStatus = false
-  #header: readonly string[] = []
-  #sinceHeader = 0
+  #height = 0
+  #kept: readonly string[] = []
 
   constructor(output: NodeJS.WriteStream) {
     this.#output = output
@@ -62,31 +75,49 @@ class Lines {
     output.on('error', () => {
       this.#isBroken = true
     })
+    output.on('resize', () => {
+      if (this.#height === 0) return
+      this.#height = 0
+      this.#put(scrolling(''))
+      this.keep(this.#kept)
+    })
   }
 
   write(line: string): void {
-    this.#put(`${this.#hasStatus ? '\r\u001b[K' : ''}${line}\n`)
-    this.#hasStatus = false
-    this.#sinceHeader += 1
+    this.#put(`${line}\n`)
   }
 
-  /** Overwrites the status of before; on a terminal only. */
-  status(text: string): void {
-    this.#put(`\r${text}\u001b[K`)
-    this.#hasStatus = true
+  /** How many rows can be kept. */
+  get room(): number {
+    return Math.min(MOST_KEPT, Math.floor(this.#rows / 2))
   }
 
-  /** @param lines that come again before they scroll away */
-  keepInView(lines: readonly string[]): void {
-    this.#header = lines
-    this.#sinceHeader = 0
+  get #rows(): number {
+    return this.#output.rows > 0 ? this.#output.rows : USUAL_ROWS
   }
 
-  repeatHeader(): void {
-    const room = (this.#output.rows ?? USUAL_ROWS) - this.#header.length - 1
-    if (!this.isTerminal || this.#header.length === 0 || this.#sinceHeader < room) return
-    for (const line of this.#header) this.write(line)
-    this.#sinceHeader = 0
+  /** Shows rows that stay in view, in place of those that did. */
+  keep(rows: readonly string[]): void {
+    this.#kept = rows
+    const top = this.#rows - this.room
+    if (this.#height === 0) {
+      this.#height = this.room
+      this.#put(`${'\n'.repeat(this.#height)}\u001b[${this.#height}A${scrolling(`1;${top}`)}`)
+    }
+    const width = this.#output.columns > 0 ? this.#output.columns : USUAL_COLUMNS
+    const drawn = Array.from(
+      { length: this.#height },
+      (_, at) => `\u001b[${top + 1 + at};1H\u001b[2K${(rows[at] ?? '').slice(0, width)}`,
+    )
+    this.#put(`${SAVED}${drawn.join('')}${RESTORED}`)
+  }
+
+  /** Leaves the rows that were kept as lines among the others. */
+  release(): void {
+    if (this.#height === 0) return
+    this.#height = 0
+    this.#put(`${scrolling('')}\r\u001b[J`)
+    for (const row of this.#kept) this.write(row)
   }
 
   #put(text: string): void {
@@ -97,8 +128,10 @@ class Lines {
 class People implements Console {
   readonly #lines: Lines
   readonly #options: ConsoleOptions
-  /** The last call of each series that was written. */
-  readonly #calls = new Map<string, Call>()
+  /** The call of each series that has one. */
+  readonly #calls = new Map<string, Verdict>()
+  #header = ''
+  #status = ''
   #holds = 0
   #countedAt = Number.NEGATIVE_INFINITY
   #shownAt = 0
@@ -109,20 +142,24 @@ class People implements Console {
     this.#options = options
   }
 
-  banner(lines: readonly string[], _address: string | undefined, header: readonly string[] = []): void {
+  banner(lines: readonly string[], _address: string | undefined, header = ''): void {
     this.summary(lines)
-    this.#lines.keepInView(header)
+    this.#header = header
+    this.#draw()
   }
 
   verdicts(verdicts: readonly Verdict[]): void {
     if (!this.#options.showVerdicts) return
     for (const verdict of verdicts) {
-      const before = this.#calls.get(seriesName(verdict)) ?? 'HOLD'
-      this.#calls.set(seriesName(verdict), verdict.call)
-      if (verdict.call === 'HOLD' && before === 'HOLD') this.#holds += 1
+      const name = seriesName(verdict)
+      const had = this.#calls.has(name)
+      if (verdict.call === 'HOLD' && !had) this.#holds += 1
       else this.#call(verdict)
+      if (verdict.call === 'HOLD') this.#calls.delete(name)
+      else this.#calls.set(name, verdict)
     }
     this.#countHolds()
+    this.#draw()
   }
 
   progress({ barsDone, barsTotal }: FeedProgress, recorded: number): void {
@@ -139,25 +176,39 @@ class People implements Console {
     if (share < 1 && now - this.#shownAt < PROGRESS_EVERY_MS) return
     this.#shownAt = now
     const filled = Math.round(share * BAR_WIDTH)
-    this.#lines.status(`[${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${text}`)
+    this.#status = `[${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${text}`
+    this.#draw()
   }
 
   summary(lines: readonly string[]): void {
     for (const line of lines) this.#lines.write(line)
   }
 
-  #call(verdict: Verdict): void {
-    this.#lines.write(verdictLine(verdict))
-    if (this.#options.showReasoning) this.#lines.write(`  ${verdict.reasoning}`)
-    this.#lines.repeatHeader()
+  close(): void {
+    this.#lines.release()
   }
 
-  /** On a terminal one line that is overwritten; in a file a line now and then. */
+  #call(verdict: Verdict): void {
+    if (this.#lines.isTerminal && this.#options.showReasoning !== true) return
+    this.#lines.write(verdictLine(verdict))
+    if (this.#options.showReasoning) this.#lines.write(`  ${verdict.reasoning}`)
+  }
+
+  /** A row for each call that stands, each in its place; of very many the latest. */
+  #draw(): void {
+    if (!this.#lines.isTerminal) return
+    const shown = [...this.#calls.values()].slice(2 - this.#lines.room)
+    const more = this.#calls.size - shown.length
+    const beside = more > 0 ? `${more} more calls on the board. ` : ''
+    this.#lines.keep([this.#header, ...shown.map(verdictLine), `${beside}${this.#status}`])
+  }
+
+  /** On a terminal a row that is kept; in a file a line now and then. */
   #countHolds(): void {
     if (this.#holds === 0) return
     const text = `${this.#holds.toLocaleString('en')} verdicts said HOLD and are not shown; they stand on the board`
     const now = this.#options.now()
-    if (this.#lines.isTerminal) this.#lines.status(text)
+    if (this.#lines.isTerminal) this.#status = text
     else if (now - this.#countedAt >= HOLDS_EVERY_MS) {
       this.#lines.write(text)
       this.#countedAt = now

@@ -75,6 +75,8 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     output,
     now: Date.now,
   })
+  // However the process ends: its terminal scrolls as before.
+  if (output.isTTY) process.once('exit', () => terminal.close())
   const opened = await openPlatform(life)
   const tracing = await openTracing(life, { version, processId: opened.processId })
   const appended: { done: AppendDone } = { done: () => undefined }

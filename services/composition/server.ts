@@ -270,7 +270,8 @@ async function registerMarket(app: FastifyInstance, options: ServerOptions, edge
     endpoints: endpointsOf(document()),
   })
   const hasSignIn = options.accounts !== undefined
-  const all = { ...options, ...edge, describe, hasSignIn, givesWayMs: edge.limits.givesWayMs }
+  const exchanges = () => options.mcp?.sources.exchanges() ?? []
+  const all = { ...options, ...edge, describe, hasSignIn, exchanges, givesWayMs: edge.limits.givesWayMs }
   await register(app, all, [
     assetRoutes,
     boardRoutes,

@@ -67,6 +67,7 @@ describe('the tools on a simulated market', () => {
         },
       }),
       follow: async (series, signal) => void (await follow([series], signal)),
+      fundingOf: () => null,
       scanFunding: () => {
         throw new Error('not asked here')
       },

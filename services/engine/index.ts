@@ -7,6 +7,7 @@ export {
 } from './engine.ts'
 export { createEnsemble } from './ensemble.ts'
 export { readRanges } from './forecast/range-model.ts'
+export { newestFunding } from './funding/compare-venues.ts'
 export { createFundingRates, FUNDING_HISTORY_DAYS } from './funding/funding-rates.ts'
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, modelFile, type VerdictModel } from './model.ts'

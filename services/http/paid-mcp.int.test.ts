@@ -32,9 +32,14 @@ async function connect(mode: (typeof MODES)[keyof typeof MODES]): Promise<Client
   return client
 }
 
-const call = async (client: Client, payment?: unknown, args: object = ARGUMENTS): Promise<CallToolResult> =>
+const call = async (
+  client: Client,
+  payment?: unknown,
+  args: object = ARGUMENTS,
+  name = NAME,
+): Promise<CallToolResult> =>
   client.callTool({
-    name: NAME,
+    name,
     arguments: { ...args },
     ...(payment !== undefined && { _meta: { 'x402/payment': payment } }),
   })
@@ -42,8 +47,8 @@ const call = async (client: Client, payment?: unknown, args: object = ARGUMENTS)
 const requiredIn = ({ structuredContent }: CallToolResult): PaymentRequired =>
   structuredContent as PaymentRequired
 
-async function overHttp(payment: PaymentPayload, body: object = ARGUMENTS) {
-  const response = await fetch(`${service.url}/x402/${NAME}`, {
+async function overHttp(payment: PaymentPayload, body: object = ARGUMENTS, name = NAME) {
+  const response = await fetch(`${service.url}/x402/${name}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -77,6 +82,21 @@ describe.each(Object.entries(MODES))('official clients of MCP and of x402, %s er
     const payment = await newPayer().createPaymentPayload(required)
     const { answer } = await overHttp(payment)
     expect((await call(client, payment)).structuredContent).toMatchObject({ serial: answer.serial })
+  })
+
+  test('pay the same, once, for a tool by the name that others give it', async () => {
+    const alias = 'get_trade_signal'
+    const client = await connect(mode)
+    const required = requiredIn(await call(client, undefined, ARGUMENTS, alias))
+    expect(required.accepts).toEqual(requiredIn(await call(client)).accepts)
+    const payment = await newPayer().createPaymentPayload(required)
+    const paid = await call(client, payment, ARGUMENTS, alias)
+    const { serial, _service: block } = paid.structuredContent as Record<string, unknown>
+    expect(block).toMatchObject({ tool: NAME, payment: { amount_usdc: '0.02' } })
+    const before = await claims()
+    expect((await overHttp(payment, ARGUMENTS, alias)).answer.serial).toBe(serial)
+    expect((await call(client, payment)).structuredContent).toMatchObject({ serial })
+    expect(await claims()).toBe(before)
   })
 
   test('cannot use what was used for another request, or on another network, or for less', async () => {

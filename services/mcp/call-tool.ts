@@ -1,6 +1,6 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
-import { TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
+import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
 import type { AwaitPosition } from '../http/own-writes.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
@@ -36,7 +36,8 @@ export interface SentToolCall {
  * Calls a tool. Every fault is returned and never thrown: an invalid key is an error of the
  * protocol (-32003, -32004), everything else a refusal; a caller with no calls left who may pay gets the price.
  */
-export async function callTool(paths: ToolPaths, caller: Caller, call: SentToolCall): Promise<ToolOutcome> {
+export async function callTool(paths: ToolPaths, caller: Caller, sent: SentToolCall): Promise<ToolOutcome> {
+  const call = typeof sent.name === 'string' ? { ...sent, name: canonicalTool(sent.name) } : sent
   const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
   if (operation === undefined) return outcomeOf(paths, caller, call)
   const outcome = await outcomeOf(paths, { ...caller, traceparent: operation.traceparent }, call)

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
-import { exchangeSchema } from '../../contracts/exchanges.ts'
 import { faultMessage, inputFaults } from '../../contracts/input-faults.ts'
 import { HISTORY_TOOLS } from '../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../contracts/tools/knowledge-catalogue.ts'
@@ -82,8 +81,7 @@ export const historyTools = (
     const key = authorization === undefined ? 'ok' : await checkKey(authorization)
     if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
     const asked = toolArguments('get_regime_shifts', tool.request, request)
-    const exchange = asked.exchange ?? exchangeSchema.parse(exchanges()[0])
-    return { body: regimeHistory(regimeShifts, { ...asked, exchange }), isReplay: false }
+    return { body: regimeHistory({ regimeShifts, exchanges }, asked), isReplay: false }
   }
   return new Map([['get_regime_shifts', { ...tool, hints: LOOKS_INSIDE, failure: 'internal_error', run }]])
 }

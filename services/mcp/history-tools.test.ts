@@ -49,7 +49,9 @@ test.each([
 
     const { result } = await call({ exchange: 'sim', coin: 'btc', timeframe: '1H', after: '9', limit: 3 })
     expect(result?.isError).toBe(false)
-    expect(result?.structuredContent).toEqual(regimeHistory(history.regimeShifts, { ...SERIES, limit: 3 }))
+    expect(result?.structuredContent).toEqual(
+      regimeHistory({ ...history, exchanges: () => [] }, { ...SERIES, limit: 3 }),
+    )
     expect(asked[0]).toEqual({ series: SERIES, limit: 3, before: 9 })
     const checked = await fromJsonSchema(listed?.outputSchema ?? {})['~standard'].validate(
       result?.structuredContent,

@@ -39,6 +39,13 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
     )
   })
 
+  test('takes a tool by the name that others give it, and lists it once', async () => {
+    const response = await post(request('tools/call', { ...CALL, name: 'get_trade_signal' }))
+    expect(response.json().result).toMatchObject({ isError: false, structuredContent: { call: 'SELL' } })
+    expect(asked.map(({ tool }) => tool)).toEqual(['get_trade_call'])
+    expect((await post(request('tools/list'))).body).not.toContain('get_trade_signal')
+  })
+
   test('lists tools, to be kept in the stateless revision', async () => {
     const { result } = (await post(request('tools/list'))).json()
     expect(result.tools).toHaveLength(4)

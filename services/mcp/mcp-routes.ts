@@ -145,7 +145,7 @@ function refuseOtherMethods(app: FastifyInstance, free: FreeTools): void {
       if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
         return reply.code(204).headers(PREFLIGHT_HEADERS).send()
       }
-      const message = `Method Not Allowed: ${method}; send JSON-RPC messages with POST`
+      const message = `Method Not Allowed: ${method}; send JSON-RPC messages with POST, as /docs/mcp shows`
       return refuse(reply.header('allow', 'POST'), 405, { code: JSON_RPC_CODES.transport, message })
     },
   })

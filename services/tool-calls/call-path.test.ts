@@ -103,6 +103,17 @@ describe('an answer', () => {
     })
   })
 
+  test('is that of the tool where it is asked for by an alias, in the log too', async () => {
+    const first = await call({ idempotencyKey: 'once' })
+    const second = await call({ idempotencyKey: 'once', tool: 'get_trade_signal' })
+    const { tool } = serviceOf(second) as { tool: string }
+    expect([second.isReplay, tool]).toEqual([true, 'get_trade_call'])
+    expect(second.text?.split('"_service"')[0]).toBe(first.text?.split('"_service"')[0])
+    await call({ tool: 'get_trade_signal' })
+    const debit = { data: { tool: 'get_trade_call' } }
+    expect(world.events()).toMatchObject([debit, debit])
+  })
+
   test('is in the log with its debit when it is given', async () => {
     await call({ channel: 'mcp', traceparent: '00-1-2-01' })
     expect(world.events()).toMatchObject([

@@ -121,7 +121,17 @@ export interface TradeScanRequest {
   readonly min_confidence?: number
   readonly include_holds?: boolean
   readonly limit?: number
-  readonly rank_by?: 'strength' | 'volume' | 'confidence' | 'change'
+  readonly rank_by?: 'strength' | 'expected_range' | 'volume' | 'confidence' | 'change'
+  /** Takes and ranks coins by this figure, in place of `universe_by` and `rank_by`. */
+  readonly lens?:
+    | 'funding'
+    | 'gainers'
+    | 'losers'
+    | 'volume'
+    | 'open_interest'
+    | 'volatility'
+    | 'open_interest_change'
+  readonly min_liquidity_usd?: number
 }
 
 export interface TradeScan extends Answered {
@@ -139,6 +149,7 @@ export interface TradeScan extends Answered {
     readonly price: number
     readonly change_24h: number | null
     readonly quote_volume_24h: number
+    readonly lens_value: number | null
     readonly bar_close: string
     readonly valid_until: string
     readonly verdict_id: string
@@ -147,6 +158,7 @@ export interface TradeScan extends Answered {
   readonly scanned: number
   readonly holds: number
   readonly errors: readonly { readonly coin: string; readonly code: string; readonly message: string }[]
+  readonly lens_note: string | null
   readonly note: string | null
 }
 

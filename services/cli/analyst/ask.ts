@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type JsonObject, jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { isToolName, TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
+import { canonicalTool, isToolName, TOOLS, unknownTool } from '../../../contracts/tools/tool-catalogue.ts'
 import { defineCommand } from '../kit/command.ts'
 import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorService } from '../kit/operator-command.ts'
 
@@ -18,10 +18,9 @@ export const askCommand = defineCommand({
   ],
   async run(input) {
     const [tool = '', text = ''] = input.operands
-    if (!isToolName(tool)) {
-      throw new ServiceError('config_invalid', {
-        message: `there is no tool ${JSON.stringify(tool)}; there are ${Object.keys(TOOLS).join(', ')}`,
-      })
+    if (!isToolName(canonicalTool(tool))) {
+      const { message } = unknownTool(tool, Object.keys(TOOLS))
+      throw new ServiceError('config_invalid', { message })
     }
     const requests = await openOperatorService(input)
     const answer = await requests.post(

@@ -20,7 +20,6 @@ const SERVED = [
   ['/api/track-record', 'how good they have been'],
   ['/readyz', 'the state of everything'],
 ] as const
-const HEADER_WIDTH = 78
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
 export function bannerLines(context: {
@@ -45,7 +44,7 @@ export function bannerLines(context: {
   if (url !== undefined) {
     const lineOf = ([path, what]: readonly [string, string]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`
     lines.unshift(lineOf(BOARD).trimStart(), '')
-    lines.push(...SERVED.map(lineOf))
+    lines.push(...SERVED.map(lineOf), '  npm run -s signal -- keys create --tier starter   makes a key')
   }
   if (demo !== undefined) lines.push(...demoLines(demo))
   if (settings.WEBHOOKS_ALLOW_PRIVATE)
@@ -53,15 +52,8 @@ export function bannerLines(context: {
   return [...lines, '']
 }
 
-/** The address and first commands, for a terminal in which the banner scrolls away. */
-export const headerLines = (url: string): readonly string[] => [
-  '─'.repeat(HEADER_WIDTH),
-  `${url}/  open it in a browser; Ctrl-C stops the service`,
-  `  npm run -s signal -- keys create --tier starter   makes a key`,
-  `  curl ${url}/api/track-record   how good it has been`,
-  `  curl '${url}/api/verdicts?limit=3'   what it said`,
-  '─'.repeat(HEADER_WIDTH),
-]
+/** The address, for a terminal in which the banner scrolls away. */
+export const headerLine = (url: string): string => `${url}/  open it in a browser; Ctrl-C stops the service`
 
 const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => [
   `  demo chain ${rpcUrl}: play money, worth nothing anywhere else. An account with 100 play USDC, to pay from:`,

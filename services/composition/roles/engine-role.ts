@@ -9,6 +9,7 @@ import {
   createToolHandler,
   type EngineRun,
   type LocalToolHandler,
+  newestFunding,
   scanFundingArb,
 } from '../../engine/index.ts'
 import { countMonitored } from '../metrics/monitored-series.ts'
@@ -102,6 +103,7 @@ function openToolHandler(
     ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
     universes,
     follow: hasPresent ? followOnDemand : undefined,
+    fundingOf: (market) => newestFunding(funding, market, clock()),
     scanFunding: (request, now) => scanFundingArb(funding, request, now),
     clock,
     staleAfterMs: staleAfterMs(settings),

@@ -8,6 +8,7 @@ import { action, type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page, PageFrame } from './layout.ts'
 import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from './parts.ts'
+import { endpointsPart, type Webhooks } from './webhook-pages.ts'
 
 /** The words about codes where no mail server is configured. */
 const NO_MAIL = 'No mail server is configured here: the code stands in the terminal of the service.'
@@ -80,6 +81,8 @@ export interface AccountLook {
   readonly sessions: SessionsAnswer['sessions']
   readonly issued?: { readonly key: string; readonly label: string } | undefined
   readonly apps: readonly AppRow[]
+  /** The first of its webhooks; undefined where there are none at all. */
+  readonly webhooks: Webhooks | undefined
   /** A client for a machine that was made just now. */
   readonly machine?: MachineAnswer | undefined
   readonly state: FormState
@@ -87,6 +90,16 @@ export interface AccountLook {
   /** Cursor of the page of payments. */
   readonly paid: string | undefined
 }
+
+const PARTS = [
+  ['keys', 'Keys'],
+  ['sessions', 'Sessions'],
+  ['apps', 'Programs'],
+  ['endpoints', 'Endpoints'],
+  ['usage', 'Usage'],
+  ['payments', 'Payments and receipts'],
+  ['erase', 'Erase'],
+] as const
 
 /** The account: plan, keys, sessions, usage, payments, and how to leave. */
 export function accountPage(look: AccountLook): Page {
@@ -111,10 +124,12 @@ ${tiles([
   ['Calls left', whole(quota.remaining), callsLeft(quota)],
   ['Used', whole(quota.used), html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)}`],
 ])}
+<nav aria-label="On this page"><p class="row">${PARTS.map(([at, name]) => ((at === 'payments' && look.payments === undefined) || (at === 'endpoints' && look.webhooks === undefined) ? '' : html`<a href="#${at}">${name}</a>`))}</p></nav>
 ${planPart(look)}
 ${keysPart(look)}
 ${sessionsPart(look)}
 ${appsPart(look)}
+${look.webhooks !== undefined && endpointsPart(look.webhooks)}
 ${usagePart(usage, after)}
 ${paymentsPart(look)}
 <h2 id="erase">Erase</h2>
@@ -268,6 +283,9 @@ function paymentsPart({ payments, paid }: AccountLook): Html {
           ? '—'
           : html`${hashText(transaction)}${block !== null && html` <small>block ${whole(block)}</small>`}`,
       'Given back': ({ refund }) => refundText(refund),
+      Receipt: ({ id, state, claimed_at: at }) =>
+        (state === 'confirmed' || state === 'final') &&
+        html`<a href="/x402/payments/${id}" aria-label="Receipt of ${at.slice(0, 16).replace('T', ' ')}">receipt</a>`,
     },
   )
   return html`<h2 id="payments">Payments</h2>

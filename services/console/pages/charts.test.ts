@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { verdictRow } from '../../../contracts/verdict-row.ts'
 import { csvOf } from './csv.ts'
-import { equityChart, reliabilityChart } from './record-charts.ts'
+import { coverageChart, equityChart, reliabilityChart } from './record-charts.ts'
 import { scale, ticks } from './scale.ts'
 import { bandsOf, seriesChart, sparkline } from './series-chart.ts'
 
@@ -108,6 +108,24 @@ test('equity adds up months for each of four lines', () => {
   const text = String(equityChart([month('2026-01', 100), month('2026-02', -250)]))
   expect(text).toContain('calls -1.5 %, always BUY 1.5 %, always SELL 0 %, a coin 0.2 %')
   expect(text.match(/<polyline/g)).toHaveLength(4)
+})
+
+test('coverage has a point for each month with enough forecasts, and what was expected beside it', () => {
+  const month = (name: string, forecasts: number, within: number) => ({
+    month: name,
+    forecasts,
+    within_80: within,
+    within_50: within / 2,
+  })
+  const text = String(
+    coverageChart([month('2026-01', 400, 312), month('2026-02', 99, 0), month('2026-03', 100, 90)]),
+  )
+  expect(text).toContain('over 3 months: of 80 % 90 %, of 50 % 45 %')
+  const points = [...text.matchAll(/<polyline class="line c\d" points="([^"]*)"/g)].map(([, one = '']) =>
+    one.split(' '),
+  )
+  expect(points.map((one) => one.length)).toEqual([2, 2])
+  expect(text.match(/class="ideal"/g)).toHaveLength(2)
 })
 
 test('a cell of CSV is neither broken nor run as a formula', () => {

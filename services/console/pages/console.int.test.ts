@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
       }),
       chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] }),
     ])
-    context = await browser.newContext({ viewport: { width: 1_200, height: 900 } })
+    context = await browser.newContext({ viewport: { width: 1_280, height: 900 } })
     page = await context.newPage()
     watch(page)
     page.setDefaultTimeout(90_000)
@@ -75,24 +75,30 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     one.on('pageerror', (error) => complaints.push(String(error)))
   }
 
-  /** What is wrong with the page that is shown, in both colour schemes and on a phone. */
+  /** What is wrong with the page that is shown, in both colour schemes, wide and on a phone. */
   async function faults(name: string, on: Page = page): Promise<string[]> {
     const found: string[] = []
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await on.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      if (colorScheme === 'light') await on.evaluate(axe.source)
-      const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {}
-      const result = await on.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`)
-      for (const { id, nodes } of result.violations)
-        found.push(`${name} ${colorScheme} ${id}: ${nodes[0]?.html}`)
-      await on.screenshot({ path: join(SCREENSHOTS, `${name}-${colorScheme}.png`), fullPage: true })
+    await on.evaluate(axe.source)
+    for (const [width, height] of [
+      [390, 800],
+      [1_280, 900],
+    ] as const) {
+      await on.setViewportSize({ width, height })
+      for (const colorScheme of ['dark', 'light'] as const) {
+        await on.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        // Only colours differ between the schemes.
+        const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {}
+        const result = await on.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`)
+        for (const { id, nodes } of result.violations)
+          found.push(`${name} ${width} ${colorScheme} ${id}: ${nodes[0]?.html}`)
+        await on.screenshot({
+          path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`),
+          fullPage: true,
+        })
+      }
+      const shown = await on.evaluate<number>('document.documentElement.scrollWidth')
+      if (shown > width) found.push(`${name} is ${shown} wide at ${width}`)
     }
-    await on.setViewportSize({ width: 390, height: 800 })
-    const width = await on.evaluate<number>('document.documentElement.scrollWidth')
-    if (width > 390) found.push(`${name} is ${width} wide on a phone`)
-    await on.screenshot({ path: join(SCREENSHOTS, `${name}-phone.png`), fullPage: true })
-    await on.setViewportSize({ width: 1_200, height: 900 })
-    await on.emulateMedia({ colorScheme: 'light' })
     return found
   }
 
@@ -124,6 +130,11 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
       ['operator-sign-in', '/operator'],
       ['verify', proof ?? '/'],
       ['docs', '/docs/quotas'],
+      ['docs-index', '/docs'],
+      ['openapi', '/openapi'],
+      ['board-filtered', '/?coin=BTC&timeframe=1m'],
+      ['track-record-filtered', '/track-record?timeframe=1m&coin=BTC'],
+      ['verify-unknown', '/verify/0190a000-0000-8000-8000-000000000002'],
     ] as const) {
       await show(path)
       found.push(...(await faults(name)))
@@ -206,7 +217,16 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     expect(await page.textContent('ol.timeline pre')).toContain('<script>')
     found.push(...(await faults('delivery')))
 
+    // One of them again, from its row.
     await show(own)
+    await tabTo('form[action$="/resend"] button')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#replay ~ .scroll table')
+    const numbers = /\n?(\d+)–(\d+)/.exec(
+      (await page.getByRole('table', { name: 'The latest' }).textContent()) ?? '',
+    )
+    expect([numbers?.[1], new URL(page.url()).hash]).toEqual([numbers?.[2], '#replay'])
+
     await tabTo('#from')
     await page.fill('#from', '2020-01-01T00:00')
     await page.keyboard.press('Enter')
@@ -217,12 +237,26 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     await tabTo('form[action*="/replay"] button')
     await page.keyboard.press('Enter')
     await page.waitForSelector('form[action$="/cancel-replay"]')
-    expect(await page.locator('progress').count()).toBe(1)
+    expect(await page.locator('progress').count()).toBe(2)
     found.push(...(await faults('webhook-replay')))
-    await tabTo('form[action$="/cancel-replay"] button')
-    await page.keyboard.press('Enter')
-    await page.waitForSelector('form[action$="/cancel-replay"]', { state: 'detached' })
+    const cancels = page.locator('form[action$="/cancel-replay"]')
+    for (let left = await cancels.count(); left > 0; left--) {
+      await tabTo('form[action$="/cancel-replay"] button')
+      await page.keyboard.press('Enter')
+      while ((await cancels.count()) === left) await page.waitForTimeout(50)
+    }
     expect(await page.getByRole('table', { name: 'The latest' }).textContent()).toContain('cancelled')
+
+    await show('/account')
+    await tabTo('a[href="#endpoints"]')
+    await page.keyboard.press('Enter')
+    expect(await page.getByRole('table', { name: 'Where signals are sent' }).textContent()).toContain(
+      '/again',
+    )
+    found.push(...(await faults('account-with-endpoints')))
+    await show('/webhooks?status=disabled')
+    expect(await page.inputValue('#status')).toBe('disabled')
+    found.push(...(await faults('webhooks-filtered')))
     expect(found).toEqual([])
   })
 

@@ -51,18 +51,34 @@ export const EQUITY_LINES = [
   ['random_bps', 'a coin'],
 ] as const satisfies readonly (readonly [keyof RecordMonth, string])[]
 
-/** The net result of the calls, month by month, beside three baselines on the same bars. */
-export function equityChart(months: readonly EquityMonth[]): Html {
-  const lines = EQUITY_LINES.map(([name, text]) => {
-    let sum = 0
-    return { text, points: [0, ...months.map((month) => (sum += month[name] / 100))] }
-  })
-  const range = rangeOf(lines.flatMap(({ points }) => points))
+interface MonthLine {
+  readonly text: string
+  /** Percent; the first is of the beginning, before all months. */
+  readonly points: readonly (number | undefined)[]
+}
+
+const rounded = (value: number): number => Math.round(10 * value) / 10
+const lastOf = ({ points }: MonthLine): number => points.findLast((point) => point !== undefined) ?? 0
+
+/** Lines over months. @param ideals heights of dashed lines */
+function monthsChart(
+  months: readonly Pick<RecordMonth, 'month'>[],
+  about: string,
+  lines: readonly MonthLine[],
+  ideals: readonly number[] = [],
+): Html {
+  const range = rangeOf([
+    ...ideals,
+    ...lines.flatMap(({ points }) => points.filter((one) => one !== undefined)),
+  ])
   const x = scale([0, months.length], [PLOT.left, PLOT.right])
   const y = scale(range, [PLOT.bottom, PLOT.top])
   const rules = ticks(range, 5).map(
     (value) =>
       html`<path class="rule" d="M${PLOT.left} ${y(value)}H${PLOT.right}"/><text x="${PLOT.left - 6}" y="${y(value) + 4}" text-anchor="end">${value} %</text>`,
+  )
+  const dashed = ideals.map(
+    (value) => html`<path class="ideal" d="M${PLOT.left} ${y(value)}H${PLOT.right}"/>`,
   )
   const every = Math.max(1, Math.ceil(months.length / 8))
   const names = months.flatMap(({ month }, index) =>
@@ -70,14 +86,36 @@ export function equityChart(months: readonly EquityMonth[]): Html {
       ? [html`<text x="${x(index + 1)}" y="${HEIGHT - 8}" text-anchor="middle">${month}</text>`]
       : [],
   )
-  const ends = placed(lines.map(({ points }) => y(points.at(-1) ?? 0)))
-  const drawn = lines.map(({ text, points }, index) => {
-    const path = points.map((value, at) => `${x(at)},${y(value)}`).join(' ')
-    return html`<polyline class="line c${index + 1}" points="${path}"/><text x="${PLOT.right + 8}" y="${(ends[index] ?? 0) + 4}">${text} ${Math.round(10 * (points.at(-1) ?? 0)) / 10} %</text>`
+  const ends = placed(lines.map((line) => y(lastOf(line))))
+  const drawn = lines.map((line, index) => {
+    const path = line.points.flatMap((value, at) => (value === undefined ? [] : [`${x(at)},${y(value)}`]))
+    return html`<polyline class="line c${index + 1}" points="${path.join(' ')}"/><text x="${PLOT.right + 8}" y="${(ends[index] ?? 0) + 4}">${line.text} ${rounded(lastOf(line))} %</text>`
   })
-  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Sums of returns after costs over ${months.length} months: ${lines.map(({ text, points }) => `${text} ${Math.round(10 * (points.at(-1) ?? 0)) / 10} %`).join(', ')}">${rules}${names}${drawn}</svg>`
+  const told = lines.map((line) => `${line.text} ${rounded(lastOf(line))} %`).join(', ')
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${about} over ${months.length} months: ${told}">${rules}${dashed}${names}${drawn}</svg>`
 }
 
+/** The net result of the calls, month by month, beside three baselines on the same bars. */
+export function equityChart(months: readonly EquityMonth[]): Html {
+  const lines = EQUITY_LINES.map(([name, text]) => {
+    let sum = 0
+    return { text, points: [0, ...months.map((month) => (sum += month[name] / 100))] }
+  })
+  return monthsChart(months, 'Sums of returns after costs', lines)
+}
+
+/** How often prices ended within the ranges that were foretold; a month with few forecasts has no point. */
+export function coverageChart(months: readonly CoverageMonth[]): Html {
+  const line = (text: string, within: 'within_80' | 'within_50'): MonthLine => {
+    const share = ({ forecasts, [within]: count }: CoverageMonth) =>
+      forecasts < FEWEST_FOR_PERCENT ? undefined : (100 * count) / forecasts
+    return { text, points: [undefined, ...months.map(share)] }
+  }
+  const lines = [line('of 80 %', 'within_80'), line('of 50 %', 'within_50')]
+  return monthsChart(months, 'Prices that ended within their range', lines, [80, 50])
+}
+
+export type CoverageMonth = Pick<RecordMonth, 'month' | 'forecasts' | 'within_80' | 'within_50'>
 export type EquityMonth = Pick<
   RecordMonth,
   'month' | 'net_bps' | 'always_buy_bps' | 'always_sell_bps' | 'random_bps'

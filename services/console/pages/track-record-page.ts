@@ -10,7 +10,13 @@ import { type Content, type Html, html } from './html.ts'
 import { type Page, scrolling } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import { address, note, pager, percent, seriesLink, soFar, table, tiles, time, whole } from './parts.ts'
-import { equityChart, happenedText, reliabilityChart } from './record-charts.ts'
+import {
+  type CoverageMonth,
+  coverageChart,
+  equityChart,
+  happenedText,
+  reliabilityChart,
+} from './record-charts.ts'
 import {
   coinTable,
   type Figure,
@@ -80,6 +86,7 @@ function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook):
 ${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="ranges">How far the price went</h2>
 ${rangesPart(rows)}
+${coveragePart(pooledMonths(months))}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, { Timeframe: (row) => row.timeframe, Model: (row) => row.model_version })}
 <p class="dim">${csv('win-rate')}</p>
@@ -159,22 +166,26 @@ const reliabilityRows = (bins: readonly ReliabilityBin[]): Html =>
     '#95 % interval': (bin) => ends(bin, bin.non_overlapping),
   })
 
+const shareOf = (part: number, all: number): string => shareText(all === 0 ? null : part / all, all)
+
 function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Html {
   const months = pooledMonths(rows)
-  if (months.length === 0) return html`<p>No call is decided yet.</p>`
+  if (months.every(({ calls }) => calls === 0)) return html`<p>No call is decided yet.</p>`
   const percentOf = (value: number): string => `${bps(value / 100)} %`
   return html`<figure class="wide">${scrolling('Picture of the equity', equityChart(months))}<figcaption>Sums of the returns of calls that do not overlap, one unit each, nothing compounded, after costs. ${csv}</figcaption></figure>
 <details><summary>By month</summary>${table(
-    'What the calls of each month came to, percent of one unit',
+    'What the calls of each month came to, percent of one unit, and prices within their range',
     months,
     {
       Month: ({ month }) => month,
       '#Calls': ({ calls }) => whole(calls),
-      '#Won': ({ reached, wins }) => shareText(reached === 0 ? null : wins / reached, reached),
+      '#Won': ({ reached, wins }) => shareOf(wins, reached),
       '#Calls made': (one) => percentOf(one.net_bps),
       '#Always BUY': (one) => percentOf(one.always_buy_bps),
       '#Always SELL': (one) => percentOf(one.always_sell_bps),
       '#A coin': (one) => percentOf(one.random_bps),
+      '#Within 80 %': (one) => shareOf(one.within_80, one.forecasts),
+      '#Within 50 %': (one) => shareOf(one.within_50, one.forecasts),
     },
   )}<p class="dim">${byMonth}</p></details>`
 }
@@ -189,6 +200,11 @@ const rangesPart = (rows: readonly TrackRecordRow[]): Html =>
     '#Below, 10 % expected': ({ ranges }) => shareText(ranges.below, ranges.forecasts),
     '#Above, 10 % expected': ({ ranges }) => shareText(ranges.above, ranges.forecasts),
   })
+
+const coveragePart = (months: readonly CoverageMonth[]): Html =>
+  months.some(({ forecasts }) => forecasts >= FEWEST_FOR_PERCENT)
+    ? html`<figure class="wide">${scrolling('Picture of the coverage', coverageChart(months))}<figcaption>How many prices ended within the ranges that hold four of five, and half; dashed is what was expected. Windows overlap and coins move together, so a month says less than its count. As numbers: by month, above.</figcaption></figure>`
+    : html`<p class="dim">By month, once one has ${FEWEST_FOR_PERCENT} of them.</p>`
 
 type WinRow = ReturnType<typeof winRateTable | typeof coinTable>[number]
 

@@ -56,7 +56,7 @@ export const aboutWebhooks: Html = html`<h1>Webhooks</h1>
 /** All webhooks of the account, with how each is doing. */
 export function webhooksPage(
   { webhooks, next, needs_review: needsReview }: Webhooks,
-  after: string | undefined,
+  { after, status }: { readonly after?: string | undefined; readonly status: string },
 ): Page {
   return {
     title: 'Webhooks',
@@ -64,22 +64,48 @@ export function webhooksPage(
     body: html`<h1>Webhooks</h1>
 <p class="lead">Where signals are sent, and whether they arrive. <a class="button main" href="/webhooks/new">New webhook</a></p>
 ${needsReview > 0 && note(html`<p><strong>${needsReview} need you:</strong> nothing is sent there any more. Open them to see why, and resume.</p>`, 'warn')}
+<form method="get" action="/webhooks" class="row noprint">${select({ typed: { status } }, 'status', STATUSES, { label: 'Which' })}<button type="submit">Show</button></form>
+${
+  webhooks.length === 0 && status !== 'all'
+    ? html`<p>There is none of these. <a href="/webhooks">Show all</a></p>`
+    : webhooks.length === 0
+      ? html`<p>There is none yet. A new one shows what it would have sent before you create it; <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a> are ready to run.</p>`
+      : table('In the order of their creation', webhooks, {
+          ...ENDPOINT,
+          Sends: ({ events }) => signalsText(events),
+          '#Delivered': ({ counts }) => whole(counts.delivered),
+          '#Given up': ({ counts }) => whole(counts.exhausted),
+          '#Waiting': (one) => whole(one.retries_open),
+          'Last taken': (one) => instant(one.last_success_at),
+        })
+}
+${pager('/webhooks', after, next, { others: { status } })}`,
+  }
+}
+
+const STATUSES = [
+  ['all', 'all'],
+  ['active', 'those that go on, or are paused'],
+  ['disabled', 'those that need you'],
+] as const
+
+/** The columns of every list of webhooks. */
+const ENDPOINT = {
+  Address: ({ id, url }: SubscriptionAnswer) => html`<a href="${webhookPath(id)}">${shortened(url)}</a>`,
+  State: ({ state }: SubscriptionAnswer) => tag(state, STATE_TONES[state]),
+}
+
+/** The first webhooks of an account, where its other affairs are. */
+export const endpointsPart = ({ webhooks, next }: Webhooks): Html => html`<h2 id="endpoints">Endpoints</h2>
 ${
   webhooks.length === 0
-    ? html`<p>There is none yet. A new one shows what it would have sent before you create it; <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a> are ready to run.</p>`
-    : table('In the order of their creation', webhooks, {
-        Address: ({ id, url }) => html`<a href="${webhookPath(id)}">${shortened(url)}</a>`,
-        State: ({ state }) => tag(state, STATE_TONES[state]),
-        Sends: ({ events }) => signalsText(events),
-        '#Delivered': ({ counts }) => whole(counts.delivered),
-        '#Given up': ({ counts }) => whole(counts.exhausted),
-        '#Waiting': (one) => whole(one.retries_open),
+    ? html`<p>None yet: <a href="/webhooks">what a webhook is</a>.</p>`
+    : table('Where signals are sent', webhooks, {
+        ...ENDPOINT,
         'Last taken': (one) => instant(one.last_success_at),
       })
 }
-${pager('/webhooks', after, next)}`,
-  }
-}
+<p class="noprint"><a href="/webhooks">${next === null ? 'Manage webhooks' : 'All webhooks'}</a></p>`
 
 const signalsText = (events: SubscriptionAnswer['events']): string =>
   events.map((event) => SIGNAL_WORDS[event]).join(', ')
@@ -223,8 +249,16 @@ function attemptsPart(id: string, { attempts }: Attempts): Html {
     'Again at': (one) => instant(one.next_at),
     Delivery: ({ delivery_id: delivery, sequence, attempt }) =>
       html`<a href="${webhookPath(id, 'deliveries', delivery)}" aria-label="open delivery ${sequence}, try ${attempt}">open</a>`,
+    'Once more': ({ sequence, attempt }) => resendButton(id, sequence, `, try ${attempt}`),
   })
 }
+
+/** @param where it stands, for who hears the page */
+const resendButton = (id: string, sequence: number, where = ''): Html =>
+  action(`${webhookPath(id)}/resend`, 'Send again', {
+    fields: { sequence: String(sequence) },
+    label: `Send again: delivery ${sequence}${where}`,
+  })
 
 const REPLAY_TONES = { under_way: 'warn', done: 'ok', cancelled: '' } as const
 const SCOPES = [
@@ -286,6 +320,7 @@ export function deliveryPage(id: string, delivery: Delivery): Page {
     body: html`${pathTo(id)}
 <h1>Delivery ${delivery.sequence}</h1>
 <p class="lead">${SIGNAL_WORDS[delivery.event]}; id <code>${delivery.delivery_id}</code></p>
+<p class="noprint">${resendButton(id, delivery.sequence)}</p>
 <h2>Attempts</h2>
 <ol class="timeline">${attempts.map(
       (one) =>

@@ -28,6 +28,7 @@ import { isSessionOver, type OwnClient } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { beginSession, endSession, isAtHome, requireOwnForm, sessionOf } from '../pages/session.ts'
+import type { Webhooks } from '../pages/webhook-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 export type AccountPagesOptions = PagesOptions & Pick<Accounts, 'unmailedCode'>
@@ -185,15 +186,20 @@ function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {
   ): Promise<FastifyReply> => {
     const { state = EMPTY_FORM, issued, machine, after, paid } = more
     const ask = <Body>(path: string) => client.must<Body>(request, { path })
-    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
-    const [account, usage, { apps }, { sessions }, payments] = await Promise.all([
+    const has = (url: string): boolean => app.hasRoute({ method: 'GET', url })
+    const [account, usage, { apps }, { sessions }, payments, webhooks] = await Promise.all([
       ask<AccountAnswer>('/api/account'),
       ask<UsageAnswer>(address('/api/usage', { after, limit: ROWS })),
       ask<AppsAnswer>('/api/apps'),
       ask<SessionsAnswer>('/api/sessions'),
-      isSold ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS })) : undefined,
+      has('/api/payments')
+        ? ask<OwnPaymentsAnswer>(address('/api/payments', { after: paid, limit: ROWS }))
+        : undefined,
+      has('/api/webhooks')
+        ? ask<Webhooks>(address('/api/webhooks', { status: 'all', limit: ROWS }))
+        : undefined,
     ])
-    const look = { account, usage, payments, apps, machine, sessions, issued, state, after, paid }
+    const look = { account, usage, payments, webhooks, apps, machine, sessions, issued, state, after, paid }
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
   }
 }

@@ -200,6 +200,21 @@ test('a replay is asked for by the form, shown with its progress, and cancelled'
   expect([over.status, (over.body as { code?: string }).code]).toEqual([404, 'replay_unknown'])
 })
 
+test('one delivery is sent again from its row, and the list is filtered by its address', async () => {
+  const { id } = (await edge.create()).body as unknown as { id: string }
+  const refused = await post(`/webhooks/${id}/resend`, [['sequence', '7']])
+  const asked = await edge.ask('POST', `/api/webhooks/${id}/replay`, {
+    payload: { from_sequence: 7, to_sequence: 7, only: 'all' },
+  })
+  const { message } = asked.body as unknown as { message: string }
+  expect([refused.statusCode, message]).toEqual([asked.status, expect.stringContaining('7')])
+  expect(refused.body).toContain(message)
+  expect((await get('/webhooks?status=active')).body).toContain(`href="/webhooks/${id}"`)
+  const none = (await get('/webhooks?status=disabled')).body
+  expect(none).toMatch(/<option value="disabled" selected>.*There is none of these/s)
+  expect((await get('/webhooks?status=broken')).statusCode).toBe(400)
+})
+
 test.each([
   [
     '/webhooks/new',

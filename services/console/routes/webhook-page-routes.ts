@@ -43,6 +43,7 @@ const params = { params: subscriptionParams }
 
 const look = z.strictObject({ after: text, result: text })
 const onward = z.strictObject({ after: text })
+const listed = onward.extend({ status: text })
 
 /** The routes of a plugin and what they share. */
 interface Edge extends ReturnType<typeof createEdge> {
@@ -91,10 +92,10 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
 }
 
 function shownPages({ app, client, send, sendWebhook }: Edge): void {
-  app.get('/webhooks', { schema: { querystring: onward } }, async (request, reply) => {
-    const { after } = request.query
-    const path = address('/api/webhooks', { status: 'all', limit: ROWS, after })
-    return send(reply, webhooksPage(await client.must<Webhooks>(request, { path }), after))
+  app.get('/webhooks', { schema: { querystring: listed } }, async (request, reply) => {
+    const { after, status = 'all' } = request.query
+    const path = address('/api/webhooks', { status, limit: ROWS, after })
+    return send(reply, webhooksPage(await client.must<Webhooks>(request, { path }), { after, status }))
   })
 
   app.get('/webhooks/new', async (request, reply) => {
@@ -221,6 +222,13 @@ const BUTTONS: Readonly<
       only: textOf(form, 'only') === 'all' ? 'all' : 'failed',
     }),
   },
+  resend: {
+    to: () => '/replay',
+    body(form) {
+      const sequence = Number(textOf(form, 'sequence'))
+      return { from_sequence: sequence, to_sequence: sequence, only: 'all' }
+    },
+  },
   'cancel-replay': { to: (form) => `/replays/${encodeURIComponent(textOf(form, 'replay_id'))}/cancel` },
 }
 
@@ -236,7 +244,7 @@ function buttons({ app, client, formOf, sendWebhook }: Edge): void {
       }
       if (shown !== undefined) return sendWebhook(request, reply, id, shown(answer.body))
       if (name === 'delete') return reply.redirect('/webhooks', 303)
-      return reply.redirect(`${webhookPath(id)}${name.endsWith('replay') ? '#replay' : ''}`, 303)
+      return reply.redirect(`${webhookPath(id)}${path.includes('/replay') ? '#replay' : ''}`, 303)
     })
   }
 }

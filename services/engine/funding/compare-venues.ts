@@ -1,3 +1,5 @@
+import { annualisedFunding } from '../../../contracts/funding.ts'
+import { type Market, marketName } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { type CarryForecast, expectedCarry, forecastCarry, opposite } from './expected-carry.ts'
 import type { FundingRates } from './funding-rates.ts'
@@ -38,6 +40,13 @@ interface Candidate {
 
 export const isStale = ({ newest }: MarketFunding, nowMs: number): boolean =>
   nowMs - newest.time > STALE_INTERVALS * newest.intervalHours * HOUR_MS
+
+/** The newest settled rate of a market as a yearly fraction; null where none is known, or it is too old. */
+export function newestFunding(rates: FundingRates, market: Market, nowMs: number): number | null {
+  const name = marketName(market)
+  const found = rates.marketsOf(market.coin).find((one) => marketName(one.market) === name)
+  return found === undefined || isStale(found, nowMs) ? null : annualisedFunding(found.newest)
+}
 
 /**
  * Compares every two exchanges of every coin.

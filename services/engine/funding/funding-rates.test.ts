@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FundingRate } from '../../../contracts/funding.ts'
+import { newestFunding } from './compare-venues.ts'
 import { createFundingRates } from './funding-rates.ts'
 
 const funding: FundingRate = { time: Date.UTC(2024, 0, 1), rate: 0.0001, intervalHours: 8 }
@@ -25,6 +26,16 @@ describe('funding rates', () => {
     expect(namesOf(rates, 'ETH')).toEqual([])
     expect(rates.marketCount).toBe(3)
     expect(rates.bytes).toBeGreaterThan(0)
+  })
+
+  test('tell the newest rate of a market by the year, and none of another market or of long ago', () => {
+    const rates = createFundingRates({ keepDays: 30 })
+    rates.take({ market: { exchange: 'HL', coin: 'SOL' }, funding })
+    const rateOf = (exchange: 'HL' | 'BINANCE', coin: string, hours: number) =>
+      newestFunding(rates, { exchange, coin }, funding.time + hours * 3_600_000)
+    expect(rateOf('HL', 'SOL', 24)).toBeCloseTo(0.1095, 10)
+    expect(rateOf('HL', 'SOL', 25)).toBeNull()
+    expect([rateOf('BINANCE', 'SOL', 1), rateOf('HL', '1000SOL', 1)]).toEqual([null, null])
   })
 
   test('has contracts by multiples as one coin, by any of its names', () => {

@@ -153,7 +153,9 @@ async function scanNewest(
         })
       },
     },
-    universes: { of: async () => universe },
+    // A process that computes knows these.
+    universes: { of: async () => universe, dayBefore: async () => undefined },
+    fundingOf: () => null,
     clock: () => newest.clock(),
     publicUrl,
     model: newest.model(),

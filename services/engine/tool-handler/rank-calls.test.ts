@@ -4,7 +4,7 @@ import { RANKINGS } from '../../../contracts/tools/scan-trade-calls.ts'
 import { rankUniverse, type UniverseEntry } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS, type Forecast } from '../../../contracts/verdict.ts'
-import { largestCoins, rankCalls } from './rank-calls.ts'
+import { rankCalls, scannedCoins } from './rank-calls.ts'
 
 const rows = fc.uniqueArray(
   fc.record({
@@ -74,12 +74,17 @@ describe('rankCalls', () => {
   })
 })
 
-describe('largestCoins', () => {
+describe('scannedCoins', () => {
   const entry = (coin: string, quoteVolume24h: number, openInterest: number | null): UniverseEntry => ({
     coin,
     quoteVolume24h,
     openInterest,
     change24h: null,
+  })
+  const asked = (by: 'volume' | 'open_interest', count: number, floor = 0) => ({
+    universe_by: by,
+    top_n: count,
+    min_liquidity_usd: floor,
   })
   const universe = rankUniverse('HL', 0, [
     entry('A', 1, 30),
@@ -88,14 +93,19 @@ describe('largestCoins', () => {
     entry('D', 4, 7),
   ])
   const names = (by: 'volume' | 'open_interest', count: number) =>
-    largestCoins(universe, by, count)?.map(({ coin }) => coin)
+    scannedCoins(universe, asked(by, count))?.map(({ coin }) => coin)
 
   test('by volume', () => expect(names('volume', 3)).toEqual(['D', 'B', 'C']))
   test('by open interest, those that have one, equal ones by volume', () =>
     expect(names('open_interest', 9)).toEqual(['C', 'A', 'D']))
   test('cannot be told where no coin has one', () => {
     const silent = rankUniverse('SIM', 0, [entry('A', 1, null)])
-    expect(largestCoins(silent, 'open_interest', 5)).toBeUndefined()
-    expect(largestCoins(rankUniverse('SIM', 0, []), 'volume', 5)).toEqual([])
+    expect(scannedCoins(silent, asked('open_interest', 5))).toBeUndefined()
+    expect(scannedCoins(rankUniverse('SIM', 0, []), asked('volume', 5))).toEqual([])
+  })
+  test('none that trade less than the floor, by either', () => {
+    const above = (by: 'volume' | 'open_interest') =>
+      scannedCoins(universe, asked(by, 9, 3))?.map(({ coin }) => coin)
+    expect([above('volume'), above('open_interest')]).toEqual([['D', 'B'], ['D']])
   })
 })

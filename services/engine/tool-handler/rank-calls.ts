@@ -3,10 +3,10 @@ import type { ScanRow, ScanTradeCallsRequest } from '../../../contracts/tools/sc
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { byQuoteVolume, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
 import { forecastShown, type Verdict } from '../../../contracts/verdict.ts'
+import type { Lens, Seen } from './scan-lens.ts'
 
 /** A coin of the universe with its verdict. */
-export interface RankedCall {
-  readonly entry: UniverseEntry
+export interface RankedCall extends Seen {
   readonly verdict: Verdict
 }
 
@@ -26,19 +26,28 @@ const SIZE_BY: Readonly<Record<Ranking, (row: RankedCall) => number>> = {
 export function rankCalls(
   found: readonly RankedCall[],
   request: Pick<ScanTradeCallsRequest, 'min_confidence' | 'include_holds' | 'limit'>,
-  ranking: Ranking,
+  by: Ranking | Lens,
   publicUrl: string,
 ): ScanRow[] {
-  const sizeOf = SIZE_BY[ranking]
+  const lens = typeof by === 'string' ? undefined : by
+  const sizeOf = typeof by === 'string' ? SIZE_BY[by] : by.sizeOf
   return found
     .filter(({ verdict }) => verdict.confidence >= request.min_confidence)
     .filter(({ verdict }) => request.include_holds || verdict.call !== 'HOLD')
-    .toSorted((a, b) => sizeOf(b) - sizeOf(a) || byQuoteVolume(a.entry, b.entry))
+    .toSorted((a, b) => byFigure(sizeOf(a), sizeOf(b)) || byQuoteVolume(a.entry, b.entry))
     .slice(0, request.limit)
-    .map((row, index) => scanRow(row, index + 1, publicUrl))
+    .map((row, index) => scanRow(row, index + 1, publicUrl, lens?.valueOf(row) ?? null))
 }
 
-const scanRow = ({ entry, verdict }: RankedCall, rank: number, publicUrl: string): ScanRow => ({
+/** The larger first; two that are not known are equal. */
+const byFigure = (a: number, b: number): number => (a === b ? 0 : b - a)
+
+const scanRow = (
+  { entry, verdict }: RankedCall,
+  rank: number,
+  publicUrl: string,
+  lensValue: number | null,
+): ScanRow => ({
   rank,
   coin: entry.coin,
   call: verdict.call,
@@ -48,6 +57,7 @@ const scanRow = ({ entry, verdict }: RankedCall, rank: number, publicUrl: string
   price: verdict.price,
   change_24h: entry.change24h,
   quote_volume_24h: entry.quoteVolume24h,
+  lens_value: lensValue,
   bar_close: isoTime(verdict.barClose),
   valid_until: isoTime(verdict.validUntil),
   ...forecastShown(verdict.forecast),
@@ -55,19 +65,19 @@ const scanRow = ({ entry, verdict }: RankedCall, rank: number, publicUrl: string
   verify_url: verifyUrl(publicUrl, verdict),
 })
 
-/** The largest coins of a venue; undefined where it does not say what they are to be measured by. */
-export function largestCoins(
-  { coins }: Universe,
-  by: ScanTradeCallsRequest['universe_by'],
-  count: number,
+/** The coins that a scan looks at; undefined where the venue does not say what they are to be measured by. */
+export function scannedCoins(
+  { coins }: Pick<Universe, 'coins'>,
+  request: Pick<ScanTradeCallsRequest, 'universe_by' | 'top_n' | 'min_liquidity_usd'>,
+  lens?: Lens,
 ): readonly UniverseEntry[] | undefined {
-  if (by === 'volume') return coins.slice(0, count)
-  const known = coins.flatMap((entry) =>
-    entry.openInterest === null ? [] : [{ entry, size: entry.openInterest }],
-  )
-  if (known.length === 0) return undefined
+  const byInterest = lens === undefined && request.universe_by === 'open_interest'
+  const known = byInterest ? coins.filter(({ openInterest }) => openInterest !== null) : coins
+  if (byInterest && known.length === 0) return undefined
+  const sizeOf = (entry: UniverseEntry): number =>
+    byInterest ? (entry.openInterest ?? 0) : (lens?.sizeOf({ entry }) ?? 0)
   return known
-    .toSorted((a, b) => b.size - a.size || byQuoteVolume(a.entry, b.entry))
-    .slice(0, count)
-    .map(({ entry }) => entry)
+    .filter(({ quoteVolume24h }) => quoteVolume24h >= (request.min_liquidity_usd ?? 0))
+    .toSorted((a, b) => byFigure(sizeOf(a), sizeOf(b)) || byQuoteVolume(a, b))
+    .slice(0, request.top_n)
 }

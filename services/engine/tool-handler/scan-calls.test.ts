@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { scanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
+import { rankUniverse, type UniverseEntry } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import {
   BAR_CLOSE,
+  METRICS,
   putBars,
   putVerdict,
   refusalOf,
@@ -13,6 +15,7 @@ import {
   universeOf,
   untilAborted,
 } from './tool-handler.fixture.ts'
+import type { ToolHandlerOptions } from './tool-handler.ts'
 
 describe('scan_trade_calls', () => {
   test('looks at the largest coins, those of nobody included, and ranks what they say', async () => {
@@ -70,6 +73,7 @@ describe('scan_trade_calls', () => {
       universes: {
         of: async (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL', '1000PEPE', 'SUSD', 'GONE']),
         newest: () => undefined,
+        dayBefore: async () => undefined,
       },
       async follow(series, signal) {
         fixture.begun.push(series.coin)
@@ -96,6 +100,118 @@ describe('scan_trade_calls', () => {
     ])
     expect(scanTradeCallsResponse.parse(answer)).toEqual(answer)
     expect(time.now()).toBe(1_000_000 + LIMITS.onDemandWaitMs)
+  })
+
+  const told = (change: Partial<UniverseEntry>[]) => ({
+    universes: {
+      of: async () =>
+        rankUniverse(
+          'SIM',
+          BAR_CLOSE,
+          change.map((one, at) => ({
+            coin: ['BTC', 'ETH', 'SOL'][at] ?? '',
+            quoteVolume24h: 3_000_000 - 1_000_000 * at,
+            openInterest: null,
+            change24h: null,
+            ...one,
+          })),
+        ),
+      newest: () => undefined,
+      dayBefore: async () => undefined,
+    },
+  })
+  const scanWith = async (change: Partial<ToolHandlerOptions>, request: object) => {
+    const { toolHandler } = setUpToolHandler(change)
+    const answer = await toolHandler.answer('scan_trade_calls', {
+      timeframe: '1h',
+      include_holds: true,
+      ...request,
+    })
+    expect(scanTradeCallsResponse.parse(answer)).toEqual(answer)
+    const rows = answer.calls.map(({ coin, lens_value: value }) => [coin, value])
+    return [rows, answer.lens_note, ...(answer.note === null ? [] : [answer.note])]
+  }
+
+  test('takes and ranks coins by a lens, with its value in each row', async () => {
+    const market = told([
+      { change24h: -0.05, openInterest: 500 },
+      { change24h: 0.02, openInterest: 900 },
+      { change24h: 0.3, openInterest: 100 },
+    ])
+    const [gainers, losers] = [{ lens: 'gainers' }, { lens: 'losers' }]
+    expect(await scanWith(market, { ...gainers, top_n: 2 })).toEqual([
+      [
+        ['SOL', 0.3],
+        ['ETH', 0.02],
+      ],
+      null,
+    ])
+    expect(await scanWith(market, { ...losers, top_n: 1 })).toEqual([[['BTC', -0.05]], null])
+    expect(await scanWith(market, { lens: 'open_interest', limit: 1 })).toEqual([[['ETH', 900]], null])
+    expect(await scanWith(market, { lens: 'volume', limit: 1 })).toEqual([[['BTC', 3_000_000]], null])
+    expect((await scanWith(market, { lens: 'volatility', top_n: 2 }))[0]).toEqual([
+      ['BTC', METRICS.atrPercent],
+      ['ETH', METRICS.atrPercent],
+    ])
+    // Only what trades enough is looked at.
+    expect(await scanWith(market, { ...gainers, min_liquidity_usd: 2_000_000 })).toEqual([
+      [
+        ['ETH', 0.02],
+        ['BTC', -0.05],
+      ],
+      null,
+    ])
+    expect(await scanWith(market, { min_liquidity_usd: 9e9 })).toEqual([
+      [],
+      null,
+      'No coin is above min_liquidity_usd: the largest, BTC, traded 3000000 in 24 hours.',
+    ])
+  })
+
+  test('a value that is not known is null, comes last, and has its reason', async () => {
+    const market = told([{}, { change24h: -0.5 }, {}])
+    expect(await scanWith(market, { lens: 'gainers' })).toEqual([
+      [
+        ['ETH', -0.5],
+        ['BTC', null],
+        ['SOL', null],
+      ],
+      'Of 2 of 3 coins `lens_value` is null: SIM does not say their price of 24 hours before.',
+    ])
+    expect((await scanWith(market, { lens: 'open_interest' }))[1]).toMatch(/open interest\.$/)
+    expect(await scanWith(market, { lens: 'rsi' }).catch(({ code }: ServiceError) => code)).toBe(
+      'invalid_request',
+    )
+  })
+
+  test('funding and changes of open interest count either way, and come from what is known already', async () => {
+    const market = told([{ openInterest: 110 }, { openInterest: 80 }, { openInterest: 7 }])
+    const rates = new Map([
+      ['BTC', 0.1],
+      ['ETH', -0.4],
+    ])
+    const funded = { ...market, fundingOf: ({ coin }: { coin: string }) => rates.get(coin) ?? null }
+    const [rows, note] = await scanWith(funded, { lens: 'funding' })
+    expect(rows).toEqual([
+      ['ETH', -0.4],
+      ['BTC', 0.1],
+      ['SOL', null],
+    ])
+    expect(note).toMatch(/^Of 1 of 3 coins .* no settlement of late is known here/)
+    const before = await told([
+      { openInterest: 100 },
+      { openInterest: 100 },
+      { openInterest: 0 },
+    ]).universes.of()
+    const changed = { universes: { ...market.universes, dayBefore: async () => before } }
+    expect(await scanWith(changed, { lens: 'open_interest_change' })).toEqual([
+      [
+        ['ETH', expect.closeTo(-0.2)],
+        ['BTC', expect.closeTo(0.1)],
+        ['SOL', null],
+      ],
+      expect.stringContaining('no ranking of a day before'),
+    ])
   })
 
   test('refuses what it cannot rank by, and names that do not exist', async () => {

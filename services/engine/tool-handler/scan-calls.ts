@@ -6,10 +6,12 @@ import type {
   ScanTradeCallsRequest,
   ScanTradeCallsResponse,
 } from '../../../contracts/tools/scan-trade-calls.ts'
+import type { Universe } from '../../../contracts/universe.ts'
 import type { VerdictModel } from '../model.ts'
 import type { SeriesFinder } from './find-series.ts'
-import { largestCoins, type RankedCall, type Ranking, rankCalls } from './rank-calls.ts'
+import { type RankedCall, type Ranking, rankCalls, scannedCoins } from './rank-calls.ts'
 import type { SeriesReader } from './read-series.ts'
+import { type LensSources, lensNote, openLens } from './scan-lens.ts'
 import type { UniverseManager } from './universe-manager.ts'
 
 /**
@@ -34,9 +36,10 @@ export function silenceNote(
 export interface CallScannerOptions {
   readonly finder: Pick<SeriesFinder, 'exchange' | 'timeframe'>
   readonly reader: {
-    read(...asked: Parameters<SeriesReader['read']>): Promise<Pick<RankedCall, 'verdict'>>
+    read(...asked: Parameters<SeriesReader['read']>): Promise<Pick<RankedCall, 'verdict' | 'metrics'>>
   }
-  readonly universes: Pick<UniverseManager, 'of'>
+  readonly universes: Pick<UniverseManager, 'of' | 'dayBefore'>
+  readonly fundingOf: LensSources['fundingOf']
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   readonly publicUrl: () => string
@@ -60,12 +63,14 @@ export async function scanCalls(
   deadline: number,
   asker?: string,
 ): Promise<ScanTradeCallsResponse> {
-  const { finder, reader, publicUrl } = options
+  const { finder, reader, universes, fundingOf, publicUrl } = options
   const ranking = rankingOf(request.rank_by)
   const exchange = await finder.exchange(request.exchange)
   const timeframe = await finder.timeframe(exchange, request.timeframe)
-  const universe = await options.universes.of(exchange)
-  const entries = largestCoins(universe, request.universe_by, request.top_n)
+  const universe = await universes.of(exchange)
+  const sources = { fundingOf, dayBefore: universes.dayBefore }
+  const lens = request.lens && (await openLens(request.lens, universe, sources))
+  const entries = scannedCoins(universe, request, lens)
   if (entries === undefined) throw openInterestUnavailableError(exchange)
 
   const found: RankedCall[] = []
@@ -74,8 +79,8 @@ export async function scanCalls(
     entries.map(async (entry) => {
       const { coin } = entry
       try {
-        const { verdict } = await reader.read({ exchange, coin, timeframe }, deadline, asker)
-        found.push({ entry, verdict })
+        const { verdict, metrics } = await reader.read({ exchange, coin, timeframe }, deadline, asker)
+        found.push({ entry, verdict, metrics })
       } catch (error) {
         if (!isServiceError(error)) throw error
         errors.push({ coin, code: error.code, message: error.message })
@@ -87,11 +92,13 @@ export async function scanCalls(
     timeframe,
     completed_at: isoTime(Math.floor(options.clock())),
     universe_ranked_at: isoTime(universe.rankedAt),
-    calls: rankCalls(found, request, ranking, publicUrl()),
+    calls: rankCalls(found, request, lens ?? ranking, publicUrl()),
     scanned: found.length,
     holds: found.filter(({ verdict }) => verdict.call === 'HOLD').length,
     errors: errors.toSorted((a, b) => (a.coin < b.coin ? -1 : 1)),
-    note: silenceNote(options.model, timeframe, options.withdrawn),
+    lens_note: lensNote(lens, found),
+    note:
+      entries.length === 0 ? floorNote(universe) : silenceNote(options.model, timeframe, options.withdrawn),
   }
 }
 
@@ -104,6 +111,12 @@ function rankingOf(asked: ScanTradeCallsRequest['rank_by']): Ranking {
     details: { fields: [{ field: 'rank_by', problem }] },
   })
 }
+
+/** Why a floor leaves no coin, where that is why there is none. */
+const floorNote = ({ exchange, coins: [largest] }: Universe): string =>
+  largest === undefined
+    ? `${exchange} lists no coin.`
+    : `No coin is above min_liquidity_usd: the largest, ${largest.coin}, traded ${Math.floor(largest.quoteVolume24h)} in 24 hours.`
 
 const openInterestUnavailableError = (exchange: Exchange): ServiceError =>
   new ServiceError('open_interest_unavailable', {

@@ -106,7 +106,9 @@ export function setUpToolHandler(change: Partial<ToolHandlerOptions> = {}): Tool
     universes: {
       of: async (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL']),
       newest: (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL']),
+      dayBefore: async () => undefined,
     },
+    fundingOf: () => null,
     follow,
     scanFunding: (request, now) => ({
       completed_at: new Date(now).toISOString(),

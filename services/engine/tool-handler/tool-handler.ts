@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { faultMessage, type InputFault, inputFaults } from '../../../contracts/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Series } from '../../../contracts/series.ts'
+import type { Market, Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type {
   ScanFundingArbRequest,
@@ -86,7 +86,7 @@ export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
   readonly exchanges?: readonly Exchange[]
-  readonly universes: Pick<UniverseManager, 'of' | 'newest'>
+  readonly universes: Pick<UniverseManager, 'of' | 'newest' | 'dayBefore'>
   /**
    * Follows a series that is not monitored, until the signal. Absent where the market has no present to load
    * one into: a recorded market at full speed. Then only what is monitored can be asked for, and it is
@@ -95,6 +95,8 @@ export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly follow?: Follow | undefined
   /** Answers `scan_funding_arb` as of an instant of market time. */
   readonly scanFunding: (request: ScanFundingArbRequest, now: number) => ScanFundingArbResponse
+  /** The newest settled funding rate of a market as a yearly fraction; null where none of late is known. */
+  readonly fundingOf: (market: Market) => number | null
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   /** Beyond its bar's length, how late a series' newest bar may be; milliseconds of market time. */
@@ -119,7 +121,7 @@ type Answers = {
  * computed here.
  */
 export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler {
-  const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options
+  const { board, monitored, universes, fundingOf, follow, now, signal, withdrawn = () => undefined } = options
   const clock = follow === undefined ? () => board.watermark() : options.clock
   const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }
   const publicUrl = (): string => options.publicUrl().replace(/\/+$/, '')
@@ -150,7 +152,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
       marketRegimeAnswer(await reader.read(request, deadline(), asker), publicUrl()),
     scan_trade_calls: (request, asker) =>
       scanCalls(
-        { finder, reader, universes, clock, publicUrl, withdrawn, model: options.model },
+        { finder, reader, universes, fundingOf, clock, publicUrl, withdrawn, model: options.model },
         request,
         deadline(),
         asker,

@@ -7,9 +7,11 @@ import { fold, given, verdictRecorded } from '../../../projections/given-events.
 import { regimeShifts } from '../../../projections/index.ts'
 import { regimeShiftHistory } from '../../analyst/index.ts'
 import { createServer } from '../../composition/server.ts'
+import { mcpOptions } from '../../mcp/testing/mcp-edge.fixture.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 
 let app: FastifyInstance
+const asked: unknown[] = []
 /** Market time, in hours. */
 let now: number
 
@@ -27,8 +29,10 @@ beforeEach(async () => {
   )
   app = await createServer(
     serverOptions({
-      regimeShifts: (query) =>
-        regimeShiftHistory(
+      mcp: mcpOptions(),
+      regimeShifts: (query) => {
+        asked.push(query.series)
+        return regimeShiftHistory(
           {
             position: () => '60',
             range: ({ prefix, after = '~', limit }) =>
@@ -38,7 +42,8 @@ beforeEach(async () => {
                 .map(([, row]) => ({ row })),
           },
           { ...query, now: now * HOUR_MS },
-        ),
+        )
+      },
     }),
   )
 })
@@ -78,8 +83,21 @@ describe('GET /api/regime-shifts', () => {
     expect(await get('')).toMatchObject({ rows: [], next: null })
   })
 
+  test('is of 4h on the first exchange that is followed where neither is named, as the tool is', async () => {
+    const answer = await app.inject({ method: 'GET', url: '/api/regime-shifts?coin=Bitcoin' })
+    expect([answer.statusCode, asked.at(-1)]).toEqual([
+      200,
+      { exchange: 'SIM', coin: 'BTC', timeframe: '4h' },
+    ])
+    const { mcp: _, ...apart } = serverOptions({ mcp: mcpOptions() })
+    const without = await createServer(apart)
+    const refused = await without.inject({ method: 'GET', url: '/api/regime-shifts?coin=BTC' })
+    expect(refused.json()).toMatchObject({ code: 'invalid_request', message: 'exchange: is missing' })
+    await without.close()
+  })
+
   test.each([
-    '?coin=BTC',
+    '',
     '?exchange=SIM&coin=BTC&timeframe=1h&after=x',
     '?exchange=SIM&coin=BTC&timeframe=1h&limit=0',
   ])('refuses %s', async (query) => {

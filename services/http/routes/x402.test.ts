@@ -15,6 +15,7 @@ import { serverOptions } from '../testing/server-options.fixture.ts'
 const ID = '019abcde-7c00-7001-8000-00000000000a'
 const ROUTES = [
   '/x402/get_trade_call',
+  '/x402/get_trade_signal',
   '/x402/get_market_regime',
   '/x402/scan_trade_calls',
   '/x402/scan_funding_arb',
@@ -103,6 +104,11 @@ const raw = (lines: readonly string[], body = '', path = '/x402/get_trade_call')
   return sendBytes(Buffer.from(head), { port, isAbandoned: false, timeoutMs: 5_000 })
 }
 const readBody = ({ body }: RawAnswer) => JSON.parse(body) as Record<string, unknown>
+
+test('sells a trade call under its other name too', async () => {
+  await app.inject({ method: 'POST', url: '/x402/get_trade_signal', payload: { coin: 'BTC' } })
+  expect(asked).toMatchObject([{ tool: 'get_trade_call' }])
+})
 
 describe.each(ROUTES)('%s', (path) => {
   test('offers to POST, GET and HEAD without a payment, in both versions', async () => {

@@ -3,11 +3,11 @@ import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PaymentBlock } from '../../../contracts/service-block.ts'
-import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
 import { createWaits } from '../waits.ts'
-import { type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
+import { type PaidOperations, type PaidToolName, planOperations, toolOperations } from './x402-operations.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
@@ -42,9 +42,10 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
-  for (const tool of Object.keys(TOOLS) as ToolName[]) {
-    serve(app, paidPath(tool), {
-      operations: toolOperations(tool),
+  const names = { ...Object.fromEntries(Object.keys(TOOLS).map((tool) => [tool, tool])), ...TOOL_ALIASES }
+  for (const [name, tool] of Object.entries(names) as [PaidToolName, ToolName][]) {
+    serve(app, `/x402/${name}`, {
+      operations: toolOperations(tool, name),
       offer: () => paid.tools.offer(tool),
       answer: (request, reply) => paid.tools.call(new SentCall(tool, edge, request, reply)),
     })

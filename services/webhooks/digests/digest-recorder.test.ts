@@ -57,6 +57,7 @@ const answerOf = (
       price,
       change_24h: null,
       quote_volume_24h: 12,
+      lens_value: null,
       bar_close: isoTime(DAY),
       valid_until: isoTime(DAY + 8 * HOUR_MS),
       expected_range: null,
@@ -68,6 +69,7 @@ const answerOf = (
   scanned: 3,
   holds: 2,
   errors: [{ coin: 'OLD', code: 'stale_market_data', message: '…' }],
+  lens_note: null,
   note: null,
 })
 
