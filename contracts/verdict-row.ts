@@ -105,10 +105,15 @@ export const verdictRow = (
   bars_missed: barsMissed(verdict),
   recorded_late: verdict.recordedLate,
   ...forecastShown(verdict.forecast),
-  // A replay shows it once its window has closed; one that came later, at once.
-  visible_at:
-    verdict.recordedLate && recordedAt > isoTime(verdict.validUntil)
-      ? recordedAt
-      : isoTime(verdict.validUntil),
+  visible_at: visibleAt(verdict, recordedAt),
   decided_at: decidedAt === null ? null : isoTime(decidedAt),
 })
+
+/** A replay shows a verdict once its window has closed; one that came later, at once. */
+export function visibleAt(
+  { validUntil, recordedLate }: Pick<Verdict, 'validUntil' | 'recordedLate'>,
+  recordedAt: string,
+): string {
+  const closes = isoTime(validUntil)
+  return recordedLate && recordedAt > closes ? recordedAt : closes
+}

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEvent, OutcomeLabelled } from '../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
@@ -29,7 +29,7 @@ interface Ahead {
 
 /** Outcomes read at a time: few of a series that is looked at once, more of one that is read through. */
 const FIRST_PAGE = 8
-const LARGEST_PAGE = 64
+const LARGEST_PAGE = 256
 /** Series whose outcomes are kept ahead; with more, those asked for longest ago are read again. */
 const MOST_SERIES = 8_192
 
@@ -53,7 +53,8 @@ export function createDecidedTimes(
     const outcomes: Known[] = []
     let seen = 0
     const from = ahead.next
-    for await (const recorded of store.read(outcomeStream(series), { from, limit: ahead.page, signal })) {
+    const options = { from, limit: ahead.page, signal, asText: true }
+    for await (const recorded of store.read(outcomeStream(series), options)) {
       seen += 1
       if (!wasThere(recorded)) {
         seen = 0
@@ -137,13 +138,14 @@ export async function outcomePlace(
 ): Promise<RecordedEvent | undefined> {
   const stream = outcomeStream(series)
   let found: RecordedEvent | undefined
-  for await (const event of store.read(stream, { direction: 'backwards', limit: 1 })) found = event
+  for await (const event of store.read(stream, { direction: 'backwards', limit: 1, asText: true }))
+    found = event
   if (found === undefined || knownOf(found).barClose < barClose) return undefined
   const bars = Math.floor((knownOf(found).barClose - barClose) / timeframeMs(series.timeframe))
   let low = Math.max(0, found.revision - bars)
   for (let probe = low; low < found.revision; probe = Math.floor((low + found.revision) / 2)) {
     let event: RecordedEvent | undefined
-    for await (const one of store.read(stream, { from: probe, limit: 1 })) event = one
+    for await (const one of store.read(stream, { from: probe, limit: 1, asText: true })) event = one
     if (event === undefined) return undefined
     if (knownOf(event).barClose >= barClose) found = event
     else low = probe + 1
@@ -152,7 +154,16 @@ export async function outcomePlace(
   return found
 }
 
+/** Both fields have been in every schema, in this order, and their names stand nowhere else in the JSON of an outcome. */
+const TIMES = /"barClose":(\d+),.*"decidedAt":(?:(\d+)|null),/
+
 function knownOf(recorded: RecordedEvent): Known {
+  const isCurrent = recorded.type === 'OutcomeLabelled' && recorded.schema === OutcomeLabelled.schema
+  const times = isCurrent && recorded.text !== undefined ? TIMES.exec(recorded.text) : null
+  if (times !== null) {
+    const [, barClose, decidedAt] = times
+    return { barClose: Number(barClose), decidedAt: decidedAt === undefined ? null : Number(decidedAt) }
+  }
   const event = decodeEvent(recorded)
   if (event.type === 'OutcomeLabelled') return event.data
   throw new ServiceError('event_unreadable', {

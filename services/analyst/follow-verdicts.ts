@@ -1,15 +1,15 @@
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
-import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
+import type { RowTexts } from './formats/row-texts.ts'
 import { createLogArrivals } from './log-arrivals.ts'
-import { matchingVerdicts, type VerdictEvent } from './matching-verdicts.ts'
+import { matchingVerdicts } from './matching-verdicts.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { isCallAsked, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
 
 export interface FollowOptions {
   readonly filter: ReplayFilter
@@ -27,7 +27,7 @@ export interface FollowOptions {
 export type FollowItem =
   | {
       readonly kind: 'verdict'
-      readonly row: VerdictRow
+      readonly row: RowTexts
       /** Position of its event in the log. */
       readonly position: Position
     }
@@ -124,9 +124,10 @@ async function* closedSince(
   { from, asOf, windows, itemOf }: Looking & { readonly from: ReplayCursor; readonly asOf: number },
 ): AsyncGenerator<FollowItem, void, void> {
   for (const { after, upTo } of windows.takeDue(asOf)) {
-    for await (const recorded of store.readAll({ after, upTo, filter: storeFilter(filter), signal })) {
-      const event = decodeEvent(recorded)
-      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
+    const options = { after, upTo, filter: storeFilter(filter), signal, asText: true }
+    for await (const recorded of store.readAll(options)) {
+      const event = shownVerdict(recorded)
+      if (event === undefined || !matchesFilter(filter, event.data)) continue
       const { validUntil } = event.data
       if (validUntil <= from.asOf || validUntil > asOf || !isCallAsked(filter, event.data)) continue
       yield await itemOf(event, { ...from, second: { at: event.position, asOf } })
@@ -139,12 +140,12 @@ interface Looking {
   readonly itemOf: ItemOf
 }
 
-type ItemOf = (event: VerdictEvent, cursor: ReplayCursor) => Promise<FollowItem>
+type ItemOf = (event: ShownVerdict, cursor: ReplayCursor) => Promise<FollowItem>
 
 const itemsWith =
   (decided: DecidedTimes): ItemOf =>
   async (event, cursor) => ({
     kind: 'verdict',
     position: event.position,
-    row: verdictRow(event.data, formatCursor(cursor), event.at, await decided.of(event.data)),
+    row: event.texts(formatCursor(cursor), await decided.of(event.data)),
   })

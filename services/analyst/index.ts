@@ -1,5 +1,6 @@
 export { type Board, createBoard } from './board.ts'
 export { type FollowItem, type FollowOptions, followVerdicts } from './follow-verdicts.ts'
+export { cursorOf, jsonOf, rowOf } from './formats/row-texts.ts'
 export {
   acceptedFormat,
   FORMATS,

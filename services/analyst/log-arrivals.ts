@@ -1,13 +1,12 @@
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { EventStore, SubscriptionItem } from '../log/event-store.ts'
-import type { VerdictEvent } from './matching-verdicts.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
 
 /** A matching verdict that was appended, and the position of the one before it. */
 export interface Arrival {
-  readonly event: VerdictEvent
+  readonly event: ShownVerdict
   readonly previous: Position
 }
 
@@ -105,6 +104,6 @@ export function createLogArrivals(store: EventStore, { after, filter, signal, sl
 /** The verdict that a filter asks for. */
 function verdictIn(item: SubscriptionItem, filter: ReplayFilter): Arrival['event'] | undefined {
   if (item.kind !== 'event') return undefined
-  const event = decodeEvent(item.event)
-  return event.type === 'VerdictRecorded' && matchesFilter(filter, event.data) ? event : undefined
+  const verdict = shownVerdict(item.event)
+  return verdict !== undefined && matchesFilter(filter, verdict.data) ? verdict : undefined
 }

@@ -1,14 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../contracts/assert.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../contracts/position.ts'
 import { parseVerdictStream, verdictStream } from '../../contracts/streams.ts'
 import { TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
 import { isOfSeries, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
-
-export type VerdictEvent = Extract<ServiceEvent, { type: 'VerdictRecorded' }>
+import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
 
 /** A log with verdicts. Where it cannot list its streams, a filter without exchange or coin reads all of it. */
 export type VerdictLog = Pick<EventStore, 'read' | 'readAll' | 'head' | 'streams'>
@@ -41,7 +39,7 @@ const NEIGHBOURS = 4
 export async function* matchingVerdicts(
   log: VerdictLog,
   options: MatchingOptions,
-): AsyncGenerator<VerdictEvent, void, void> {
+): AsyncGenerator<ShownVerdict, void, void> {
   const { filter, after, signal } = options
   const known = await streamsOf(log, filter)
   if (known === undefined) yield* scanned(log, options)
@@ -95,10 +93,10 @@ async function streamsOf(log: VerdictLog, filter: ReplayFilter): Promise<StreamN
 async function* scanned(
   log: VerdictLog,
   { filter, ...options }: MatchingOptions,
-): AsyncGenerator<VerdictEvent, void, void> {
-  for await (const recorded of log.readAll({ ...options, filter: storeFilter(filter) })) {
-    const event = decodeEvent(recorded)
-    if (event.type === 'VerdictRecorded' && matchesFilter(filter, event.data)) yield event
+): AsyncGenerator<ShownVerdict, void, void> {
+  for await (const recorded of log.readAll({ ...options, filter: storeFilter(filter), asText: true })) {
+    const verdict = shownVerdict(recorded)
+    if (verdict !== undefined && matchesFilter(filter, verdict.data)) yield verdict
   }
 }
 
@@ -112,12 +110,12 @@ const firstOf = (series: readonly SeriesReading[], after: Position): Position =>
 async function* merged(
   series: SeriesReading[],
   { filter, after, upTo, signal, onLooked }: MatchingOptions,
-): AsyncGenerator<VerdictEvent, void, void> {
+): AsyncGenerator<ShownVerdict, void, void> {
   const until = upTo instanceof Date ? upTo.toISOString() : undefined
   const mostAhead = Math.max(1, Math.min(LARGEST_PAGE, Math.floor(VERDICTS_AHEAD / series.length)))
   let reached = after
   for (let left = series; ; ) {
-    let next: VerdictEvent | undefined
+    let next: ShownVerdict | undefined
     let of: SeriesReading | undefined
     for (const one of left) {
       if (one.next === undefined) {
@@ -155,7 +153,7 @@ class SeriesReading {
   #from: Revision = 0
   #page = 1
   #isAtEnd = false
-  #ahead: VerdictEvent[] = []
+  #ahead: ShownVerdict[] = []
   #at = 0
 
   constructor(log: VerdictLog, stream: string, options: ReadingOptions) {
@@ -165,7 +163,7 @@ class SeriesReading {
   }
 
   /** The next verdict that was read ahead. */
-  get next(): VerdictEvent | undefined {
+  get next(): ShownVerdict | undefined {
     return this.#ahead[this.#at]
   }
 
@@ -212,18 +210,19 @@ class SeriesReading {
     while (this.#ahead.length === 0 && !this.#isAtEnd && !signal.aborted) {
       const limit = this.#page
       let read = 0
-      for await (const recorded of this.#log.read(this.#stream, { from: this.#from, limit, signal })) {
+      const options = { from: this.#from, limit, signal, asText: true }
+      for await (const recorded of this.#log.read(this.#stream, options)) {
         read += 1
         this.#from = recorded.revision + 1
         const isPast =
           comparePositions(recorded.position, knownUpTo) > 0 ||
           (typeof upTo === 'string' && comparePositions(recorded.position, upTo) > 0)
-        const event = isPast ? undefined : decodeEvent(recorded)
-        if (isPast || (event?.type === 'VerdictRecorded' && event.data.barClose >= (filter.to ?? Infinity))) {
+        const verdict = isPast ? undefined : shownVerdict(recorded)
+        if (isPast || (verdict !== undefined && verdict.data.barClose >= (filter.to ?? Infinity))) {
           this.#isAtEnd = true
           break
         }
-        if (event?.type === 'VerdictRecorded') this.#ahead.push(event)
+        if (verdict !== undefined) this.#ahead.push(verdict)
       }
       events += read
       this.#isAtEnd ||= read < limit
@@ -232,7 +231,7 @@ class SeriesReading {
     return events
   }
 
-  #isAsked({ position, data }: VerdictEvent): boolean {
+  #isAsked({ position, data }: ShownVerdict): boolean {
     const { filter, after } = this.#options
     return data.barClose >= (filter.from ?? 0) && comparePositions(position, after) > 0
   }
@@ -241,13 +240,13 @@ class SeriesReading {
   async #verdictAt(
     direction: 'forwards' | 'backwards',
     from?: Revision,
-  ): Promise<VerdictEvent | 'further' | undefined> {
+  ): Promise<ShownVerdict | 'further' | undefined> {
     let last: RecordedEvent | undefined
-    const read = { direction, limit: NEIGHBOURS, ...(from !== undefined && { from }) } as const
+    const read = { direction, limit: NEIGHBOURS, asText: true, ...(from !== undefined && { from }) } as const
     for await (const recorded of this.#log.read(this.#stream, read)) {
       last = recorded
-      const event = decodeEvent(recorded)
-      if (event.type === 'VerdictRecorded') return event
+      const verdict = shownVerdict(recorded)
+      if (verdict !== undefined) return verdict
     }
     return last === undefined ? undefined : 'further'
   }

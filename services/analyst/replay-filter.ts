@@ -39,7 +39,7 @@ export const isOfSeries = ({ exchanges, coins, timeframes }: ReplayFilter, serie
  * Whether a verdict fits a filter but for its call, also in what the store has filtered by already. Cursors and times follow
  * from all that fit: they must not tell the call of one that is withheld.
  */
-export const matchesFilter = (filter: ReplayFilter, verdict: Verdict): boolean =>
+export const matchesFilter = (filter: ReplayFilter, verdict: Series & Pick<Verdict, 'barClose'>): boolean =>
   verdict.barClose >= (filter.from ?? 0) &&
   verdict.barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
   isOfSeries(filter, verdict)

@@ -3,7 +3,7 @@ import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import type { VerdictLog } from './matching-verdicts.ts'
 import { formatCursor } from './replay-cursor.ts'
-import { type ReplayOptions, type ReplaySearch, replayVerdicts } from './replay-verdicts.ts'
+import { type ReplayOptions, type ReplaySearch, replayTexts } from './replay-verdicts.ts'
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
@@ -48,7 +48,7 @@ export const replaysOnThisThread =
         notes = { nextVisibleAt }
       },
     }
-    const rows = replayVerdicts(store, { ...options, signal, turn, search })
+    const rows = replayTexts(store, { ...options, signal, turn, search })
     return { chunks: inTurns(FORMATS[format].encode(rows), turn), notes: () => notes }
   }
 

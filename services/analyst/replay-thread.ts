@@ -20,7 +20,8 @@ export type ReplayMessage =
   | {
       readonly kind: 'chunk'
       readonly id: number
-      readonly bytes: Uint8Array<ArrayBuffer>
+      /** Text crosses as text: bytes lie outside of the heap, and collecting them takes longer than writing them. */
+      readonly chunk: string | Uint8Array<ArrayBuffer>
       readonly notes: ReplayNotes
     }
   | { readonly kind: 'done'; readonly id: number; readonly notes: ReplayNotes }
@@ -78,7 +79,6 @@ interface UnderWay {
 const underWay = new Map<number, UnderWay>()
 const post = (message: ReplayMessage, transfer: readonly ArrayBuffer[] = []): void =>
   port.postMessage(message, transfer)
-const encoder = new TextEncoder()
 
 async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promise<void> {
   const one: UnderWay = { ending: new AbortController(), wanted: CHUNKS_AHEAD, wake: () => undefined }
@@ -86,8 +86,11 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
   try {
     const { chunks, notes } = replay({ ...request, signal: one.ending.signal })
     for await (const chunk of chunks) {
-      const bytes = typeof chunk === 'string' ? encoder.encode(chunk) : new Uint8Array(chunk)
-      post({ kind: 'chunk', id, bytes, notes: notes() }, [bytes.buffer])
+      if (typeof chunk === 'string') post({ kind: 'chunk', id, chunk, notes: notes() })
+      else {
+        const bytes = new Uint8Array(chunk)
+        post({ kind: 'chunk', id, chunk: bytes, notes: notes() }, [bytes.buffer])
+      }
       one.wanted -= 1
       while (one.wanted <= 0 && !one.ending.signal.aborted) {
         await new Promise<void>((wake) => {

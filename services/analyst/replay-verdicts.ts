@@ -1,8 +1,9 @@
 import type { Position } from '../../contracts/position.ts'
-import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { LookedAt } from '../log/event-store.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
 import { createDecidedTimes } from './decided-times.ts'
+import { type RowTexts, rowOf } from './formats/row-texts.ts'
 import { matchingVerdicts, type VerdictLog } from './matching-verdicts.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
@@ -42,6 +43,14 @@ export async function* replayVerdicts(
   store: VerdictLog,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
+  for await (const row of replayTexts(store, options)) yield rowOf(row)
+}
+
+/** As {@link replayVerdicts}, for rows that are written out. */
+export async function* replayTexts(
+  store: VerdictLog,
+  options: ReplayOptions,
+): AsyncGenerator<RowTexts, void, void> {
   const { filter, limit, turn, search } = options
   const upTo = options.upTo ?? (await store.head())
   const found = new AbortController()
@@ -69,12 +78,7 @@ export async function* replayVerdicts(
       if (look.isHeldUp()) return
       if (cursor === undefined || !isCallAsked(filter, event.data)) continue
       const decidedAt = decided.of(event.data)
-      yield verdictRow(
-        event.data,
-        formatCursor(cursor),
-        event.at,
-        decidedAt instanceof Promise ? await decidedAt : decidedAt,
-      )
+      yield event.texts(formatCursor(cursor), decidedAt instanceof Promise ? await decidedAt : decidedAt)
       left -= 1
       if (left === 0) return
     }

@@ -13,11 +13,13 @@ export interface ReplayWorkerOptions {
 
 /** Bytes of its heap, so that what goes wrong there ends the thread and not the process. */
 const HEAP_MEGABYTES = 512
+/** Rows are written out soon after they are read: with less room, many outlive a collection. */
+const YOUNG_MEGABYTES = 64
 
 const startThread = (file: string): Worker =>
   new Worker(new URL('./replay-thread.ts', import.meta.url), {
     workerData: { file },
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES, maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   })
 
 /**
@@ -81,7 +83,7 @@ export class ReplayWorker {
   async *#chunksOf(
     { signal, ...request }: ReplayRequest,
     onTold: (notes: ReplayNotes) => void,
-  ): AsyncGenerator<Uint8Array, void, void> {
+  ): AsyncGenerator<string | Uint8Array, void, void> {
     if (this.#isClosed) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
     this.#thread ??= this.#startThread()
     const id = ++this.#lastId
@@ -105,7 +107,7 @@ export class ReplayWorker {
         } else if (next.kind === 'chunk') {
           onTold(next.notes)
           this.#ask({ kind: 'more', id })
-          yield next.bytes
+          yield next.chunk
         } else if (next.kind === 'done') return onTold(next.notes)
         else throw next.refusal === undefined ? next.error : failureOf(next.refusal)
       }

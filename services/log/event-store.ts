@@ -24,6 +24,7 @@ export interface ReadOptions {
   readonly direction?: 'forwards' | 'backwards'
   readonly limit?: number
   readonly signal?: AbortSignal
+  readonly asText?: boolean
 }
 
 /** Events that match every given part; a list matches when any of its entries does. */
@@ -41,6 +42,8 @@ export interface ReadAllOptions {
   /** Matching events, at most. */
   readonly limit?: number
   readonly signal?: AbortSignal
+  /** Gives `text`, where the store has it, and parses `data` and `meta` no sooner than they are read: `...` does not copy them. */
+  readonly asText?: boolean
   /**
    * Goes through the log together with others who ask for this and begin at the same place, where that is quicker: each
    * may wait for the slowest, so it is for those who never stop on their way.

@@ -1,7 +1,6 @@
-import type { Json } from '../../../contracts/json.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type FlatTable, flatBuffer, i8, i16, i32, i64, to } from './flat-buffer.ts'
-import { type ColumnKind, type Column as NamedColumn, VERDICT_COLUMNS } from './verdict-columns.ts'
+import { asTexts, NULL, type Rows, type RowTexts, valueOf } from './row-texts.ts'
+import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Rows of a batch: they are in memory at a time, and a reader has them at once. */
 const BATCH_ROWS = 2_000
@@ -29,9 +28,9 @@ const TYPES: Readonly<Record<ColumnKind, readonly [number, FlatTable]>> = {
  * Apache Arrow's streaming format (IPC): a schema, and batches of 2,000 rows as they fill up. Times are UTC timestamps in
  * milliseconds; ids, factors and ranges are texts.
  */
-export async function* encodeArrow(rows: AsyncIterable<VerdictRow>): AsyncGenerator<Uint8Array, void, void> {
+export async function* encodeArrow(rows: Rows): AsyncGenerator<Uint8Array, void, void> {
   let head: Buffer | undefined = message(HEADERS.schema, schema(), [])
-  let batch: VerdictRow[] = []
+  let batch: RowTexts[] = []
   const written = (): Uint8Array => {
     const bytes = batchMessage(batch)
     const whole = head === undefined ? bytes : Buffer.concat([head, bytes])
@@ -39,7 +38,7 @@ export async function* encodeArrow(rows: AsyncIterable<VerdictRow>): AsyncGenera
     head = undefined
     return whole
   }
-  for await (const row of rows) if (batch.push(row) === BATCH_ROWS) yield written()
+  for await (const row of rows) if (batch.push(asTexts(row)) === BATCH_ROWS) yield written()
   if (batch.length > 0) yield written()
   yield head === undefined ? END_OF_STREAM : Buffer.concat([head, END_OF_STREAM])
 }
@@ -53,8 +52,13 @@ function schema(): FlatTable {
   return [undefined, to({ items: fields }), to({ items: [[to('schema_version'), to('1')]] })]
 }
 
-function batchMessage(rows: readonly VerdictRow[]): Buffer {
-  const columns = VERDICT_COLUMNS.map((column) => columnOf(column, rows))
+function batchMessage(rows: readonly RowTexts[]): Buffer {
+  const columns = VERDICT_COLUMNS.map(({ kind }, index) =>
+    columnOf(
+      kind,
+      rows.map((row) => row[index] ?? NULL),
+    ),
+  )
   const parts = columns.flatMap(({ buffers }) => buffers)
   let offset = 0
   const places = parts.map(({ length }) => {
@@ -96,40 +100,52 @@ interface Column {
 
 const NOTHING = new Uint8Array(0)
 
-function columnOf({ name, kind }: NamedColumn<keyof VerdictRow>, rows: readonly VerdictRow[]): Column {
-  const values = rows.map((row): Json => row[name])
-  const nulls = values.reduce<number>((count, value) => count + (value === null ? 1 : 0), 0)
-  const validity = nulls === 0 ? NOTHING : bits(values, (value) => value !== null)
+function columnOf(kind: ColumnKind, values: readonly Field[]): Column {
+  const nulls = values.reduce<number>((count, value) => count + (value === NULL ? 1 : 0), 0)
+  const validity = nulls === 0 ? NOTHING : bits(values, (value) => value !== NULL)
   return { nulls, buffers: [validity, ...valuesOf(kind, values)] }
 }
 
-function valuesOf(kind: ColumnKind, values: readonly Json[]): Uint8Array[] {
+function valuesOf(kind: ColumnKind, values: readonly Field[]): Uint8Array[] {
   switch (kind) {
     case 'integer':
-      return [bytesOf(Int32Array.from(values, Number))]
+      return [bytesOf(Int32Array.from(values, numberOf(kind)))]
     case 'number':
-      return [bytesOf(Float64Array.from(values, Number))]
+      return [bytesOf(Float64Array.from(values, numberOf(kind)))]
     case 'instant':
-      return [
-        bytesOf(
-          BigInt64Array.from(values, (value) => BigInt(typeof value === 'string' ? Date.parse(value) : 0)),
-        ),
-      ]
+      return [instants(values.map(numberOf(kind)))]
     case 'boolean':
-      return [bits(values, (value) => value === true)]
+      return [bits(values, (value) => value === 'true')]
     case 'json':
-      return texts(values.map((value) => (value === null ? '' : JSON.stringify(value))))
+      return texts(values.map((value) => (value === NULL ? '' : String(value))))
     default:
-      return texts(values.map(String))
+      return texts(values.map((value) => String(valueOf(value, kind))))
   }
 }
+
+type Field = RowTexts[number]
+
+const numberOf =
+  (kind: ColumnKind) =>
+  (field: Field): number =>
+    field === NULL ? 0 : Number(valueOf(field, kind))
 
 /** As the machine has them, which is little-endian wherever Node.js runs. */
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
+/** As 64-bit integers, whose halves need no `bigint`. */
+function instants(values: readonly number[]): Uint8Array {
+  const halves = new Int32Array(2 * values.length)
+  for (const [index, value] of values.entries()) {
+    halves[2 * index] = value % 2 ** 32
+    halves[2 * index + 1] = Math.floor(value / 2 ** 32)
+  }
+  return bytesOf(halves)
+}
+
 /** The first value is the lowest bit. */
-function bits(values: readonly Json[], isSet: (value: Json) => boolean): Uint8Array {
+function bits(values: readonly Field[], isSet: (value: Field) => boolean): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(values.length / 8))
   for (const [index, value] of values.entries())
     if (isSet(value)) bytes[index >> 3] = (bytes[index >> 3] ?? 0) | (1 << (index & 7))

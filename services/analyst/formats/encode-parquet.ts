@@ -1,14 +1,13 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import type { Json, JsonObject } from '../../../contracts/json.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { asTexts, NULL, type Rows, type RowTexts, valueOf } from './row-texts.ts'
 import { type Column, type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Rows held in memory at a time, 3 MB of them: encoding a group keeps everybody else waiting for 40 ms. */
 const ROW_GROUP_ROWS = 2_000
 
 /** A file of rows that is written as they come: no more of them than a row group is held. */
-export interface RowEncoder {
-  add(row: JsonObject): Promise<void>
+export interface RowEncoder<Row> {
+  add(row: Row): Promise<void>
   /** Resolves when every byte was given away. */
   finish(): Promise<void>
 }
@@ -30,7 +29,7 @@ const TYPES: Readonly<Record<ColumnKind, ParquetType>> = {
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
   },
   boolean: { type: 'BOOLEAN' },
-  json: { type: 'BYTE_ARRAY', converted_type: 'JSON' },
+  json: { type: 'BYTE_ARRAY' },
 }
 
 /** Gives away what was written at the end of each row group. */
@@ -67,7 +66,7 @@ export function parquetEncoder(
     ConstructorParameters<typeof ParquetWriter>[0],
     'writer' | 'schema' | 'createdBy'
   >,
-): RowEncoder {
+): RowEncoder<RowTexts> {
   const fields = columns.map(
     ({ name, kind, isOptional }): SchemaElement => ({
       name,
@@ -75,19 +74,21 @@ export function parquetEncoder(
       ...(kind === 'instant' ? instant : TYPES[kind]),
     }),
   )
-  const schema = [{ name: 'verdict', num_children: columns.length }, ...fields]
+  // The writer would parse and write them again if it knew before its end that they are JSON.
+  const texts = new Set(columns.filter(({ kind }) => kind === 'json').map(({ name }) => name))
+  const schema: SchemaElement[] = [{ name: 'verdict', num_children: columns.length }, ...fields]
   const writer = new ParquetWriter({
     writer: new FlushedWriter(take),
     schema,
     createdBy: 'signal-service',
     ...settings,
   })
-  let group: JsonObject[] = []
+  let group: RowTexts[] = []
 
   async function writeGroup(): Promise<void> {
-    const columnData = columns.map(({ name, kind }) => ({
+    const columnData = columns.map(({ name, kind }, index) => ({
       name,
-      data: group.map((row) => valueOf(row[name] ?? null, kind)),
+      data: group.map((row) => storedOf(row[index] ?? NULL, kind)),
     }))
     group = []
     await writer.write({ columnData, rowGroupSize: groupRows })
@@ -101,24 +102,28 @@ export function parquetEncoder(
     },
     async finish() {
       if (group.length > 0) await writeGroup()
+      for (const field of schema) if (texts.has(field.name)) field.converted_type = 'JSON'
       await writer.finish()
     },
   }
 }
 
-/** A row has times as text, Parquet as instants. */
-const valueOf = (value: Json, kind: ColumnKind): unknown =>
-  kind === 'instant' && typeof value === 'string' ? new Date(value) : value
+/** A value in the form that the writer takes without converting it. */
+function storedOf(field: string | number, kind: ColumnKind): unknown {
+  if (field === NULL) return null
+  if (kind === 'json') return Buffer.from(String(field))
+  const value = valueOf(field, kind)
+  if (kind === 'instant') return BigInt(value)
+  return kind === 'uuid' ? Buffer.from(String(value).replaceAll('-', ''), 'hex') : value
+}
 
 /** Verdicts as Parquet with Snappy, in groups of 2,000 rows, written as they fill up. */
-export async function* encodeParquet(
-  rows: AsyncIterable<VerdictRow>,
-): AsyncGenerator<Uint8Array, void, void> {
+export async function* encodeParquet(rows: Rows): AsyncGenerator<Uint8Array, void, void> {
   const parts: Uint8Array[] = []
   const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
   const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: ROW_GROUP_ROWS })
   for await (const row of rows) {
-    await encoder.add(row)
+    await encoder.add(asTexts(row))
     yield* parts.splice(0)
   }
   await encoder.finish()

@@ -2,7 +2,7 @@ import { createGzip, zstdCompressSync } from 'node:zlib'
 import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
-import { SEALED_COLUMNS } from './sealed-columns.ts'
+import { SEALED_COLUMNS, type SealedRow } from './sealed-columns.ts'
 
 /**
  * Rows that are encoded at a time. Readers of whole columns like more, and everybody else waits meanwhile: these take
@@ -18,19 +18,23 @@ export function encodeSealedParquet(
   take: TakeBytes,
   version: SealedSchema,
   { exchange, date }: { readonly exchange: string; readonly date: string },
-): RowEncoder {
+): RowEncoder<SealedRow> {
   const metadata = { schema_version: String(version), exchange, date }
-  return parquetEncoder(take, SEALED_COLUMNS, {
+  const { add, finish } = parquetEncoder(take, SEALED_COLUMNS, {
     groupRows: ROW_GROUP_ROWS,
     codec: 'ZSTD',
     compressors: { ZSTD: (input: Uint8Array) => zstdCompressSync(input) },
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
     ...(version === 1 && { instant: INSTANT_OF_SCHEMA_1 }),
   })
+  return {
+    add: (row) => add(SEALED_COLUMNS.map(({ name }) => JSON.stringify(row[name] ?? null))),
+    finish,
+  }
 }
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
-export function encodeSealedCsv(take: TakeBytes): RowEncoder {
+export function encodeSealedCsv(take: TakeBytes): RowEncoder<SealedRow> {
   const gzip = createGzip()
   const ended = new Promise<void>((resolve, reject) => {
     gzip.on('data', take).once('end', resolve).once('error', reject)

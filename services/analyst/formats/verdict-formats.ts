@@ -1,6 +1,6 @@
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { encodeArrow } from './encode-arrow.ts'
 import { encodeCsv, encodeNdjson } from './encode-text.ts'
+import type { Rows } from './row-texts.ts'
 
 export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
@@ -17,7 +17,7 @@ export interface FormatDefinition {
   /** Whether it is compressed as it is. */
   readonly isPacked: boolean
   /** The bytes of rows, while they come. */
-  readonly encode: (rows: AsyncIterable<VerdictRow>) => AsyncGenerator<string | Uint8Array, void, void>
+  readonly encode: (rows: Rows) => AsyncGenerator<string | Uint8Array, void, void>
 }
 
 /** How verdicts are written out. */

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -8,9 +9,11 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import {
   acceptedFormat,
+  cursorOf,
   FORMATS,
   type FollowItem,
   type FollowOptions,
+  jsonOf,
   type ReplayFilterQuery,
   type ReplaySource,
   replayFilterOf,
@@ -165,7 +168,8 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     if (nextVisibleAt !== undefined) reply.header('x-next-visible-at', isoTime(nextVisibleAt))
     // Not before: a refusal is sent as it is.
     reply.headers(encoding)
-    return reply.send(encoded(Readable.from(asRead(chunks, place), { objectMode: false }), coding))
+    const as = format.isText ? ({ objectMode: false, encoding: 'utf8' } as const) : { objectMode: false }
+    return reply.send(encoded(Readable.from(asRead(chunks, place), as), coding))
   })
 
   app.get('/api/verdicts/stream', { schema: streamRoute }, async (request, reply) => {
@@ -184,7 +188,9 @@ export const verdictRoutes: FastifyPluginAsyncZod<
       now,
       signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
     })
-    return reply.send(Readable.from(await begin(serverSentEvents(items)), { objectMode: false }))
+    return reply.send(
+      Readable.from(await begin(serverSentEvents(items)), { objectMode: false, encoding: 'utf8' }),
+    )
   })
 }
 
@@ -205,16 +211,29 @@ function withLastEventId(query: ReplayFilterQuery, lastEventId: unknown): Replay
 /** How long a client waits before it connects again. */
 const RETRY_MS = 2_000
 
-/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. */
+/** Characters of an event stream that are written at once. */
+const CHUNK_CHARACTERS = 65_536
+
+/** The event stream format (HTML Standard §9.2): rows hold no line breaks, being JSON. Those that are there together are sent together. */
 async function* serverSentEvents(
   items: AsyncGenerator<FollowItem, void, void>,
 ): AsyncGenerator<string, void, void> {
-  let opening = `retry: ${RETRY_MS}\n`
-  for await (const item of items) {
-    yield item.kind === 'quiet'
-      ? `${opening}: nothing new\n\n`
-      : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
-    opening = ''
+  let text = `retry: ${RETRY_MS}\n`
+  let next = items.next()
+  // Not before the first item, which may be a refusal.
+  for (let turn: Promise<void> | undefined; ; ) {
+    const come = await (turn === undefined ? next : Promise.race([next, turn]))
+    const isOver = come === undefined || come.done === true || text.length >= CHUNK_CHARACTERS
+    if (isOver && text !== '') yield text
+    if (isOver) text = ''
+    const { done, value: item } = come ?? (await next)
+    if (done === true) return
+    if (isOver || turn === undefined) turn = setImmediate()
+    text +=
+      item.kind === 'quiet'
+        ? ': nothing new\n\n'
+        : `id: ${cursorOf(item.row)}\nevent: verdict\ndata: ${jsonOf(item.row)}\n\n`
+    next = items.next()
   }
 }
 

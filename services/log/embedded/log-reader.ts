@@ -57,7 +57,7 @@ export class LogReader {
 
   async *read(
     stream: string,
-    { from, to, direction = 'forwards', limit = Infinity, signal }: ReadOptions = {},
+    { from, to, direction = 'forwards', limit = Infinity, signal, asText }: ReadOptions = {},
   ): AsyncGenerator<RecordedEvent, void, void> {
     const isForwards = direction === 'forwards'
     let low = isForwards ? (from ?? 0) : (to ?? 0)
@@ -79,7 +79,7 @@ export class LogReader {
         if (signal?.aborted === true || isErasedData(row.data)) return
         // Neighbours of a stream lie in as many blocks, each of which is unpacked.
         if (isArchivedData(row.data)) await setImmediate()
-        yield this.#recorded(row)
+        yield asText === true ? this.#unparsed(row) : this.#recorded(row)
       }
       const last = rows.at(-1)
       if (last === undefined || rows.length < page) return
@@ -96,6 +96,7 @@ export class LogReader {
     filter,
     limit = Infinity,
     signal,
+    asText,
     onLooked,
   }: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, void> {
     const newest = this.#newest()
@@ -106,7 +107,7 @@ export class LogReader {
       const { rows, lookedUpTo } = this.#lookAt(position, end, Math.min(left, LIMITS.readPageEvents), filter)
       for (const row of rows) {
         if (signal?.aborted === true || (until !== undefined && row.at > until)) return
-        yield this.#recorded(row)
+        yield asText === true ? this.#unparsed(row) : this.#recorded(row)
       }
       const events = lookedUpTo - position
       assert(events > 0, "a page's cursor advances", events)
@@ -244,6 +245,11 @@ export class LogReader {
     return row.recorded
   }
 
+  #unparsed(row: Row): RecordedEvent {
+    const whole = this.#contents.filled(row)
+    return new Unparsed(whole)
+  }
+
   #parsed(row: Row): RecordedEvent {
     const { data, meta, ...rest } = this.#contents.filled(row)
     return {
@@ -252,6 +258,39 @@ export class LogReader {
       data: JSON.parse(data) as RecordedEvent['data'],
       meta: JSON.parse(meta) as RecordedEvent['meta'],
     }
+  }
+}
+
+/** An event whose JSON is parsed when somebody reads it. */
+class Unparsed implements RecordedEvent {
+  readonly id: string
+  readonly stream: string
+  readonly revision: number
+  readonly position: Position
+  readonly type: string
+  readonly schema: number
+  readonly at: string
+  readonly text: string
+  readonly #meta: string
+
+  constructor(row: Row) {
+    this.id = row.id
+    this.stream = row.stream
+    this.revision = row.revision
+    this.position = String(row.position)
+    this.type = row.type
+    this.schema = row.schema
+    this.at = row.at
+    this.text = row.data
+    this.#meta = row.meta
+  }
+
+  get data(): RecordedEvent['data'] {
+    return JSON.parse(this.text) as RecordedEvent['data']
+  }
+
+  get meta(): RecordedEvent['meta'] {
+    return JSON.parse(this.#meta) as RecordedEvent['meta']
   }
 }
 

@@ -1,0 +1,46 @@
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
+
+/** The fields of a row in the order of the columns: JSON, most of it as the log has it, or an instant in Unix milliseconds. */
+export type RowTexts = readonly (string | number)[]
+
+/** Rows on their way into a format. */
+export type Rows = AsyncIterable<VerdictRow | RowTexts>
+
+export const NULL = 'null'
+
+const NAMES = VERDICT_COLUMNS.map(({ name }, index) => `${index === 0 ? '{' : ','}"${name}":`)
+
+const isTexts = (row: VerdictRow | RowTexts): row is RowTexts => Array.isArray(row)
+
+export const asTexts = (row: VerdictRow | RowTexts): RowTexts => (isTexts(row) ? row : textsOf(row))
+
+export const textsOf = (row: VerdictRow): RowTexts =>
+  VERDICT_COLUMNS.map(({ name }) => JSON.stringify(row[name]))
+
+export const cursorOf = ([cursor]: RowTexts): string => String(cursor).slice(1, -1)
+
+/** The row as one JSON object. */
+export function jsonOf(row: RowTexts): string {
+  let line = ''
+  for (let index = 0; index < NAMES.length; index++) {
+    const field = row[index] ?? NULL
+    line += NAMES[index] + (typeof field === 'number' ? `"${isoTime(field)}"` : field)
+  }
+  return `${line}}`
+}
+
+export const rowOf = (row: RowTexts): VerdictRow => JSON.parse(jsonOf(row)) as VerdictRow
+
+/** The text of a JSON string. */
+export const stringIn = (json: string): string =>
+  json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1)
+
+/** The value of a field that is not null; an instant in Unix milliseconds. */
+export function valueOf(field: string | number, kind: ColumnKind): string | number | boolean {
+  if (typeof field === 'number') return field
+  if (kind === 'boolean') return field === 'true'
+  if (!field.startsWith('"')) return Number(field)
+  return kind === 'instant' ? Date.parse(stringIn(field)) : stringIn(field)
+}
