@@ -9,7 +9,9 @@ import { promisify } from 'node:util'
 import { compactVerify, importJWK, type JWK } from 'jose'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { z } from 'zod'
 import {
+  type Bars,
   checkProof,
   checkReceipt,
   createSignalClient,
@@ -18,19 +20,25 @@ import {
   type Payment,
   type SignalClientOptions,
   type Tools,
+  type TrackRecord,
   type TradeCall,
   type TradeScan,
   type Verdict,
   verifyWebhook,
 } from '../../clients/typescript/src/index.ts'
+import type { BarsAnswer } from '../../contracts/bars-answer.ts'
 import { BASE } from '../../contracts/chain.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import type { chatAnswerSchema, searchAnswerSchema } from '../../contracts/knowledge-answers.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../contracts/payment-answers.ts'
 import { SettlementBroadcast, SettlementRequested } from '../../contracts/payment-events.ts'
+import type { regimeShiftsAnswerSchema } from '../../contracts/regime-shift-row.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
 import type { FundingOpportunity } from '../../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolResponse } from '../../contracts/tools/tool-catalogue.ts'
+import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type * as webhooks from '../../contracts/webhook-answers.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { startPaidService } from '../../services/http/testing/paid-service.fixture.ts'
 import { createOfferSigner } from '../../services/payments/index.ts'
@@ -50,10 +58,29 @@ async function python(program: string, input: unknown = null): Promise<unknown> 
 }
 
 /** Proves the client's types of answers: one that is not assignable does not compile. */
-type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } }
+type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } } & FreeAnswers
+/** The tools about webhooks answer what their routes do. */
+type FreeAnswers = { [Name in keyof Free]: z.infer<Free[Name]> }
+interface Free {
+  readonly search_knowledge: typeof searchAnswerSchema
+  readonly chat_knowledge: typeof chatAnswerSchema
+  readonly get_regime_shifts: typeof regimeShiftsAnswerSchema
+  readonly create_webhook: typeof webhooks.createdSubscriptionAnswerSchema
+  readonly list_webhooks: typeof webhooks.subscriptionsAnswerSchema
+  readonly get_webhook: typeof webhooks.subscriptionAnswerSchema
+  readonly delete_webhook: z.ZodType<{ readonly id: string; readonly deleted: true }>
+  readonly pause_webhook: typeof webhooks.subscriptionAnswerSchema
+  readonly resume_webhook: typeof webhooks.subscriptionAnswerSchema
+  readonly rotate_webhook_secret: typeof webhooks.rotatedSecretAnswerSchema
+  readonly test_webhook: typeof webhooks.testAnswerSchema
+  readonly list_webhook_deliveries: typeof webhooks.attemptsAnswerSchema
+  readonly replay_webhook_deliveries: typeof webhooks.replayAnswerSchema
+  readonly cancel_webhook_replay: typeof webhooks.replayRowSchema
+}
 type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? true : false
 type IsRow = VerdictRow extends Verdict ? true : false
 type IsPayment = PaymentAnswer extends Payment ? true : false
+type IsRecord = [BarsAnswer, TrackRecordAnswer] extends [Bars, TrackRecord] ? true : false
 /** Members of an answer that the client does not know: there must be none. */
 type Unknown = {
   [Name in keyof Tools]: Exclude<keyof Answered[Name], keyof Tools[Name]['answer']>
@@ -63,6 +90,8 @@ type UnknownMembers = [
   Exclude<keyof VerdictRow, keyof Verdict>,
   Exclude<keyof PaymentAnswer, keyof Payment>,
   Exclude<keyof Answered['scan_trade_calls']['calls'][number], keyof TradeScan['calls'][number]>,
+  Exclude<keyof BarsAnswer, keyof Bars>,
+  Exclude<keyof TrackRecordAnswer, keyof TrackRecord>,
   Exclude<keyof FundingOpportunity, keyof FundingScan['opportunities'][number]>,
   Exclude<keyof FundingOpportunity['long'], keyof FundingLeg>,
   Exclude<keyof ServiceBlock, keyof TradeCall['_service']>,
@@ -70,12 +99,14 @@ type UnknownMembers = [
 type IsComplete = UnknownMembers extends never[] ? true : false
 
 test('the types of the client are those of the answers, and miss none of their members', () => {
-  const isSo: [IsSo, IsRow, IsPayment, IsComplete] = [true, true, true, true]
-  expect(isSo).toEqual([true, true, true, true])
+  const isSo: [IsSo, IsRow, IsPayment, IsRecord, IsComplete] = [true, true, true, true, true]
+  expect(isSo).not.toContain(false)
 })
 
 test('kinds of entries are those of the log', async () => {
-  const kinds = (await readFile(join(CLIENT, 'signal_client.py'), 'utf8')).matchAll(/"(\w+)": (\d),$/gm)
+  const kinds = (await readFile(join(CLIENT, 'signal_client/__init__.py'), 'utf8')).matchAll(
+    /"(\w+)": (\d),$/gm,
+  )
   expect(Object.fromEntries([...kinds].map(([, name, kind]) => [name, Number(kind)]))).toEqual(ENTRY_KINDS)
 })
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 export const VERSIONED: readonly string[] = [
   'package.json',
   'package-lock.json',
+  'clients/python/pyproject.toml',
   'clients/typescript/package.json',
   'deploy/kubernetes/cluster/kustomization.yaml',
   'deploy/kubernetes/single-node/kustomization.yaml',
