@@ -150,7 +150,7 @@ test('the client for TypeScript has a method for each tool and for each route th
   await app.close()
   const operations = Object.entries(paths).flatMap(([path, of]) =>
     Object.entries(of).map(([method, { operationId }]) => [
-      operationId as string,
+      operationId,
       `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
     ]),
   )

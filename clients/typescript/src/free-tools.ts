@@ -1,4 +1,4 @@
-import type { Call, Regime, Timeframe } from './tools.ts'
+import type { Call, Regime, Timeframe } from './words.ts'
 
 /** A section of the documentation. */
 export interface Passage {

@@ -1,8 +1,7 @@
 import type { FreeTools } from './free-tools.ts'
+import type { Call, Regime, Timeframe } from './words.ts'
 
-export type Timeframe = '1m' | '3m' | '5m' | '15m' | '30m' | '1h' | '2h' | '4h' | '8h' | '12h' | '1d'
-export type Call = 'BUY' | 'SELL' | 'HOLD'
-export type Regime = 'TRENDING_UP' | 'TRENDING_DOWN' | 'RANGING' | 'VOLATILE'
+export type { Call, Regime, Timeframe }
 
 /** The part of every answer about itself and the caller. */
 export interface ServiceBlock {
