@@ -210,6 +210,34 @@ print("null")`,
   expect(normal(asked)).toEqual(normal(byTypescript))
 })
 
+test(`an id of dots alone is none, so that no request goes to another path${reason}`, async () => {
+  asked = []
+  const ids = ['', '.', '..']
+  for (const id of ids)
+    for (const name of ['revokeKey', 'webhookRetries'])
+      await expect(methods()[name]?.({ id })).rejects.toThrow(/is no id/)
+  const { payment, proof } = createSignalClient({ url })
+  await expect(payment('..')).rejects.toThrow(/is no id/)
+  await expect(proof('..')).rejects.toThrow(/is no id/)
+  if (hasPython) {
+    const said = await python(
+      `
+signals = SignalClient(given["url"])
+refused = 0
+for id in given["ids"]:
+    for method in (signals.revoke_key, signals.webhook_retries, signals.payment, signals.proof):
+        try:
+            method(id)
+        except ValueError:
+            refused += 1
+print(json.dumps(refused))`,
+      { url, ids },
+    )
+    expect(said).toBe(12)
+  }
+  expect(asked).toEqual([])
+})
+
 test(`a call that acts again with each repeat is not repeated where its answer was lost${reason}`, async () => {
   isLosing = true
   try {

@@ -674,9 +674,11 @@ describe('a delivery', () => {
     data: { coin: 'BTC' },
   })
   const now = 1_800_000_000_000
-  const signature = createHmac('sha256', secret)
-    .update(`${now / 1_000}.${body}`)
-    .digest('hex')
+  const signed = (text: string, key = secret): string =>
+    createHmac('sha256', key)
+      .update(`${now / 1_000}.${text}`)
+      .digest('hex')
+  const signature = signed(body)
   const headers = {
     'X-Service-Event': 'trade_call',
     'X-Service-Delivery': 'a',
@@ -698,6 +700,19 @@ describe('a delivery', () => {
     ['without a time', { headers: { ...headers, 'X-Service-Timestamp': '' } }, false],
     ['under another name', { headers: { ...headers, 'X-Service-Delivery': 'b' } }, false],
     ['without a signature', { headers: { ...headers, 'X-Service-Signature': '' } }, false],
+    [
+      'signed with the empty secret of a receiver that has none',
+      { secret: '', headers: { ...headers, 'X-Service-Signature': signed(body, '') } },
+      false,
+    ],
+    ...['x', '7', '{}', 'null'].map(
+      (text) =>
+        [
+          `that is signed, and is ${text}`,
+          { body: text, headers: { ...headers, 'X-Service-Signature': signed(text) } },
+          false,
+        ] as const,
+    ),
   ] as const
   const all = cases.map(([, change, isGood]) => ({ secret, headers, body, now, ...change, isGood }))
 

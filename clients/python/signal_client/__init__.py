@@ -17,6 +17,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from datetime import datetime
 from typing import Any, Dict, Iterator, List, Optional, TypedDict
 
 PASSING = {
@@ -467,7 +468,7 @@ class SignalClient:
 
     def proof(self, verdict_id) -> str:
         """The proof of a verdict, for `check_proof`."""
-        path = f"/log/proof/{urllib.parse.quote(verdict_id, safe='')}"
+        path = f"/log/proof/{_segment(verdict_id)}"
 
         def once():
             with self._open(path, "*/*") as response:
@@ -592,7 +593,7 @@ class SignalClient:
     def _route(self, route, fields):
         method, template = route.split(" ")
         left = dict(fields)
-        path = re.sub(r":(\w+)", lambda name: urllib.parse.quote(left.pop(name[1]), safe=""), template)
+        path = re.sub(r":(\w+)", lambda name: _segment(left.pop(name[1])), template)
         return self.get(path, **left) if method == "GET" else self._change(method, path, left)
 
     def _change(self, method, path, body):
@@ -713,6 +714,13 @@ class SignalClient:
             raise _Passing(f"no answer from {self.url}: {getattr(error, 'reason', error)}") from error
 
 
+def _segment(value):
+    # With dots alone it would be another path.
+    if value in ("", ".", ".."):
+        raise ValueError(f"{value!r} is no id")
+    return urllib.parse.quote(value, safe="")
+
+
 def _order_of(position):
     # One whole number, or two.
     return [part.zfill(20) for part in position.split("/")]
@@ -806,15 +814,20 @@ TIMES = (
 )
 
 
+def _instant(text):
+    return text and datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
 def to_df(rows, library="pandas"):
     """Rows, as those of replay() or of an answer, as a table of pandas or of "polars"; times are instants in UTC."""
     rows = list(rows)
     if library == "polars":
         import polars
 
-        frame = polars.DataFrame(rows, infer_schema_length=None)
-        times = [name for name in TIMES if name in frame.columns]
-        return frame.with_columns(polars.col(name).cast(polars.String).str.to_datetime(time_zone="UTC") for name in times)
+        made = [{name: _instant(value) if name in TIMES else value for name, value in row.items()} for row in rows]
+        frame = polars.DataFrame(made, infer_schema_length=None)
+        times = [polars.col(name).cast(polars.Datetime("us", "UTC")) for name in TIMES if name in frame.columns]
+        return frame.with_columns(times)
     import pandas
 
     frame = pandas.DataFrame(rows)
@@ -849,13 +862,20 @@ def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300):
         raise WebhookInvalid(f"it was sent {away:.0f} s away from this clock")
     signatures = [values.get("x-service-signature", ""), *values.get("x-service-signature-next", "").split(", ")]
     secrets = [secret] if isinstance(secret, str) else secret
+    if "" in secrets:
+        raise WebhookInvalid("a secret is empty, and everybody could sign with it")
     for one in secrets:
         expected = hmac.new(one.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
         if any(hmac.compare_digest(expected.encode(), given.encode()) for given in signatures):
             break
     else:
         raise WebhookInvalid("the signature does not fit the secret, the time and the body")
-    webhook = json.loads(body)
+    try:
+        webhook = json.loads(body)
+    except ValueError as error:
+        raise WebhookInvalid("it is signed, but is no JSON") from error
+    if not isinstance(webhook, dict) or not {"event", "delivery_id"} <= set(webhook):
+        raise WebhookInvalid("it is signed, but is no delivery")
     for name, member in (("x-service-event", "event"), ("x-service-delivery", "delivery_id")):
         if values.get(name, webhook.get(member)) != webhook.get(member):
             raise WebhookInvalid(f"{name} differs from the body")

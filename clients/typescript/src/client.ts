@@ -6,7 +6,7 @@ import {
   signPayment,
 } from './payments.ts'
 import { SignalRefusal } from './refusal.ts'
-import { ROUTES, type RouteAnswer, type RouteName, type RouteRequest, routed } from './routes.ts'
+import { ROUTES, type RouteAnswer, type RouteName, type RouteRequest, routed, segmentOf } from './routes.ts'
 import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
 import {
   jsonOf,
@@ -109,9 +109,9 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
   return {
     ...(Object.fromEntries([...tools, ...routes]) as ToolMethods & RouteMethods),
     call: (name, request, { signal } = {}) => calls.call(name, request, signal) as never,
-    proof: (id, { signal } = {}) => transport.text(`/log/proof/${encodeURIComponent(id)}`, signal),
-    payment: (id, { signal } = {}) =>
-      transport.get(`/x402/payments/${encodeURIComponent(id)}`, {}, signal) as Promise<Payment>,
+    proof: async (id, { signal } = {}) => transport.text(`/log/proof/${segmentOf(id)}`, signal),
+    payment: async (id, { signal } = {}) =>
+      (await transport.get(`/x402/payments/${segmentOf(id)}`, {}, signal)) as Payment,
     get: (path, query = {}, { signal } = {}) => transport.get(path, query, signal),
     pages: (path, query = {}, { signal } = {}) => transport.pages(path, query, signal),
     post: (path, body, { signal } = {}) => transport.change('POST', path, body, signal),

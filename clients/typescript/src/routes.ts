@@ -55,6 +55,12 @@ type InPath<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
 export type RouteRequest<Name extends RouteName> = Readonly<Record<string, unknown>> &
   Readonly<Record<InPath<PathOf<(typeof ROUTES)[Name]>>, string>>
 
+/** A value as one segment of a path: with dots alone it would be another path. */
+export function segmentOf(value: string): string {
+  if (/^\.{0,2}$/.test(value)) throw new TypeError(`"${value}" is no id`)
+  return encodeURIComponent(value)
+}
+
 /** The method and the path of a request, and the fields that are left for its query or its body. */
 export function routed(name: RouteName, request: Readonly<Record<string, unknown>>) {
   const left = { ...request }
@@ -62,8 +68,8 @@ export function routed(name: RouteName, request: Readonly<Record<string, unknown
   const path = template.replaceAll(/:(\w+)/g, (_, field: string) => {
     const value = left[field]
     delete left[field]
-    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} needs ${field}`)
-    return encodeURIComponent(value)
+    if (typeof value !== 'string') throw new TypeError(`${name} needs ${field}`)
+    return segmentOf(value)
   })
   return { method, path, left }
 }
