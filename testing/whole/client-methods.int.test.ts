@@ -216,9 +216,9 @@ test(`an id of dots alone is none, so that no request goes to another path${reas
   for (const id of ids)
     for (const name of ['revokeKey', 'webhookRetries'])
       await expect(methods()[name]?.({ id })).rejects.toThrow(/is no id/)
-  const { payment, proof } = createSignalClient({ url })
-  await expect(payment('..')).rejects.toThrow(/is no id/)
-  await expect(proof('..')).rejects.toThrow(/is no id/)
+  const signals = createSignalClient({ url })
+  await expect(signals.payment('..')).rejects.toThrow(/is no id/)
+  await expect(signals.proof('..')).rejects.toThrow(/is no id/)
   if (hasPython) {
     const said = await python(
       `

@@ -7,7 +7,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Layers, lowest first, each a list of rooms. A file imports from its own room and from layers below. */
 export const LAYERS: readonly (readonly string[])[] = [
   // Customers take clients with them, so they stand on nothing.
-  ['contracts', 'clients/typescript'],
+  ['contracts', 'clients/typescript', 'clients/mcp'],
   ['projections'],
   ['services/runtime'],
   ['services/log'],
