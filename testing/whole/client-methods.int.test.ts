@@ -110,8 +110,13 @@ beforeAll(async () => {
     request.on('end', () => {
       const sent = body === '' ? undefined : (JSON.parse(body) as { params?: object })
       asked.push(JSON.stringify([request.method, request.url, sent?.params ?? sent]))
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
       if (isLosing) response.destroy()
-      else if (request.method === 'DELETE') response.writeHead(204).end()
+      else if (pathname.startsWith('/list/')) {
+        const onward = pathname === '/list/bars' ? 7 : 'b'
+        const isSecond = (searchParams.get('after') ?? searchParams.get('from')) === String(onward)
+        response.end(JSON.stringify({ rows: [isSecond ? 2 : 1], next: isSecond ? null : onward }))
+      } else if (request.method === 'DELETE') response.writeHead(204).end()
       else response.end(JSON.stringify(request.url === '/mcp' ? { result: { structuredContent: {} } } : {}))
     })
   }).listen(0, '127.0.0.1')
@@ -208,6 +213,32 @@ print("null")`,
     given,
   )
   expect(normal(asked)).toEqual(normal(byTypescript))
+})
+
+test(`pages of a list are asked for to the last one${reason}`, async () => {
+  for (const [path, asks] of [
+    ['/list/rows', ['/list/rows?coin=BTC', '/list/rows?coin=BTC&after=b']],
+    ['/list/bars', ['/list/bars?coin=BTC', '/list/bars?coin=BTC&from=7']],
+  ] as const) {
+    const expected = [[1], [2]]
+    const found: unknown[] = []
+    asked = []
+    for await (const page of createSignalClient({ url }).pages(path, { coin: 'BTC' }))
+      found.push((page as { rows: unknown }).rows)
+    expect([found, asked.map((text) => (JSON.parse(text) as string[])[1])]).toEqual([expected, asks])
+    if (!hasPython) continue
+    asked = []
+    const byPython = await python(
+      `
+async def main():
+    return [page["rows"] async for page in AsyncSignalClient(given["url"]).pages(given["path"], coin="BTC")]
+found = [page["rows"] for page in SignalClient(given["url"]).pages(given["path"], coin="BTC")]
+print(json.dumps([found, asyncio.run(main())]))`,
+      { url, path },
+    )
+    expect(byPython).toEqual([expected, expected])
+    expect(asked.map((text) => (JSON.parse(text) as string[])[1])).toEqual([...asks, ...asks])
+  }
 })
 
 test(`an id of dots alone is none, so that no request goes to another path${reason}`, async () => {
