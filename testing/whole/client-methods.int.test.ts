@@ -66,7 +66,7 @@ const CALLS: Readonly<Record<string, object>> = {
   listWebhookDeliveries: { ...one, limit: 3 },
   replayWebhookDeliveries: { ...one, window: { from_sequence: 1, to_sequence: 2 } },
   cancelWebhookReplay: { ...one, replay_id: 'c' },
-  markets: { coin: 'BTC' },
+  markets: { coin: ['BTC', 'ETH'], is_monitored: true, exchange: null },
   bars: { ...series, ...span },
   trackRecord: { group_by: 'series' },
   trackRecordMonths: {},
@@ -184,6 +184,9 @@ test.skipIf(!hasPython)(`and each asks the same of the service${reason}`, async 
   for (const [name, request] of Object.entries(CALLS)) await methods()[name]?.(request)
   const byTypescript = asked
   expect(byTypescript).toHaveLength(named.length)
+  expect(byTypescript).toContain(
+    JSON.stringify(['GET', '/api/markets?coin=BTC%2CETH&is_monitored=true', null]),
+  )
   const given = { url, calls }
   asked = []
   await python(

@@ -139,6 +139,11 @@ describe('against a service that runs', () => {
   })
   afterAll(() => service?.stop())
 
+  test('the client for Python is handed out as the one file beside its examples', async () => {
+    const served = await fetch(`${url}/docs/examples/signal_client.py`)
+    expect(await served.text()).toBe(await readFile(join(CLIENT, 'signal_client/__init__.py'), 'utf8'))
+  })
+
   test('a tool is asked by its name, typed', async () => {
     const answer = await client().getTradeCall({ coin: 'BTC', timeframe: '1m' })
     expect(['BUY', 'SELL', 'HOLD']).toContain(answer.call)

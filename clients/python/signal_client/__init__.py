@@ -729,7 +729,13 @@ def _order_of(position):
 def _query(filters, **more):
     names = {"start": "from", "end": "to"}
     fields = {names.get(name, name): value for name, value in {**filters, **more}.items() if value is not None}
-    return urllib.parse.urlencode(fields)
+    return urllib.parse.urlencode({name: _text(value) for name, value in fields.items()})
+
+
+def _text(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, (list, tuple)) else value
 
 
 def _read(response):

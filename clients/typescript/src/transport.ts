@@ -16,8 +16,8 @@ export interface TransportOptions {
   readonly onRetry?: (reason: string, waitMs: number) => void
 }
 
-/** The query of a request; values left undefined are not sent. */
-export type Query = Readonly<Record<string, string | number | undefined>>
+/** The query of a request: lists are joined by commas, and what is undefined or null is not sent. */
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>
 
 /** A refusal in the words of the service. */
 export interface Refused {
@@ -294,7 +294,8 @@ export function waitOf({ headers }: Response): number | undefined {
 
 export function withQuery(path: string, fields: Query): string {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, String(value))
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined && value !== null) query.set(name, String(value))
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }
 
