@@ -83,7 +83,7 @@ describe('types of events', () => {
 
 describe('types of the TypeScript client', () => {
   test('it has each tool of the service, by the name and by a method', () => {
-    expectTypeOf<keyof Tools>().toEqualTypeOf<ToolName>()
+    expectTypeOf<ToolName>().toExtend<keyof Tools>()
     expectTypeOf<SignalClient['getTradeCall']>().returns.resolves.toEqualTypeOf<
       Tools['get_trade_call']['answer']
     >()

@@ -9,7 +9,9 @@ import { promisify } from 'node:util'
 import { compactVerify, importJWK, type JWK } from 'jose'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { z } from 'zod'
 import {
+  type Bars,
   checkProof,
   checkReceipt,
   createSignalClient,
@@ -18,19 +20,25 @@ import {
   type Payment,
   type SignalClientOptions,
   type Tools,
+  type TrackRecord,
   type TradeCall,
   type TradeScan,
   type Verdict,
   verifyWebhook,
 } from '../../clients/typescript/src/index.ts'
+import type { BarsAnswer } from '../../contracts/bars-answer.ts'
 import { BASE } from '../../contracts/chain.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import type { chatAnswerSchema, searchAnswerSchema } from '../../contracts/knowledge-answers.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../contracts/payment-answers.ts'
 import { SettlementBroadcast, SettlementRequested } from '../../contracts/payment-events.ts'
+import type { regimeShiftsAnswerSchema } from '../../contracts/regime-shift-row.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
 import type { FundingOpportunity } from '../../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolResponse } from '../../contracts/tools/tool-catalogue.ts'
+import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type * as webhooks from '../../contracts/webhook-answers.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { startPaidService } from '../../services/http/testing/paid-service.fixture.ts'
 import { createOfferSigner } from '../../services/payments/index.ts'
@@ -43,17 +51,36 @@ const run = promisify(execFile)
 
 /** Runs a program of Python with the client, and returns the JSON that it prints. */
 async function python(program: string, input: unknown = null): Promise<unknown> {
-  const script = `import json, sys\nfrom signal_client import *\ngiven = json.loads(sys.argv[1])\n${program}`
+  const script = `import asyncio, json, sys\nfrom signal_client import *\nfrom signal_client.aio import *\ngiven = json.loads(sys.argv[1])\n${program}`
   const environment = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
   const { stdout } = await run('python3', ['-c', script, JSON.stringify(input)], { env: environment })
   return JSON.parse(stdout)
 }
 
 /** Proves the client's types of answers: one that is not assignable does not compile. */
-type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } }
+type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } } & FreeAnswers
+/** The tools about webhooks answer what their routes do. */
+type FreeAnswers = { [Name in keyof Free]: z.infer<Free[Name]> }
+interface Free {
+  readonly search_knowledge: typeof searchAnswerSchema
+  readonly chat_knowledge: typeof chatAnswerSchema
+  readonly get_regime_shifts: typeof regimeShiftsAnswerSchema
+  readonly create_webhook: typeof webhooks.createdSubscriptionAnswerSchema
+  readonly list_webhooks: typeof webhooks.subscriptionsAnswerSchema
+  readonly get_webhook: typeof webhooks.subscriptionAnswerSchema
+  readonly delete_webhook: z.ZodType<{ readonly id: string; readonly deleted: true }>
+  readonly pause_webhook: typeof webhooks.subscriptionAnswerSchema
+  readonly resume_webhook: typeof webhooks.subscriptionAnswerSchema
+  readonly rotate_webhook_secret: typeof webhooks.rotatedSecretAnswerSchema
+  readonly test_webhook: typeof webhooks.testAnswerSchema
+  readonly list_webhook_deliveries: typeof webhooks.attemptsAnswerSchema
+  readonly replay_webhook_deliveries: typeof webhooks.replayAnswerSchema
+  readonly cancel_webhook_replay: typeof webhooks.replayRowSchema
+}
 type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? true : false
 type IsRow = VerdictRow extends Verdict ? true : false
 type IsPayment = PaymentAnswer extends Payment ? true : false
+type IsRecord = [BarsAnswer, TrackRecordAnswer] extends [Bars, TrackRecord] ? true : false
 /** Members of an answer that the client does not know: there must be none. */
 type Unknown = {
   [Name in keyof Tools]: Exclude<keyof Answered[Name], keyof Tools[Name]['answer']>
@@ -63,6 +90,8 @@ type UnknownMembers = [
   Exclude<keyof VerdictRow, keyof Verdict>,
   Exclude<keyof PaymentAnswer, keyof Payment>,
   Exclude<keyof Answered['scan_trade_calls']['calls'][number], keyof TradeScan['calls'][number]>,
+  Exclude<keyof BarsAnswer, keyof Bars>,
+  Exclude<keyof TrackRecordAnswer, keyof TrackRecord>,
   Exclude<keyof FundingOpportunity, keyof FundingScan['opportunities'][number]>,
   Exclude<keyof FundingOpportunity['long'], keyof FundingLeg>,
   Exclude<keyof ServiceBlock, keyof TradeCall['_service']>,
@@ -70,12 +99,14 @@ type UnknownMembers = [
 type IsComplete = UnknownMembers extends never[] ? true : false
 
 test('the types of the client are those of the answers, and miss none of their members', () => {
-  const isSo: [IsSo, IsRow, IsPayment, IsComplete] = [true, true, true, true]
-  expect(isSo).toEqual([true, true, true, true])
+  const isSo: [IsSo, IsRow, IsPayment, IsRecord, IsComplete] = [true, true, true, true, true]
+  expect(isSo).not.toContain(false)
 })
 
 test('kinds of entries are those of the log', async () => {
-  const kinds = (await readFile(join(CLIENT, 'signal_client.py'), 'utf8')).matchAll(/"(\w+)": (\d),$/gm)
+  const kinds = (await readFile(join(CLIENT, 'signal_client/__init__.py'), 'utf8')).matchAll(
+    /"(\w+)": (\d),$/gm,
+  )
   expect(Object.fromEntries([...kinds].map(([, name, kind]) => [name, Number(kind)]))).toEqual(ENTRY_KINDS)
 })
 
@@ -107,6 +138,11 @@ describe('against a service that runs', () => {
     rows = await take(client().replay({ to: newest?.bar_close ?? '' }))
   })
   afterAll(() => service?.stop())
+
+  test('the client for Python is handed out as the one file beside its examples', async () => {
+    const served = await fetch(`${url}/docs/examples/signal_client.py`)
+    expect(await served.text()).toBe(await readFile(join(CLIENT, 'signal_client/__init__.py'), 'utf8'))
+  })
 
   test('a tool is asked by its name, typed', async () => {
     const answer = await client().getTradeCall({ coin: 'BTC', timeframe: '1m' })
@@ -303,14 +339,24 @@ try:
 except Refusal as refusal:
     away = [refusal.code, "/readyz" in (refusal.next_step or "")]
 rows = [row["verdict_id"] for row in signals.replay(end=given["end"])]
+async def together():
+    waiting = AsyncSignalClient(given["url"])
+    answer = await waiting.get_trade_call(coin="BTC", timeframe="1m")
+    ids = [row["verdict_id"] async for row in waiting.replay(end=given["end"])]
+    try:
+        await waiting.get_trade_call(coin="NOBODY")
+    except Refusal as refusal:
+        return [answer["coin"] == "BTC", ids == rows, refusal.code]
+awaited = asyncio.run(together())
 live = signals.follow(after=given["after"])
-print(json.dumps({"coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
+print(json.dumps({"awaited": awaited, "coin": answer["coin"], "code": code, "away": away, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
       { url, end: rows.at(-1)?.bar_close, after: rows[0]?.cursor },
     )) as Record<string, unknown>
     const ids = (await take(client().replay({ to: rows.at(-1)?.bar_close ?? '' }))).map(
       ({ verdict_id: id }) => id,
     )
     expect(found).toEqual({
+      awaited: [true, true, 'unknown_coin'],
       coin: 'BTC',
       code: 'unknown_coin',
       away: ['given_up', true],
@@ -643,9 +689,11 @@ describe('a delivery', () => {
     data: { coin: 'BTC' },
   })
   const now = 1_800_000_000_000
-  const signature = createHmac('sha256', secret)
-    .update(`${now / 1_000}.${body}`)
-    .digest('hex')
+  const signed = (text: string, key = secret): string =>
+    createHmac('sha256', key)
+      .update(`${now / 1_000}.${text}`)
+      .digest('hex')
+  const signature = signed(body)
   const headers = {
     'X-Service-Event': 'trade_call',
     'X-Service-Delivery': 'a',
@@ -667,6 +715,19 @@ describe('a delivery', () => {
     ['without a time', { headers: { ...headers, 'X-Service-Timestamp': '' } }, false],
     ['under another name', { headers: { ...headers, 'X-Service-Delivery': 'b' } }, false],
     ['without a signature', { headers: { ...headers, 'X-Service-Signature': '' } }, false],
+    [
+      'signed with the empty secret of a receiver that has none',
+      { secret: '', headers: { ...headers, 'X-Service-Signature': signed(body, '') } },
+      false,
+    ],
+    ...['x', '7', '{}', 'null'].map(
+      (text) =>
+        [
+          `that is signed, and is ${text}`,
+          { body: text, headers: { ...headers, 'X-Service-Signature': signed(text) } },
+          false,
+        ] as const,
+    ),
   ] as const
   const all = cases.map(([, change, isGood]) => ({ secret, headers, body, now, ...change, isGood }))
 

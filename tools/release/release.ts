@@ -6,6 +6,9 @@ import { join } from 'node:path'
 export const VERSIONED: readonly string[] = [
   'package.json',
   'package-lock.json',
+  'clients/mcp/README.md',
+  'clients/mcp/package.json',
+  'clients/python/pyproject.toml',
   'clients/typescript/package.json',
   'deploy/kubernetes/cluster/kustomization.yaml',
   'deploy/kubernetes/single-node/kustomization.yaml',

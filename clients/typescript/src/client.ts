@@ -6,9 +6,11 @@ import {
   signPayment,
 } from './payments.ts'
 import { SignalRefusal } from './refusal.ts'
+import { ROUTES, type RouteAnswer, type RouteName, type RouteRequest, routed, segmentOf } from './routes.ts'
 import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
 import {
   jsonOf,
+  lost,
   Passing,
   type Query,
   type Refused,
@@ -26,7 +28,28 @@ export interface SignalClientOptions extends TransportOptions {
   readonly mostUsdc?: number
 }
 
-export interface SignalClient {
+interface CallOptions {
+  readonly signal?: AbortSignal
+}
+
+/** A request of optional fields may be left out whole. */
+type Asking<Request, Answer> =
+  Partial<Request> extends Request
+    ? (request?: Request, options?: CallOptions) => Promise<Answer>
+    : (request: Request, options?: CallOptions) => Promise<Answer>
+
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name
+
+/** A method for each tool, by its name in camel case. */
+type ToolMethods = {
+  readonly [Name in keyof Tools as Camel<Name>]: Asking<Tools[Name]['request'], Tools[Name]['answer']>
+}
+/** A method for each route beside the tools. */
+type RouteMethods = { readonly [Name in RouteName]: Asking<RouteRequest<Name>, RouteAnswer<Name>> }
+
+export interface SignalClient extends ToolMethods, RouteMethods {
   /**
    * Asks a tool. However often it has to be sent, it is charged once: by one idempotency key, or one payment.
    *
@@ -35,44 +58,30 @@ export interface SignalClient {
   call<Name extends keyof Tools>(
     name: Name,
     request: Tools[Name]['request'],
-    options?: { readonly signal?: AbortSignal },
+    options?: CallOptions,
   ): Promise<Tools[Name]['answer']>
-  getTradeCall(request: Tools['get_trade_call']['request']): Promise<Tools['get_trade_call']['answer']>
-  getMarketRegime(
-    request: Tools['get_market_regime']['request'],
-  ): Promise<Tools['get_market_regime']['answer']>
-  scanTradeCalls(request?: Tools['scan_trade_calls']['request']): Promise<Tools['scan_trade_calls']['answer']>
-  scanFundingArb(request?: Tools['scan_funding_arb']['request']): Promise<Tools['scan_funding_arb']['answer']>
   /**
    * The state of a payment: whether it is settled, and what is given back of it and how.
    *
    * @param id `_service.payment.id` of the answer that was paid for
    * @throws SignalRefusal `payment_unknown`
    */
-  payment(id: string, options?: { readonly signal?: AbortSignal }): Promise<Payment>
-  /** An answer of the service as JSON, for example of `/api/bars`; `/openapi.json` names the paths. */
-  get(path: string, query?: Query, options?: { readonly signal?: AbortSignal }): Promise<unknown>
+  payment(id: string, options?: CallOptions): Promise<Payment>
+  /** The proof of a verdict, for `checkProof`. */
+  proof(verdictId: string, options?: CallOptions): Promise<string>
+  /** An answer of the service as JSON; `/openapi.json` names the paths. */
+  get(path: string, query?: Query, options?: CallOptions): Promise<unknown>
   /** The pages of a list, for example of `/api/track-record`, to its last one. */
-  pages(
-    path: string,
-    query?: Query,
-    options?: { readonly signal?: AbortSignal },
-  ): AsyncGenerator<unknown, void, void>
+  pages(path: string, query?: Query, options?: CallOptions): AsyncGenerator<unknown, void, void>
   /** Sends a change, which is sent again only where a limit refused it. */
-  post(path: string, body: object, options?: { readonly signal?: AbortSignal }): Promise<unknown>
-  delete(path: string, options?: { readonly signal?: AbortSignal }): Promise<void>
+  post(path: string, body: object, options?: CallOptions): Promise<unknown>
+  delete(path: string, options?: CallOptions): Promise<void>
   /** The state of the service; also where it is not ready. */
-  state(options?: { readonly signal?: AbortSignal }): Promise<Record<string, unknown>>
+  state(options?: CallOptions): Promise<Record<string, unknown>>
   /** Recorded verdicts in the order of the log, to its end; after a lost connection it goes on after the last row. */
-  replay(
-    filter?: VerdictFilter,
-    options?: { readonly signal?: AbortSignal },
-  ): AsyncGenerator<Verdict, void, void>
+  replay(filter?: VerdictFilter, options?: CallOptions): AsyncGenerator<Verdict, void, void>
   /** Recorded verdicts as their windows close, without end; begins after `after`, or now. */
-  follow(
-    filter?: VerdictFilter,
-    options?: { readonly signal?: AbortSignal },
-  ): AsyncGenerator<Verdict, void, void>
+  follow(filter?: VerdictFilter, options?: CallOptions): AsyncGenerator<Verdict, void, void>
 }
 
 /**
@@ -85,18 +94,24 @@ export interface SignalClient {
 export function createSignalClient(options: SignalClientOptions): SignalClient {
   const transport = new Transport(options)
   const calls = new ToolCalls(transport, options)
-  const tool =
-    <Name extends keyof Tools>(name: Name) =>
-    (request: object = {}) =>
-      calls.call(name, request) as Promise<Tools[Name]['answer']>
+  const tools = Object.keys(TOOLS).map((name) => [
+    name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    (request: object = {}, { signal }: CallOptions = {}) => calls.call(name as keyof Tools, request, signal),
+  ])
+  const routes = Object.keys(ROUTES).map((name) => [
+    name,
+    async (request: Readonly<Record<string, unknown>> = {}, { signal }: CallOptions = {}) => {
+      const { method, path, left } = routed(name as RouteName, request)
+      if (method === 'GET') return transport.get(path, left as Query, signal)
+      return transport.change(method, path, method === 'DELETE' ? undefined : left, signal)
+    },
+  ])
   return {
+    ...(Object.fromEntries([...tools, ...routes]) as ToolMethods & RouteMethods),
     call: (name, request, { signal } = {}) => calls.call(name, request, signal) as never,
-    getTradeCall: tool('get_trade_call'),
-    getMarketRegime: tool('get_market_regime'),
-    scanTradeCalls: tool('scan_trade_calls'),
-    scanFundingArb: tool('scan_funding_arb'),
-    payment: (id, { signal } = {}) =>
-      transport.get(`/x402/payments/${encodeURIComponent(id)}`, {}, signal) as Promise<Payment>,
+    proof: async (id, { signal } = {}) => transport.text(`/log/proof/${segmentOf(id)}`, signal),
+    payment: async (id, { signal } = {}) =>
+      (await transport.get(`/x402/payments/${segmentOf(id)}`, {}, signal)) as Payment,
     get: (path, query = {}, { signal } = {}) => transport.get(path, query, signal),
     pages: (path, query = {}, { signal } = {}) => transport.pages(path, query, signal),
     post: (path, body, { signal } = {}) => transport.change('POST', path, body, signal),
@@ -105,6 +120,28 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
     replay: (filter = {}, { signal } = {}) => replay(transport, filter, signal),
     follow: (filter = {}, { signal } = {}) => follow(transport, filter, signal),
   }
+}
+
+/** The tools, and whether a call whose answer was lost may be sent again. */
+const TOOLS: Readonly<Record<keyof Tools, 'again' | 'once'>> = {
+  get_trade_call: 'again',
+  get_market_regime: 'again',
+  scan_trade_calls: 'again',
+  scan_funding_arb: 'again',
+  search_knowledge: 'again',
+  chat_knowledge: 'again',
+  get_regime_shifts: 'again',
+  create_webhook: 'again',
+  list_webhooks: 'again',
+  get_webhook: 'again',
+  delete_webhook: 'again',
+  pause_webhook: 'again',
+  resume_webhook: 'again',
+  rotate_webhook_secret: 'once',
+  test_webhook: 'once',
+  list_webhook_deliveries: 'again',
+  replay_webhook_deliveries: 'once',
+  cancel_webhook_replay: 'again',
 }
 
 /** Calls of tools, each charged once however often it is sent. */
@@ -119,11 +156,16 @@ class ToolCalls {
     this.#most = BigInt(Math.round(mostUsdc * 1_000_000))
   }
 
-  async call(name: string, request: object, signal?: AbortSignal): Promise<unknown> {
+  async call(name: keyof Tools, request: object, signal?: AbortSignal): Promise<unknown> {
     const key = crypto.randomUUID()
     const params = { name, arguments: request }
+    const once = async (): Promise<unknown> =>
+      this.#once(params, key, signal).catch((error: unknown) => {
+        const isSafe = TOOLS[name] === 'again' || !(error instanceof Passing)
+        throw isSafe || error.refused?.code === 'rate_limited' ? error : lost(error)
+      })
     try {
-      return await this.#transport.persist(() => this.#once(params, key, signal), signal)
+      return await this.#transport.persist(once, signal)
     } catch (error) {
       const offer = error instanceof SignalRefusal ? offerIn(error.details) : undefined
       if (this.#payer === undefined || offer === undefined) throw error

@@ -1,4 +1,5 @@
 export { createSignalClient, type SignalClient, type SignalClientOptions } from './client.ts'
+export type * from './free-tools.ts'
 export {
   type Offer,
   type PayerAccount,
@@ -11,5 +12,6 @@ export {
 export { checkProof, type Proven } from './proofs.ts'
 export { checkReceipt, type SignedTerms } from './receipts.ts'
 export { SignalRefusal } from './refusal.ts'
+export { ROUTES } from './routes.ts'
 export type * from './tools.ts'
 export { type VerifyWebhookOptions, verifyWebhook, type Webhook } from './webhooks.ts'

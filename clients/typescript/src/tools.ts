@@ -1,6 +1,7 @@
-export type Timeframe = '1m' | '3m' | '5m' | '15m' | '30m' | '1h' | '2h' | '4h' | '8h' | '12h' | '1d'
-export type Call = 'BUY' | 'SELL' | 'HOLD'
-export type Regime = 'TRENDING_UP' | 'TRENDING_DOWN' | 'RANGING' | 'VOLATILE'
+import type { FreeTools } from './free-tools.ts'
+import type { Call, Regime, Timeframe } from './words.ts'
+
+export type { Call, Regime, Timeframe }
 
 /** The part of every answer about itself and the caller. */
 export interface ServiceBlock {
@@ -286,7 +287,7 @@ export interface Payment {
 }
 
 /** Every tool by its name: what it is asked, and what it answers. */
-export interface Tools {
+export interface Tools extends FreeTools {
   readonly get_trade_call: { readonly request: TradeCallRequest; readonly answer: TradeCall }
   readonly get_market_regime: { readonly request: MarketRegimeRequest; readonly answer: MarketRegime }
   readonly scan_trade_calls: { readonly request: TradeScanRequest; readonly answer: TradeScan }

@@ -16,8 +16,8 @@ export interface TransportOptions {
   readonly onRetry?: (reason: string, waitMs: number) => void
 }
 
-/** The query of a request; values left undefined are not sent. */
-export type Query = Readonly<Record<string, string | number | undefined>>
+/** The query of a request: lists are joined by commas, and what is undefined or null is not sent. */
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>
 
 /** A refusal in the words of the service. */
 export interface Refused {
@@ -74,6 +74,12 @@ export const givenUp = (reason: string, waitMs: number, cause: unknown): SignalR
   const nextStep = `Check the address of the service and its /readyz, then ${again}. The call that was given up may have been counted.`
   const details = cause instanceof Passing ? cause.refused : undefined
   return new SignalRefusal('given_up', reason, { nextStep, cause, details })
+}
+
+/** The refusal where a change may have been made, and its answer was lost. */
+export function lost(cause: Passing): SignalRefusal {
+  const nextStep = 'Ask whether the change was made, and send it again where it was not.'
+  return new SignalRefusal(String(cause.refused?.code ?? 'given_up'), cause.message, { nextStep, cause })
 }
 
 /** Requests to one service, each tried again while its failure may pass. */
@@ -171,13 +177,21 @@ export class Transport {
     return this.persist(async () => bodyOf(await this.send(address, {}, signal)), signal)
   }
 
+  /** An answer that is no JSON, as text. @throws SignalRefusal */
+  async text(path: string, signal: AbortSignal | undefined): Promise<string> {
+    return this.persist(async () => {
+      const response = await this.send(path, {}, signal)
+      return response.ok ? wholeText(response) : refuse(await jsonOf(response), response)
+    }, signal)
+  }
+
   /**
    * A change is sent again where a limit refused it, for then nothing was done.
    *
    * @returns the answer; undefined where it is empty
    */
   async change(
-    method: 'POST' | 'DELETE',
+    method: 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body: object | undefined,
     signal: AbortSignal | undefined,
@@ -194,9 +208,7 @@ export class Transport {
         if (response.ok) return answer
         return isRefused ? refuse(answer, response) : fail(answer, response)
       } catch (error) {
-        if (!(error instanceof Passing) || isRefused) throw error
-        const nextStep = 'Ask whether the change was made, and send it again where it was not.'
-        throw new SignalRefusal('given_up', error.message, { nextStep, cause: error })
+        throw error instanceof Passing && !isRefused ? lost(error) : error
       }
     }
     return this.persist(once, signal)
@@ -208,17 +220,18 @@ export class Transport {
     query: Query,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<unknown, void, void> {
-    const seen = new Set<string>()
-    for (let after: string | undefined; ; ) {
-      const page = await this.get(path, { ...query, after: after ?? query['after'] }, signal)
+    const seen = new Set<string | number>()
+    for (let onward: Query = {}; ; ) {
+      const page = await this.get(path, { ...query, ...onward }, signal)
       yield page
-      const { next } = page as { readonly next?: string | null }
-      if (typeof next !== 'string') return
+      const { next } = page as { readonly next?: string | number | null }
+      if (next === undefined || next === null) return
       if (seen.has(next)) throw new SignalRefusal('unreadable', `${path} has no end: it names a page twice`)
       if (seen.size === MOST_PAGES)
         throw new SignalRefusal('unreadable', `${path} has no end: it has more than ${MOST_PAGES} pages`)
       seen.add(next)
-      after = next
+      // Pages of bars go on from an instant, all others after a row.
+      onward = typeof next === 'number' ? { from: next } : { after: next }
     }
   }
 
@@ -240,11 +253,14 @@ async function bodyOf(response: Response): Promise<unknown> {
   return response.ok ? body : refuse(body, response)
 }
 
-export async function jsonOf(response: Response): Promise<Record<string, unknown>> {
-  const text = await textOf(response).catch((error: unknown) => {
+const wholeText = (response: Response): Promise<string> =>
+  textOf(response).catch((error: unknown) => {
     if (error instanceof SignalRefusal) throw error
     throw new Passing(`the answer was cut off: ${reasonOf(error)}`, { cause: error })
   })
+
+export async function jsonOf(response: Response): Promise<Record<string, unknown>> {
+  const text = await wholeText(response)
   try {
     return JSON.parse(text) as Record<string, unknown>
   } catch (error) {
@@ -278,7 +294,8 @@ export function waitOf({ headers }: Response): number | undefined {
 
 export function withQuery(path: string, fields: Query): string {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(fields)) if (value !== undefined) query.set(name, String(value))
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined && value !== null) query.set(name, String(value))
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }
 

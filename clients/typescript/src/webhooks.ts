@@ -45,6 +45,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
     .filter((text) => /^[0-9a-f]{64}$/.test(text))
   const signed = joined(utf8(`${timestamp}.`), body)
   for (const secret of [options.secret].flat()) {
+    if (secret === '') throw invalid('a secret is empty, and everybody could sign with it')
     const algorithm = { name: 'HMAC', hash: 'SHA-256' }
     const key = await crypto.subtle.importKey('raw', utf8(secret), algorithm, false, ['verify'])
     for (const signature of signatures)

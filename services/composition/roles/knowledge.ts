@@ -13,6 +13,7 @@ import type { CallerDeps } from '../deps.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
+const PYTHON_CLIENT = '../clients/python/signal_client/__init__.py'
 
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
 export async function openDocumentation(deps: CallerDeps) {
@@ -47,7 +48,7 @@ function readExamples(): ReadonlyMap<string, string> {
   const names = readdirSync(folder).filter((name) => /\.(?:py|ts)$/.test(name))
   const all = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
   // The programs in Python import this one file: with it beside them, they run as they are.
-  return all.set('signal_client.py', readFileSync(join(DOCS, '../clients/python/signal_client.py'), 'utf8'))
+  return all.set('signal_client.py', readFileSync(join(DOCS, PYTHON_CLIENT), 'utf8'))
 }
 
 const NO_CHATS: ChatIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

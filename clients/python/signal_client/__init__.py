@@ -11,12 +11,14 @@ import hashlib
 import hmac
 import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from typing import Dict, List, Optional, TypedDict
+from datetime import datetime
+from typing import Any, Dict, Iterator, List, Optional, TypedDict
 
 PASSING = {
     "engine_unavailable",
@@ -41,7 +43,12 @@ GIVEN_UP_STEP = (
     "Check the address of the service and its /readyz, then call again in {seconds:.0f} s. "
     "The call that was given up may have been counted."
 )
+LOST_STEP = "Ask whether the change was made, and send it again where it was not."
+# Tools that act again with each call: where an answer was lost, nobody but you can decide.
+ONCE = {"rotate_webhook_secret", "test_webhook", "replay_webhook_deliveries"}
 RECONNECT_SECONDS = 1
+# Longer than any list of the service.
+MOST_PAGES = 10_000
 CUT_OFF = (OSError, http.client.HTTPException, json.JSONDecodeError)
 
 
@@ -58,9 +65,11 @@ class Refusal(Exception):
 class _Passing(Exception):
     """A failure that a later try may not meet."""
 
-    def __init__(self, message, wait_seconds=None):
+    def __init__(self, message, wait_seconds=None, code=None, details=None):
         super().__init__(message)
         self.wait_seconds = wait_seconds
+        self.code = code
+        self.details = details
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -243,6 +252,94 @@ class Payment(_OfSome):
     next_step: str
 
 
+class KnowledgeSearch(TypedDict):
+    """Answer of search_knowledge: sections of the documentation, the best first."""
+
+    query: str
+    total: int
+    results: List[dict]
+
+
+class Chat(TypedDict):
+    """Answer of chat_knowledge; `[1]` in it refers to the first citation."""
+
+    question: str
+    answer: str
+    citations: List[Dict[str, str]]
+    model: str
+    note: Optional[str]
+    quota: dict
+
+
+class RegimeShifts(TypedDict):
+    """Answer of get_regime_shifts, newest first; `next` is the `after` of older ones."""
+
+    notice: str
+    as_of: str
+    rows: List[dict]
+    next: Optional[str]
+
+
+class WebhookSubscription(TypedDict):
+    """A subscription as its owner sees it."""
+
+    id: str
+    form: str
+    url: str
+    events: List[str]
+    timeframes: Optional[List[str]]
+    assets: Optional[List[str]]
+    exchanges: Optional[List[str]]
+    min_confidence: int
+    min_strength: int
+    only_changes: bool
+    freshness: dict
+    timeframe: Optional[str]
+    exchange: Optional[str]
+    top_n: Optional[int]
+    cadence: Optional[str]
+    state: str
+    reason: Optional[str]
+    state_since: str
+    created_at: str
+    cursor: dict
+    lag: Optional[dict]
+    last_attempt_at: Optional[str]
+    last_success_at: Optional[str]
+    failures_in_a_row: int
+    retries_open: int
+    next_attempt_at: Optional[str]
+    counts: Dict[str, int]
+    replays: List[dict]
+    notices: List[Dict[str, str]]
+    secrets_signing: int
+    warnings: List[str]
+
+
+class NewWebhook(WebhookSubscription):
+    """Answer of create_webhook. The secret that signs deliveries is shown this once."""
+
+    secret: str
+
+
+class Bars(TypedDict):
+    """Candles of a series, times in Unix milliseconds; `next` is the `start` of the next page."""
+
+    exchange: str
+    coin: str
+    timeframe: str
+    market: str
+    source: str
+    bars: List[Dict[str, float]]
+    gaps: List[Dict[str, int]]
+    funding: List[Dict[str, float]]
+    next: Optional[int]
+
+
+# They are words of the language, and cannot be written as members.
+Bars.__annotations__.update({"from": int, "to": int})
+
+
 class SignalClient:
     """A client of one service. `on_retry(reason, seconds)` is told of failures behind which the same is tried again."""
 
@@ -273,6 +370,244 @@ class SignalClient:
         """Pairs of exchanges whose funding differs: min_net_bps, holding_hours, limit, coins, taker_fee_bps."""
         return self.call("scan_funding_arb", **request)
 
+    def search_knowledge(self, query, **request) -> KnowledgeSearch:
+        """Sections of the documentation that fit some words: limit."""
+        return self.call("search_knowledge", query=query, **request)
+
+    def chat_knowledge(self, question, **request) -> Chat:
+        """Answers a question about the service from its documentation: model."""
+        return self.call("chat_knowledge", question=question, **request)
+
+    def get_regime_shifts(self, coin, **request) -> RegimeShifts:
+        """When the regime of a coin shifted: timeframe, exchange, limit, after."""
+        return self.call("get_regime_shifts", coin=coin, **request)
+
+    def create_webhook(self, events, **request) -> NewWebhook:
+        """Subscribes `url` to signals: timeframes, assets, exchanges, min_strength, only_changes and so on."""
+        return self.call("create_webhook", events=events, **request)
+
+    def list_webhooks(self, **request) -> Dict[str, Any]:
+        """The subscriptions of the account: status, after, limit."""
+        return self.call("list_webhooks", **request)
+
+    def get_webhook(self, id) -> WebhookSubscription:
+        """One subscription, and how many signals wait for it."""
+        return self.call("get_webhook", id=id)
+
+    def delete_webhook(self, id) -> Dict[str, Any]:
+        """Removes it for good."""
+        return self.call("delete_webhook", id=id)
+
+    def pause_webhook(self, id) -> WebhookSubscription:
+        """Sends nothing until it is resumed; nothing is lost."""
+        return self.call("pause_webhook", id=id)
+
+    def resume_webhook(self, id, start="cursor", **request) -> WebhookSubscription:
+        """Goes on where it stopped (`cursor`), from `now`, or with `start="since"` after the instant `since`."""
+        return self.call("resume_webhook", id=id, **{"from": start}, **request)
+
+    def rotate_webhook_secret(self, id, **request) -> Dict[str, str]:
+        """A new signing secret, shown this once: overlap_hours."""
+        return self.call("rotate_webhook_secret", id=id, **request)
+
+    def test_webhook(self, id) -> Dict[str, Any]:
+        """Sends a sample now, and says what the endpoint answered."""
+        return self.call("test_webhook", id=id)
+
+    def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
+        """Attempts, newest first: after, limit, result."""
+        return self.call("list_webhook_deliveries", id=id, **request)
+
+    def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
+        """Sends deliveries again: {"from_sequence", "to_sequence"} or {"from", "to"}, with "only": "failed" or "all"."""
+        return self.call("replay_webhook_deliveries", id=id, window=window)
+
+    def cancel_webhook_replay(self, id, replay_id) -> Dict[str, Any]:
+        """Ends a replay before its end."""
+        return self.call("cancel_webhook_replay", id=id, replay_id=replay_id)
+
+    def markets(self, **query) -> Dict[str, Any]:
+        """Coins and timeframes that can be asked for: exchange, coin, after, limit."""
+        return self._route("GET /api/markets", query)
+
+    def bars(self, exchange, coin, timeframe, start, end) -> Bars:
+        """The bars that verdicts stand on, from one instant to another."""
+        query = {"exchange": exchange, "coin": coin, "timeframe": timeframe, "start": start, "end": end}
+        return self._route("GET /api/bars", query)
+
+    def track_record(self, **query) -> Dict[str, Any]:
+        """How calls came out, beside chance: exchange, coin, timeframe, model_version, group_by, after, limit."""
+        return self._route("GET /api/track-record", query)
+
+    def track_record_months(self, **query) -> Dict[str, Any]:
+        """The same by month: timeframe."""
+        return self._route("GET /api/track-record/months", query)
+
+    def track_record_coins(self, **query) -> Dict[str, Any]:
+        """The same by coin: timeframe, after, limit."""
+        return self._route("GET /api/track-record/coins", query)
+
+    def regime_shifts(self, exchange, coin, timeframe, **query) -> RegimeShifts:
+        """Shifts of a regime with longer pages than the tool has: after, limit."""
+        return self._route("GET /api/regime-shifts", dict(query, exchange=exchange, coin=coin, timeframe=timeframe))
+
+    def series_history(self, exchange, coin, timeframe, **query) -> Dict[str, Any]:
+        """Verdicts of a series with their outcomes, newest first: after, limit."""
+        fields = dict(query, exchange=exchange, coin=coin, timeframe=timeframe)
+        return self._route("GET /api/series/:exchange/:coin/:timeframe", fields)
+
+    def board(self, **query) -> Dict[str, Any]:
+        """The newest calls, as the first page shows them."""
+        return self._route("GET /api/board", query)
+
+    def sealed_days(self, **query) -> Dict[str, Any]:
+        """Days that never change any more, as files: exchange, after, limit."""
+        return self._route("GET /sealed", query)
+
+    def verify_verdict(self, verdict_id) -> Dict[str, Any]:
+        """A verdict as it was recorded, with its hash and its outcome."""
+        return self._route("GET /verify/:verdict_id", {"verdict_id": verdict_id})
+
+    def proof(self, verdict_id) -> str:
+        """The proof of a verdict, for `check_proof`."""
+        path = f"/log/proof/{_segment(verdict_id)}"
+
+        def once():
+            with self._open(path, "*/*") as response:
+                return _read_whole(response).decode()
+
+        return self._persist(once)
+
+    def status(self) -> Dict[str, Any]:
+        """Gaps and incidents of the service."""
+        return self._route("GET /api/status", {})
+
+    def state(self) -> Dict[str, Any]:
+        """Whether the service is ready; also where it is not."""
+
+        def once():
+            try:
+                with self._open("/readyz", "application/json") as response:
+                    return _read_json(response)
+            except (_Passing, Refusal) as error:
+                if not error.details:
+                    raise
+                return error.details
+
+        return self._persist(once)
+
+    def sign_in(self, email) -> Dict[str, Any]:
+        """Has a code sent to an address."""
+        return self._route("POST /api/sign-in", {"email": email})
+
+    def confirm_sign_in(self, email, code, **body) -> Dict[str, Any]:
+        """Gives the code; the answer has a key, which is shown this once."""
+        return self._route("POST /api/sign-in/confirm", dict(body, email=email, code=code))
+
+    def account(self) -> Dict[str, Any]:
+        """The account of the key."""
+        return self._route("GET /api/account", {})
+
+    def usage(self, **query) -> Dict[str, Any]:
+        """The calls left, and those that were made."""
+        return self._route("GET /api/usage", query)
+
+    def own_payments(self, **query) -> Dict[str, Any]:
+        """Payments of the account: after, limit."""
+        return self._route("GET /api/payments", query)
+
+    def keys(self, **query) -> Dict[str, Any]:
+        """The keys of the account, without their secret part."""
+        return self._route("GET /api/keys", query)
+
+    def issue_key(self, **body) -> Dict[str, Any]:
+        """Another key, shown this once: name."""
+        return self._route("POST /api/keys", body)
+
+    def revoke_key(self, id) -> None:
+        """Revokes a key."""
+        return self._route("DELETE /api/keys/:id", {"id": id})
+
+    def change_webhook(self, id, **change) -> WebhookSubscription:
+        """Changes the filter of a subscription, for signals from now on."""
+        return self._route("PATCH /api/webhooks/:id", dict(change, id=id))
+
+    def end_webhook_overlap(self, id) -> WebhookSubscription:
+        """From now on only the newest secret signs."""
+        return self._route("POST /api/webhooks/:id/end-overlap", {"id": id})
+
+    def check_webhook_signature(self, id, timestamp, signature, body) -> Dict[str, Any]:
+        """Whether what a receiver got fits the secrets of a subscription."""
+        fields = {"id": id, "timestamp": timestamp, "signature": signature, "body": body}
+        return self._route("POST /api/webhooks/:id/check-signature", fields)
+
+    def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
+        """One delivery: its exact body, and all attempts."""
+        return self._route("GET /api/webhooks/:id/deliveries/:delivery_id", {"id": id, "delivery_id": delivery_id})
+
+    def webhook_retries(self, id) -> Dict[str, Any]:
+        """Deliveries that wait for another try."""
+        return self._route("GET /api/webhooks/:id/retries", {"id": id})
+
+    def webhook_events(self, id, **query) -> Dict[str, Any]:
+        """Pulls what was sent or is due, after a number: after, limit."""
+        return self._route("GET /api/webhooks/:id/events", dict(query, id=id))
+
+    def dry_run_webhook(self, events, start=None, end=None, **body) -> Dict[str, Any]:
+        """What a filter would have sent in the past."""
+        fields = {"events": events, "from": start, "to": end, **body}
+        return self._route("POST /api/webhooks/dry-run", {name: v for name, v in fields.items() if v is not None})
+
+    def get(self, path, **query) -> Any:
+        """An answer of the service as JSON; `/openapi.json` names the paths. `start` and `end` are its `from` and `to`."""
+        text = _query(query)
+        address = path + ("?" + text if text else "")
+
+        def once():
+            with self._open(address, "application/json") as response:
+                return _read_json(response)
+
+        return self._persist(once)
+
+    def pages(self, path, **query) -> Iterator[Any]:
+        """The pages of a list, to its last one."""
+        seen = set()
+        while True:
+            page = self.get(path, **query)
+            yield page
+            onward = page.get("next")
+            if onward is None:
+                return
+            if onward in seen or len(seen) == MOST_PAGES:
+                raise Refusal("unreadable", f"{path} has no end")
+            seen.add(onward)
+            # Pages of bars go on from an instant, all others after a row.
+            query["start" if isinstance(onward, int) else "after"] = onward
+
+    def post(self, path, body) -> Any:
+        """Sends a change, which is sent again only where a limit refused it."""
+        return self._change("POST", path, body)
+
+    def delete(self, path) -> None:
+        """Deletes what is at a path."""
+        self._change("DELETE", path, None)
+
+    def _route(self, route, fields):
+        method, template = route.split(" ")
+        left = dict(fields)
+        path = re.sub(r":(\w+)", lambda name: _segment(left.pop(name[1])), template)
+        return self.get(path, **left) if method == "GET" else self._change(method, path, left)
+
+    def _change(self, method, path, body):
+        headers = {} if body is None or method == "DELETE" else {"Content-Type": "application/json"}
+        data = json.dumps(body).encode() if headers else None
+
+        def once():
+            with self._open(path, "application/json", headers, data, method) as response:
+                return None if response.status == 204 else _read_json(response)
+
+        return self._persist(once, is_once=True)
+
     def call(self, name, **request):
         """Asks a tool. However often it has to be sent, it is charged once, by one idempotency key."""
         headers = {
@@ -287,19 +622,13 @@ class SignalClient:
             with self._open("/mcp", "application/json, text/event-stream", headers, body) as response:
                 return _result_of(_read_json(response))
 
-        return self._persist(once)
+        return self._persist(once, name in ONCE)
 
     def payment(self, payment_id) -> Payment:
         """State of a payment by the id in `_service.payment`: whether it is settled, and its refund."""
-        path = f"/x402/payments/{urllib.parse.quote(payment_id, safe='')}"
+        return self._route("GET /x402/payments/:id", {"id": payment_id})
 
-        def once():
-            with self._open(path, "application/json") as response:
-                return _read_json(response)
-
-        return self._persist(once)
-
-    def replay(self, **filters):
+    def replay(self, **filters) -> Iterator[Verdict]:
         """Recorded verdicts in the order of the log, to its end: exchange, coin, timeframe, call, start, end, after."""
         after = filters.pop("after", None)
         failures = 0
@@ -326,7 +655,7 @@ class SignalClient:
                     return
                 after = go_on or after
 
-    def follow(self, **filters):
+    def follow(self, **filters) -> Iterator[Verdict]:
         """Recorded verdicts as their windows close, without end; begins behind `after`, or now."""
         after = filters.pop("after", None)
         while True:
@@ -352,11 +681,13 @@ class SignalClient:
         self._on_retry(reason, RECONNECT_SECONDS)
         self._sleep(RECONNECT_SECONDS)
 
-    def _persist(self, once):
+    def _persist(self, once, is_once=False):
         for attempt in range(1, self._tries + 1):
             try:
                 return once()
             except _Passing as error:
+                if is_once and error.code != "rate_limited":
+                    raise Refusal(error.code or "given_up", str(error), LOST_STEP, error.details) from error
                 seconds = error.wait_seconds
                 if seconds is None:
                     seconds = min(LONGEST_WAIT_SECONDS, 0.25 * 2**attempt)
@@ -365,22 +696,31 @@ class SignalClient:
                 self._on_retry(str(error), seconds)
                 self._sleep(seconds)
 
-    def _open(self, path, accept, headers=None, body=None):
-        if body is None and self._written:
+    def _open(self, path, accept, headers=None, body=None, method=None):
+        is_read = body is None and method is None
+        if is_read and self._written:
             path += ("&" if "?" in path else "?") + urllib.parse.urlencode({"wait_for": self._written})
-        request = urllib.request.Request(self.url + path, body, {"Accept": accept, **self._headers, **(headers or {})})
+        all_headers = {"Accept": accept, **self._headers, **(headers or {})}
+        request = urllib.request.Request(self.url + path, body, all_headers, method=method)
         try:
             response = self._opener.open(request, timeout=self._timeout)
             self._written = max(self._written, response.headers.get("X-Service-Position", ""), key=_order_of)
             return response
         except urllib.error.HTTPError as error:
             # A log that was set back since does not reach that far.
-            if error.code == 409 and body is None:
+            if error.code == 409 and is_read:
                 self._written = ""
             with error:
                 raise _failure_of(error) from error
         except CUT_OFF as error:
             raise _Passing(f"no answer from {self.url}: {getattr(error, 'reason', error)}") from error
+
+
+def _segment(value):
+    # With dots alone it would be another path.
+    if value in ("", ".", ".."):
+        raise ValueError(f"{value!r} is no id")
+    return urllib.parse.quote(value, safe="")
 
 
 def _order_of(position):
@@ -391,7 +731,13 @@ def _order_of(position):
 def _query(filters, **more):
     names = {"start": "from", "end": "to"}
     fields = {names.get(name, name): value for name, value in {**filters, **more}.items() if value is not None}
-    return urllib.parse.urlencode(fields)
+    return urllib.parse.urlencode({name: _text(value) for name, value in fields.items()})
+
+
+def _text(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, (list, tuple)) else value
 
 
 def _read(response):
@@ -415,10 +761,17 @@ def _too_long():
     return Refusal("unreadable", f"more than {LONGEST_ANSWER} bytes: is this the address?")
 
 
+def _read_whole(response):
+    try:
+        return _read(response)
+    except CUT_OFF as error:
+        raise _Passing(f"the answer was cut off: {error}") from error
+
+
 def _read_json(response):
     try:
-        return json.loads(_read(response))
-    except CUT_OFF as error:
+        return json.loads(_read_whole(response))
+    except json.JSONDecodeError as error:
         raise _Passing(f"the answer was cut off: {error}") from error
 
 
@@ -432,7 +785,8 @@ def _failure_of(error):
     code = refused.get("code") if isinstance(refused, dict) else None
     message = refused.get("message", "") if code else f"HTTP {error.code}"
     if error.code == 429 or code in PASSING or (error.code >= 500 and code is None):
-        return _Passing(f"{code or 'refused'}: {message}", seconds)
+        passing_code = "rate_limited" if error.code == 429 else code
+        return _Passing(f"{code or 'refused'}: {message}", seconds, passing_code, refused)
     return Refusal(code or f"http_{error.code}", message, code and refused.get("next_step"), refused)
 
 
@@ -450,8 +804,47 @@ def _result_of(answer):
     refused = result.get("structuredContent") or {"message": result["content"][0]["text"]}
     code = refused.get("code", "refused")
     if code in PASSING:
-        raise _Passing(f"{code}: {refused.get('message')}", (refused.get("details") or {}).get("retry_after_s"))
+        wait = (refused.get("details") or {}).get("retry_after_s")
+        raise _Passing(f"{code}: {refused.get('message')}", wait, code, refused)
     raise Refusal(code, refused.get("message"), refused.get("next_step"), refused)
+
+
+# Members of rows that are instants.
+TIMES = (
+    "bar_close",
+    "valid_until",
+    "recorded_at",
+    "regime_since",
+    "anchor_bar",
+    "visible_at",
+    "decided_at",
+    "created_at",
+)
+
+
+def _instant(text):
+    return text and datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def to_df(rows, library="pandas"):
+    """Rows, as those of replay() or of an answer, as a table of pandas or of "polars"; times are instants in UTC."""
+    rows = list(rows)
+    if library == "polars":
+        import polars
+
+        made = [{name: _instant(value) if name in TIMES else value for name, value in row.items()} for row in rows]
+        frame = polars.DataFrame(made, infer_schema_length=None)
+        times = [polars.col(name).cast(polars.Datetime("us", "UTC")) for name in TIMES if name in frame.columns]
+        return frame.with_columns(times)
+    import pandas
+
+    frame = pandas.DataFrame(rows)
+    for name in TIMES:
+        if name in frame:
+            frame[name] = pandas.to_datetime(frame[name], utc=True)
+    if "openTime" in frame:
+        frame["openTime"] = pandas.to_datetime(frame["openTime"], unit="ms", utc=True)
+    return frame
 
 
 class WebhookInvalid(Exception):
@@ -477,13 +870,20 @@ def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300):
         raise WebhookInvalid(f"it was sent {away:.0f} s away from this clock")
     signatures = [values.get("x-service-signature", ""), *values.get("x-service-signature-next", "").split(", ")]
     secrets = [secret] if isinstance(secret, str) else secret
+    if "" in secrets:
+        raise WebhookInvalid("a secret is empty, and everybody could sign with it")
     for one in secrets:
         expected = hmac.new(one.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
         if any(hmac.compare_digest(expected.encode(), given.encode()) for given in signatures):
             break
     else:
         raise WebhookInvalid("the signature does not fit the secret, the time and the body")
-    webhook = json.loads(body)
+    try:
+        webhook = json.loads(body)
+    except ValueError as error:
+        raise WebhookInvalid("it is signed, but is no JSON") from error
+    if not isinstance(webhook, dict) or not {"event", "delivery_id"} <= set(webhook):
+        raise WebhookInvalid("it is signed, but is no delivery")
     for name, member in (("x-service-event", "event"), ("x-service-delivery", "delivery_id")):
         if values.get(name, webhook.get(member)) != webhook.get(member):
             raise WebhookInvalid(f"{name} differs from the body")

@@ -1,0 +1,122 @@
+"""A strategy for Freqtrade that trades on the record of the signal service, without looking ahead.
+
+Every candle gets the newest verdict that was visible when it closed. README.md beside this file says how to use it. What
+the record says is information, not advice: what this strategy does with it is an example.
+"""
+
+import json
+import logging
+import time
+from pathlib import Path
+
+import pandas as pd
+from freqtrade.strategy import IStrategy
+from signal_client import Refusal, SignalClient
+
+log = logging.getLogger(__name__)
+
+NUMBERS = ("confidence", "strength", "probability", "barrier")
+TIMES = ("bar_close", "valid_until", "recorded_at", "visible_at")
+KEPT = ("cursor", "call", "regime", *NUMBERS, *TIMES)
+
+
+def extend_record(file: Path, signals: SignalClient, **series) -> None:
+    """Adds to a file what was recorded since its last row: all of it, or nothing where the service or the machine fails."""
+    kept = file.read_bytes() if file.exists() else b""
+    after = json.loads(kept.splitlines()[-1])["cursor"] if kept else None
+    rows = [{name: row[name] for name in KEPT} for row in signals.replay(after=after, **series)]
+    part = file.with_suffix(".part")
+    part.write_bytes(kept + b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    part.replace(file)
+
+
+def read_record(file: Path) -> pd.DataFrame:
+    lines = file.read_bytes().splitlines()
+    verdicts = pd.DataFrame([json.loads(line) for line in lines], columns=list(KEPT))
+    for name in TIMES:
+        verdicts[name] = pd.to_datetime(verdicts[name], utc=True).astype("datetime64[ns, UTC]")
+    return verdicts
+
+
+def with_verdicts(
+    candles: pd.DataFrame, verdicts: pd.DataFrame, candle: str, bar: str, known_by: str = "visible_at"
+) -> pd.DataFrame:
+    """Candles with columns `signal_…`: of each, the newest verdict that was known when it closed.
+
+    A verdict counts from the time in `known_by`, never from its bar. After two bars without another one it is forgotten, so
+    that a gap in the record is no signal.
+    """
+    known = verdicts.sort_values([known_by, "bar_close"])
+    # A verdict that became known late does not replace one about a later bar.
+    known = known[known["bar_close"] >= known["bar_close"].cummax()]
+    columns = {name: known[name].astype(float) for name in NUMBERS}
+    columns.update({name: known[name].astype(object) for name in ("call", "regime")})
+    columns.update({"bar_close": known["bar_close"], "known_at": known[known_by]})
+    right = pd.DataFrame({f"signal_{name}": column for name, column in columns.items()})
+    closes = (candles["date"] + pd.Timedelta(candle)).astype("datetime64[ns, UTC]")
+    found = pd.merge_asof(
+        closes.rename("closes").to_frame(),
+        right,
+        left_on="closes",
+        right_on="signal_known_at",
+        tolerance=2 * pd.Timedelta(bar),
+    )
+    return pd.concat([candles, found[list(right.columns)].set_axis(candles.index)], axis=1)
+
+
+class SignalRecord(IStrategy):
+    INTERFACE_VERSION = 3
+    timeframe = "15m"
+    can_short = False
+    minimal_roi = {"0": 10}
+    stoploss = -0.1
+    process_only_new_candles = True
+    startup_candle_count = 0
+
+    # Verdicts of this timeframe, and how strong they must be, from 0 to 100, to be acted on.
+    bar = "1h"
+    least_strength = 50
+    # "recorded_at" backtests what subscribers had when it was recorded; the record of a live market alone shows that.
+    known_by = "visible_at"
+    # In backtests a record is asked for again when it is older than this.
+    record_hours = 1
+
+    def populate_indicators(self, dataframe: pd.DataFrame, metadata: dict) -> pd.DataFrame:
+        verdicts = read_record(self._record(metadata["pair"].split("/")[0]))
+        return with_verdicts(dataframe, verdicts, self.timeframe, self.bar, self.known_by)
+
+    def populate_entry_trend(self, dataframe: pd.DataFrame, metadata: dict) -> pd.DataFrame:
+        is_strong = dataframe["signal_strength"] >= self.least_strength
+        dataframe.loc[is_strong & (dataframe["signal_call"] == "BUY"), "enter_long"] = 1
+        if self.can_short:
+            dataframe.loc[is_strong & (dataframe["signal_call"] == "SELL"), "enter_short"] = 1
+        return dataframe
+
+    def populate_exit_trend(self, dataframe: pd.DataFrame, metadata: dict) -> pd.DataFrame:
+        dataframe.loc[dataframe["signal_call"] != "BUY", "exit_long"] = 1
+        if self.can_short:
+            dataframe.loc[dataframe["signal_call"] != "SELL", "exit_short"] = 1
+        return dataframe
+
+    def _record(self, coin: str) -> Path:
+        """The file of a coin's record in Freqtrade's data folder, brought up to date."""
+        service = self.config["signal_service"]
+        exchange = service["exchange"].upper()
+        folder = Path(self.config["datadir"]) / "signal-service"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{exchange}-{coin}-{self.bar}.ndjson"
+        is_live = self.dp.runmode.value in ("live", "dry_run")
+        if is_live and self.known_by != "visible_at":
+            raise ValueError("known_by is for backtests: the record shows a live bot what is visible, and no more")
+        is_young = file.exists() and time.time() - file.stat().st_mtime < self.record_hours * 3_600
+        if is_young and not is_live:
+            return file
+        signals = SignalClient(service["url"], service.get("api_key"), tries=3)
+        try:
+            extend_record(file, signals, exchange=exchange, coin=coin, timeframe=self.bar)
+        except Refusal as refusal:
+            # A live bot soon forgets what it has. A backtest over half a record would be wrong without saying so.
+            if not (is_live and file.exists()):
+                raise
+            log.warning("The record of %s stays as it is: %s %s", coin, refusal, refusal.next_step or "")
+        return file

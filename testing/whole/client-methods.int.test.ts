@@ -1,0 +1,328 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createSignalClient, ROUTES } from '../../clients/typescript/src/index.ts'
+import type { OpenApiDocument } from '../../services/http/openapi/openapi-document.ts'
+import { serverOfEveryRoute } from '../../services/http/testing/every-route.fixture.ts'
+import { ALL_TOOL_NAMES } from '../../services/mcp/tool-groups.ts'
+import { WEBHOOK_TOOLS } from '../../services/mcp/webhook-tools.ts'
+
+const CLIENT = resolve(import.meta.dirname, '../../clients/python')
+const hasPython = spawnSync('python3', ['--version']).status === 0
+const reason = hasPython ? '' : ' (skipped: python3 not on PATH)'
+
+const camel = (name: string): string => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Operations that clients reach by other means than a method of their name. */
+const REACHED: Readonly<Record<string, string>> = {
+  mcp: 'call',
+  search: 'searchKnowledge',
+  chat: 'chatKnowledge',
+  createWebhook: 'createWebhook',
+  webhooks: 'listWebhooks',
+  webhook: 'getWebhook',
+  deleteWebhook: 'deleteWebhook',
+  pauseWebhook: 'pauseWebhook',
+  resumeWebhook: 'resumeWebhook',
+  rotateWebhookSecret: 'rotateWebhookSecret',
+  testWebhook: 'testWebhook',
+  webhookAttempts: 'listWebhookDeliveries',
+  replayWebhook: 'replayWebhookDeliveries',
+  cancelWebhookReplay: 'cancelWebhookReplay',
+  replayVerdicts: 'replay',
+  followVerdicts: 'follow',
+  logProof: 'proof',
+  payment: 'payment',
+  ready: 'state',
+}
+/** Operations that no client has: pages, files that other programs read by their address, and what browsers sign in by. */
+const ELSEWHERE =
+  /^(?:docs|docsPage|docsExample|eventSchema|openApi|openApiPage|describeService|alive|metrics|llms|llmsFull|sealedFile|log(?!Proof)\w+|(?:pay|offer|buy)[A-Z]\w+|\w*[sS]ession|sessions|endOtherSessions|eraseAccount|apps|createClient|endApp|token|revokeToken|\w*Metadata|didDocument|paidResources|registryEntry|aiCatalog|\w*[sS]erverCard|registryProof)$/
+
+/** A call of every method: in Python `from` and `to` are `start` and `end`. */
+const one = { id: 'a/b' }
+const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
+const span = { from: '2026-01-01', to: '2026-01-02' }
+const CALLS: Readonly<Record<string, object>> = {
+  getTradeCall: { coin: 'BTC', timeframe: '1h' },
+  getMarketRegime: { coin: 'BTC' },
+  scanTradeCalls: { top_n: 5 },
+  scanFundingArb: { coins: ['BTC'] },
+  searchKnowledge: { query: 'what costs a call', limit: 3 },
+  chatKnowledge: { question: 'what costs a call' },
+  getRegimeShifts: { coin: 'BTC' },
+  createWebhook: { events: ['trade_call'], url: 'https://bot.example.com/hook' },
+  listWebhooks: { status: 'all' },
+  getWebhook: one,
+  deleteWebhook: one,
+  pauseWebhook: one,
+  resumeWebhook: { ...one, from: 'now' },
+  rotateWebhookSecret: { ...one, overlap_hours: 2 },
+  testWebhook: one,
+  listWebhookDeliveries: { ...one, limit: 3 },
+  replayWebhookDeliveries: { ...one, window: { from_sequence: 1, to_sequence: 2 } },
+  cancelWebhookReplay: { ...one, replay_id: 'c' },
+  markets: { coin: ['BTC', 'ETH'], is_monitored: true, exchange: null },
+  bars: { ...series, ...span },
+  trackRecord: { group_by: 'series' },
+  trackRecordMonths: {},
+  trackRecordCoins: { timeframe: '1h' },
+  regimeShifts: { ...series, limit: 3 },
+  seriesHistory: { ...series, limit: 3 },
+  board: {},
+  sealedDays: { exchange: 'HL' },
+  verifyVerdict: { verdict_id: 'd' },
+  status: {},
+  signIn: { email: 'you@example.com' },
+  confirmSignIn: { email: 'you@example.com', code: '7K2M9-QX4RT' },
+  account: {},
+  usage: {},
+  ownPayments: { limit: 3 },
+  keys: {},
+  issueKey: { name: 'bot' },
+  revokeKey: one,
+  changeWebhook: { ...one, min_strength: 70 },
+  endWebhookOverlap: one,
+  checkWebhookSignature: { ...one, timestamp: '1', signature: 'ab', body: '{}' },
+  webhookDelivery: { ...one, delivery_id: 'e' },
+  webhookRetries: one,
+  webhookEvents: { ...one, after: '41' },
+  dryRunWebhook: { events: ['trade_call'], ...span },
+}
+const ONCE = Object.entries(WEBHOOK_TOOLS)
+  .filter(([, { effect }]) => !('readOnlyHint' in effect || 'idempotentHint' in effect))
+  .map(([name]) => name)
+  // A repeat answers what the first made, by its idempotency key.
+  .filter((name) => name !== 'create_webhook')
+
+let server: Server
+let url: string
+let isLosing = false
+let asked: string[] = []
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (part: Buffer) => (body += part.toString()))
+    request.on('end', () => {
+      const sent = body === '' ? undefined : (JSON.parse(body) as { params?: object })
+      asked.push(JSON.stringify([request.method, request.url, sent?.params ?? sent]))
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
+      if (isLosing) response.destroy()
+      else if (pathname.startsWith('/list/')) {
+        const onward = pathname === '/list/bars' ? 7 : 'b'
+        const isSecond = (searchParams.get('after') ?? searchParams.get('from')) === String(onward)
+        response.end(JSON.stringify({ rows: [isSecond ? 2 : 1], next: isSecond ? null : onward }))
+      } else if (request.method === 'DELETE') response.writeHead(204).end()
+      else response.end(JSON.stringify(request.url === '/mcp' ? { result: { structuredContent: {} } } : {}))
+    })
+  }).listen(0, '127.0.0.1')
+  await new Promise((done) => server.once('listening', done))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const methods = (tries = 1) =>
+  createSignalClient({ url, tries }) as unknown as Readonly<
+    Record<string, (request: object) => Promise<unknown>>
+  >
+
+/** Runs a program of Python with the client, and returns the JSON that it prints. */
+async function python(program: string, given: unknown): Promise<unknown> {
+  const script = `import asyncio, json, sys\nfrom signal_client import *\nfrom signal_client.aio import *\ngiven = json.loads(sys.argv[1])\n${program}`
+  const env = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
+  const { stdout } = await promisify(execFile)('python3', ['-c', script, JSON.stringify(given)], { env })
+  return JSON.parse(stdout)
+}
+const calls = Object.entries(CALLS).map(
+  ([name, { from, to, ...rest }]: [string, { from?: string; to?: string }]) => [
+    snake(name),
+    { ...rest, ...(from !== undefined && { start: from }), ...(to !== undefined && { end: to }) },
+  ],
+)
+
+test('the client for TypeScript has a method for each tool and for each route that callers use', async () => {
+  const has = Object.keys(methods())
+  expect(ALL_TOOL_NAMES.map(camel).filter((name) => !has.includes(name))).toEqual([])
+  const app = await serverOfEveryRoute()
+  const { paths } = (await app.inject('/openapi.json')).json<OpenApiDocument>()
+  await app.close()
+  const operations = Object.entries(paths).flatMap(([path, of]) =>
+    Object.entries(of).map(([method, { operationId }]) => [
+      operationId,
+      `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+    ]),
+  )
+  const routes = operations.filter(([name = '']) => !(name in REACHED) && !ELSEWHERE.test(name))
+  expect(Object.fromEntries(routes)).toEqual(ROUTES)
+  expect(Object.values(REACHED).filter((name) => !has.includes(name))).toEqual([])
+  const ids = operations.map(([name]) => name)
+  expect(Object.keys(REACHED).filter((name) => !ids.includes(name))).toEqual([])
+})
+
+test.skipIf(!hasPython)(`the two for Python have the same methods${reason}`, async () => {
+  const has = Object.keys(methods()).map(snake).toSorted()
+  const found = await python(
+    `print(json.dumps([sorted(n for n in vars(kind) if not n.startswith("_")) for kind in (SignalClient, AsyncSignalClient)]))`,
+    null,
+  )
+  expect(found).toEqual([has, has])
+})
+
+test.skipIf(!hasPython)(`and each asks the same of the service${reason}`, async () => {
+  const named = Object.keys(CALLS)
+  expect(named.toSorted()).toEqual(
+    [...new Set([...ALL_TOOL_NAMES.map(camel), ...Object.keys(ROUTES)])].toSorted(),
+  )
+  asked = []
+  for (const [name, request] of Object.entries(CALLS)) await methods()[name]?.(request)
+  const byTypescript = asked
+  expect(byTypescript).toHaveLength(named.length)
+  expect(byTypescript).toContain(
+    JSON.stringify(['GET', '/api/markets?coin=BTC%2CETH&is_monitored=true', null]),
+  )
+  const given = { url, calls }
+  asked = []
+  await python(
+    `
+signals = SignalClient(given["url"], tries=1)
+for name, fields in given["calls"]:
+    getattr(signals, name)(**fields)
+print("null")`,
+    given,
+  )
+  const normal = (requests: string[]) =>
+    requests.map((text) => {
+      const [method, path, body] = JSON.parse(text) as [string, string, unknown]
+      const { pathname, searchParams } = new URL(path, url)
+      return [method, pathname, Object.fromEntries(searchParams), body]
+    })
+  expect(normal(asked)).toEqual(normal(byTypescript))
+  asked = []
+  await python(
+    `
+async def main():
+    signals = AsyncSignalClient(given["url"], tries=1)
+    for name, fields in given["calls"]:
+        await getattr(signals, name)(**fields)
+asyncio.run(main())
+print("null")`,
+    given,
+  )
+  expect(normal(asked)).toEqual(normal(byTypescript))
+})
+
+test(`pages of a list are asked for to the last one${reason}`, async () => {
+  for (const [path, asks] of [
+    ['/list/rows', ['/list/rows?coin=BTC', '/list/rows?coin=BTC&after=b']],
+    ['/list/bars', ['/list/bars?coin=BTC', '/list/bars?coin=BTC&from=7']],
+  ] as const) {
+    const expected = [[1], [2]]
+    const found: unknown[] = []
+    asked = []
+    for await (const page of createSignalClient({ url }).pages(path, { coin: 'BTC' }))
+      found.push((page as { rows: unknown }).rows)
+    expect([found, asked.map((text) => (JSON.parse(text) as string[])[1])]).toEqual([expected, asks])
+    if (!hasPython) continue
+    asked = []
+    const byPython = await python(
+      `
+async def main():
+    return [page["rows"] async for page in AsyncSignalClient(given["url"]).pages(given["path"], coin="BTC")]
+found = [page["rows"] for page in SignalClient(given["url"]).pages(given["path"], coin="BTC")]
+print(json.dumps([found, asyncio.run(main())]))`,
+      { url, path },
+    )
+    expect(byPython).toEqual([expected, expected])
+    expect(asked.map((text) => (JSON.parse(text) as string[])[1])).toEqual([...asks, ...asks])
+  }
+})
+
+test(`an id of dots alone is none, so that no request goes to another path${reason}`, async () => {
+  asked = []
+  const ids = ['', '.', '..']
+  for (const id of ids)
+    for (const name of ['revokeKey', 'webhookRetries'])
+      await expect(methods()[name]?.({ id })).rejects.toThrow(/is no id/)
+  const signals = createSignalClient({ url })
+  await expect(signals.payment('..')).rejects.toThrow(/is no id/)
+  await expect(signals.proof('..')).rejects.toThrow(/is no id/)
+  if (hasPython) {
+    const said = await python(
+      `
+signals = SignalClient(given["url"])
+refused = 0
+for id in given["ids"]:
+    for method in (signals.revoke_key, signals.webhook_retries, signals.payment, signals.proof):
+        try:
+            method(id)
+        except ValueError:
+            refused += 1
+print(json.dumps(refused))`,
+      { url, ids },
+    )
+    expect(said).toBe(12)
+  }
+  expect(asked).toEqual([])
+})
+
+test(`a call that acts again with each repeat is not repeated where its answer was lost${reason}`, async () => {
+  isLosing = true
+  try {
+    for (const name of ['getWebhook', 'createWebhook', ...ONCE.map(camel)]) {
+      const times = ONCE.map(camel).includes(name) ? 1 : 2
+      asked = []
+      await expect(methods(2)[name]?.(CALLS[name] ?? {})).rejects.toMatchObject({ code: 'given_up' })
+      expect([name, asked.length]).toEqual([name, times])
+      if (!hasPython) continue
+      asked = []
+      const code = await python(
+        `
+try:
+    getattr(SignalClient(given["url"], tries=2, sleep=lambda _: None), given["name"])(**given["fields"])
+except Refusal as refusal:
+    print(json.dumps(refusal.code))`,
+        { url, name: snake(name), fields: calls.find(([of]) => of === snake(name))?.[1] },
+      )
+      expect([code, asked.length]).toEqual(['given_up', times])
+    }
+  } finally {
+    isLosing = false
+  }
+})
+
+test.skipIf(!hasPython)(
+  `a stream that says nothing holds up neither a cancelled task nor the program${reason}`,
+  async () => {
+    const silent = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': nothing new\n\n')
+    }).listen(0, '127.0.0.1')
+    await new Promise((done) => silent.once('listening', done))
+    try {
+      const said = await python(
+        `
+async def main():
+    signals = AsyncSignalClient(given)
+    async def first():
+        async for row in signals.follow():
+            return row
+    try:
+        await asyncio.wait_for(first(), 0.2)
+    except asyncio.TimeoutError:
+        return "cancelled"
+print(json.dumps(asyncio.run(main())))`,
+        `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+      )
+      expect(said).toBe('cancelled')
+    } finally {
+      silent.closeAllConnections()
+      silent.close()
+    }
+  },
+)

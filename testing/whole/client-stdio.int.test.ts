@@ -1,0 +1,215 @@
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
+import { createMcpEdge, fakeCalls, listen } from '../../services/mcp/testing/mcp-edge.fixture.ts'
+import { ALL_TOOL_NAMES } from '../../services/mcp/tool-groups.ts'
+import type { ToolCall } from '../../services/tool-calls/tool-call.ts'
+
+const PACKAGE = resolve(import.meta.dirname, '../../clients/mcp')
+const run = promisify(execFile)
+
+const hasPython = spawnSync('python3', ['--version']).status === 0
+const reason = hasPython ? '' : ' (skipped: python3, which unpacks it, is not on PATH)'
+
+let folder: string
+let tarball: string
+let program: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'client-stdio-'))
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: PACKAGE })
+  tarball = join(folder, readdirSync(folder)[0] ?? '')
+  await run('tar', ['-xzf', tarball, '-C', folder])
+  program = join(folder, 'package/index.js')
+}, 90_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the program for clients that start one', () => {
+  let app: FastifyInstance
+  let url: string
+  let asked: ToolCall[]
+  beforeAll(async () => {
+    const calls = fakeCalls()
+    asked = calls.asked
+    app = await createMcpEdge({ calls: calls.path })
+    url = (await listen(app)).replace(/\/mcp$/, '')
+  })
+  afterAll(() => app.close())
+
+  const MODES = { modern: { pin: '2026-07-28' }, legacy: 'legacy' } as const
+  test.each(Object.entries(MODES))('serves the official client, %s era', async (era, mode) => {
+    const env = { SIGNAL_URL: `${url}/`, SIGNAL_API_KEY: 'sk_live_example' }
+    const client = new Client({ name: 'referee', version: '1.0.0' }, { versionNegotiation: { mode } })
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [program], env }))
+    try {
+      expect(client.getNegotiatedProtocolVersion()).toBe(era === 'modern' ? '2026-07-28' : '2025-11-25')
+      const { tools } = await client.listTools()
+      expect(tools.map(({ name }) => name)).toContain('get_trade_call')
+      const before = asked.length
+      const call = { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } }
+      const answers = await Promise.all([client.callTool(call), client.callTool(call)])
+      for (const { structuredContent } of answers) expect(structuredContent).toMatchObject({ coin: 'BTC' })
+      const keys = asked.slice(before).map(({ idempotencyKey }) => idempotencyKey)
+      expect([keys.length, new Set(keys).size]).toEqual([2, 2])
+      expect(asked.at(-1)).toMatchObject({ tool: 'get_trade_call', authorization: 'Bearer sk_live_example' })
+    } finally {
+      await client.close()
+    }
+  })
+
+  /** What the program says to some lines, until it has said so many itself. */
+  async function said(lines: readonly string[], count: number, env: Record<string, string>) {
+    const child = spawn(process.execPath, [program], { env: { PATH: process.env.PATH, ...env } })
+    let out = ''
+    child.stdout.on('data', (part: Buffer) => {
+      out += part.toString()
+      if (out.split('\n').length > count) child.stdin.end()
+    })
+    if (lines.length > 0) child.stdin.write(lines.map((line) => `${line}\n`).join(''))
+    const code = await new Promise((done) => child.once('exit', done))
+    return {
+      code,
+      answers: out
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as object),
+    }
+  }
+
+  test('answers what is no message, and for a service that is away', async () => {
+    const lines = ['{', '7', '{"jsonrpc":"2.0","id":4,"method":"ping"}']
+    const { answers, code } = await said(lines, 3, { SIGNAL_URL: 'http://127.0.0.1:9' })
+    expect([code, answers]).toEqual([
+      0,
+      [
+        { jsonrpc: '2.0', id: null, error: expect.objectContaining({ code: -32_700 }) as unknown },
+        { jsonrpc: '2.0', id: null, error: expect.objectContaining({ code: -32_600 }) as unknown },
+        { jsonrpc: '2.0', id: 4, error: expect.objectContaining({ code: -32_000 }) as unknown },
+      ],
+    ])
+  })
+
+  test('passes a stream until it is cancelled, and answers that come after the end of its input', async () => {
+    const gone: string[] = []
+    const server = createServer((request, response) => {
+      let body = ''
+      request.on('data', (part: Buffer) => (body += part.toString()))
+      request.on('end', () => {
+        const { method } = JSON.parse(body) as { method: string }
+        response.once('close', () => gone.push(method))
+        if (method.startsWith('notifications/')) return void response.writeHead(202).end()
+        if (method === 'ping') return void response.end('{"jsonrpc":"2.0","id":2,"result":{}}')
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write('data: {"jsonrpc":"2.0","method":"a"}\n\n: nothing new\n\ndata: {"jsonrpc":"2.0",')
+        response.write('"method":"b"}\n\n')
+      })
+    }).listen(0, '127.0.0.1')
+    await new Promise((done) => server.once('listening', done))
+    const env = { SIGNAL_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+    const child = spawn(process.execPath, [program], { env })
+    try {
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+      const next = async () =>
+        JSON.parse((await lines.next()).value as string) as { method?: string; id?: number }
+      child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}\n')
+      expect([(await next()).method, (await next()).method]).toEqual(['a', 'b'])
+      const cancelled = { method: 'notifications/cancelled', params: { requestId: 1 } }
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...cancelled })}\n`)
+      await vi.waitUntil(() => gone.includes('subscriptions/listen'), { timeout: 20_000 })
+      child.stdin.write('{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
+      child.stdin.end()
+      const ended = new Promise((done) => child.once('exit', done))
+      expect((await next()).id).toBe(2)
+      expect(await ended).toBe(0)
+    } finally {
+      child.kill()
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  test('says how it is used where no address is given, also when npx starts its tarball', async () => {
+    expect(await said([], 0, {})).toEqual({ code: 2, answers: [] })
+    const env = { PATH: process.env.PATH, npm_config_cache: join(folder, 'npm') }
+    const started = run('npx', ['--yes', '--offline', '--package', tarball, 'signal-service-mcp'], {
+      cwd: folder,
+      env,
+    })
+    await expect(started).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Set SIGNAL_URL') as unknown,
+    })
+  })
+})
+
+describe('the bundle', () => {
+  let service: OwnService
+  beforeAll(async () => {
+    service = await startOwnService({ COINS: 'BTC', TIMEFRAMES: '1m' })
+  })
+  afterAll(() => service?.stop())
+
+  test.skipIf(!hasPython)(
+    `is listed with its hash, has every tool, and runs as its manifest says${reason}`,
+    async () => {
+      const at = 'https://downloads.example.com/mcp/signal-service.mcpb'
+      const [made, again, unpacked] = ['made', 'again', 'unpacked'].map((name) => join(folder, name)) as [
+        string,
+        string,
+        string,
+      ]
+      for (const into of [made, again, unpacked]) mkdirSync(into)
+      for (const into of [made, again])
+        await run(process.execPath, [join(PACKAGE, 'bundle.js'), service.url, at, into])
+      const bundle = readFileSync(join(made, 'signal-service.mcpb'))
+      expect(bundle.equals(readFileSync(join(again, 'signal-service.mcpb')))).toBe(true)
+      const listing = JSON.parse(readFileSync(join(made, 'server.json'), 'utf8')) as Record<string, unknown>
+      const { version } = listing
+      const fileSha256 = createHash('sha256').update(bundle).digest('hex')
+      expect(listing).toMatchObject({
+        remotes: [{ url: `${service.url}/mcp` }],
+        packages: [
+          { registryType: 'mcpb', identifier: at, version, fileSha256, transport: { type: 'stdio' } },
+        ],
+      })
+      await run('python3', ['-m', 'zipfile', '-e', join(made, 'signal-service.mcpb'), unpacked])
+      const manifest = JSON.parse(readFileSync(join(unpacked, 'manifest.json'), 'utf8')) as {
+        tools: readonly { name: string }[]
+        server: { mcp_config: { args: readonly string[]; env: Record<string, string> } }
+        user_config: Record<string, { default: string }>
+      }
+      expect(manifest.tools.map(({ name }) => name)).toEqual(ALL_TOOL_NAMES)
+      const { args, env } = manifest.server.mcp_config
+      const filled = (text: string): string =>
+        text
+          .replace('${__dirname}', unpacked)
+          .replaceAll(
+            /\$\{user_config\.(\w+)\}/g,
+            (_, name: string) => manifest.user_config[name]?.default ?? '',
+          )
+      const client = new Client({ name: 'referee', version: '1.0.0' })
+      await client.connect(
+        new StdioClientTransport({
+          command: process.execPath,
+          args: args.map(filled),
+          env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value)])),
+        }),
+      )
+      try {
+        expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(ALL_TOOL_NAMES)
+      } finally {
+        await client.close()
+      }
+    },
+  )
+})
