@@ -89,7 +89,7 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
       return found === undefined ? undefined : String(found)
     },
     finish: async () => copy.finish(),
-    close: copy.close,
+    close: () => copy.close(),
   }
 }
 
