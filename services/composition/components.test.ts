@@ -174,4 +174,19 @@ describe('a read model', () => {
     expect(stateOf(rebuilding)).toBe('degraded')
     expect(stateOf({ ...rebuilding, name: 'accounts' })).toBe('failed')
   })
+
+  test.each(['stopped', 'withheld'] as const)(
+    'that is %s is named, while a former version answers',
+    (state) => {
+      const former = { version: 0, upTo: '3' }
+      expect(
+        projectionComponent({ ...whole, state, former, detail: 'why' }, { hasCallers: true }),
+      ).toMatchObject({
+        state: 'degraded',
+        detail: 'why; version 0 answers as of position 17',
+      })
+      expect(stateOf({ state, former, name: 'accounts' })).toBe('failed')
+      expect(stateOf({ state })).toBe('failed')
+    },
+  )
 })

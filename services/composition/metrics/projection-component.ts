@@ -25,8 +25,7 @@ export function projectionComponent(
   const answers = former !== undefined && !ASKED_LIVE.has(name)
   const isMissed = hasCallers && !hasBeenLive && !answers
   const isAhead = head !== undefined && comparePositions(position, head) > 0
-  const isBroken = (state === 'stopped' || state === 'withheld') && !answers
-  const hasFailed = isMissed || isAhead || isBroken
+  const hasFailed = isMissed || isAhead || (!answers && (state === 'stopped' || state === 'withheld'))
   const place = `${state} at position ${former?.upTo ?? position}`
   const answering = former && `version ${former.version} answers as of position ${position}`
   const sentence = isMissed ? `${place}; callers are served once it has caught up with the log` : place

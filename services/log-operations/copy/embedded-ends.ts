@@ -9,7 +9,6 @@ import { requireEnd } from '../../log/embedded/require-whole-log.ts'
 import type { StoredRow } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
-import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { recordedOf } from '../backup/take-backup.ts'
 import type { CopySource, CopyTarget } from './copy-log.ts'
 
@@ -65,10 +64,7 @@ function takeIfFree(directory: string): FileLock | undefined {
 
 /** A log that is made in a folder; it stands in its place when it is whole. */
 export function openEmbeddedTarget(directory: string): CopyTarget & { close(): void } {
-  makePrivateFolder(directory)
-  // Before the file is opened: two processes that copy into one folder would write into the same file.
-  const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
-  const copy = openedUnder(lock, () => openCopyFile(logFile(directory)))
+  const copy = openCopyFile(logFile(directory))
   return {
     description: directory,
     begin: async () => undefined,
@@ -93,19 +89,7 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
       return found === undefined ? undefined : String(found)
     },
     finish: async () => copy.finish(),
-    close() {
-      copy.close()
-      lock.release()
-    },
-  }
-}
-
-function openedUnder<Opened>(lock: FileLock, open: () => Opened): Opened {
-  try {
-    return open()
-  } catch (error) {
-    lock.release()
-    throw error
+    close: () => copy.close(),
   }
 }
 

@@ -163,6 +163,15 @@ describe('a copied log', () => {
     },
   )
 
+  test('is made in a folder by one process at a time', () => {
+    const first = openEmbeddedTarget(join(directory, 'back'))
+    expect(() => openEmbeddedTarget(join(directory, 'back'))).toThrow(
+      expect.objectContaining({ code: 'store_locked' }),
+    )
+    first.close()
+    openEmbeddedTarget(join(directory, 'back')).close()
+  })
+
   test('copy × running writer: stays closed until nobody writes, then holds all', async () => {
     await makeLog()
     const running = await open('log')

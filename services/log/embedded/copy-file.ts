@@ -1,8 +1,9 @@
 import { existsSync, renameSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { forgetNewest } from './newest-position.ts'
@@ -21,6 +22,8 @@ export function openCopyFile(target: string) {
     })
   }
   makePrivateFolder(dirname(target))
+  // Two processes that copy into one folder would write into the same file.
+  const lock = takeFileLock(join(dirname(target), 'events.lock'), 'the event store')
   const file = `${target}.copying`
   makePrivate(file)
   const db = new DatabaseSync(file)
@@ -77,9 +80,11 @@ export function openCopyFile(target: string) {
       syncPath(dirname(target))
     },
     close() {
-      if (!db.isOpen) return
-      flush()
-      db.close()
+      if (db.isOpen) {
+        flush()
+        db.close()
+      }
+      lock.release()
     },
   }
 }

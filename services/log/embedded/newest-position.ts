@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 
 /** The newest event that was durable, as it stands beside the log. */
@@ -46,8 +45,11 @@ export function keepNewest(directory: string) {
     /** @returns why it could not be noted; nothing is lost with it */
     note(newest: NewestEvent): string | undefined {
       try {
-        if (handle === undefined) handle = begun(file, newest)
-        else writeSync(handle, lineOf(newest), 0)
+        if (handle !== undefined) writeSync(handle, lineOf(newest), 0)
+        else {
+          writeWholeFile(file, lineOf(newest), { mode: 0o600, flush: true })
+          handle = openSync(file, 'r+')
+        }
         return undefined
       } catch (error) {
         return `${file} cannot be written, so that the next start may not see whether the log lost its end: ${reasonOf(error)}`
@@ -59,11 +61,4 @@ export function keepNewest(directory: string) {
       closeSync(handle)
     },
   }
-}
-
-/** Puts the file in its place, whole and durable. */
-function begun(file: string, newest: NewestEvent): number {
-  writeWholeFile(file, lineOf(newest), { mode: 0o600, flush: true })
-  syncPath(dirname(file))
-  return openSync(file, 'r+')
 }

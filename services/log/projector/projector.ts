@@ -168,7 +168,7 @@ function askedOnce(ask: () => Promise<void>): () => Promise<void> {
 interface ProjectionParts extends ProjectorOptions {
   /** Resolves once the rows in the tables are known to follow from this log. */
   readonly ofThisLog: () => Promise<void>
-  /** One page of the past in a turn of the event loop, whoever reads it: callers have turns in between. */
+  /** One page of the past in a turn of the event loop, for all read models together: callers have turns in between. */
   readonly turn: () => Promise<void>
   readonly lostEvent: () => EventMark | undefined
   readonly signal: AbortSignal

@@ -10,11 +10,11 @@ import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { openEmbeddedStore } from '../embedded/embedded-store.ts'
-import { counter } from './counter.fixture.ts'
 import { startProjector } from './projector.ts'
 import { openRowTables } from './row-tables.ts'
+import { counter } from './testing/counter.fixture.ts'
 
-const CHILD = join(import.meta.dirname, 'rebuild-child.fixture.ts')
+const CHILD = join(import.meta.dirname, 'testing/rebuild-child.ts')
 /** More than one page of a comparison, and more than one batch to fold. */
 const EVENTS = 5_000
 let folder: string

@@ -10,9 +10,9 @@ import type { DataProjection, Projection } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import type { EventStore } from '../event-store.ts'
-import { counter } from './counter.fixture.ts'
 import { type ProjectionHealth, startProjector } from './projector.ts'
 import { openRowTables, type RowTables } from './row-tables.ts'
+import { counter } from './testing/counter.fixture.ts'
 
 const sleep = async (): Promise<void> => undefined
 const meta = { correlationId: 'test', actor: 'test' }

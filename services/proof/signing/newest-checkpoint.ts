@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
-import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { writeWholeFile } from '../../runtime/sqlite/whole-file.ts'
 import { type Checkpoint, checkpointText, parseCheckpoint } from '../notes/checkpoint.ts'
 
@@ -38,7 +37,6 @@ export function keepNewestCheckpoint(file: string) {
         checkpoint.size,
       )
       writeWholeFile(file, checkpointText(checkpoint), { mode: 0o600, flush: true })
-      syncPath(dirname(file))
       kept = checkpoint
     },
   }

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
-import { syncPath } from '../sqlite/sync-path.ts'
 import { writeWholeFile } from '../sqlite/whole-file.ts'
 
 /** In the folder of the market, beside `sealing.key`. */
@@ -77,6 +76,5 @@ export function addWrappingKey(file: string, random: (bytes: number) => Uint8Arr
   const added = parsed(text, file)
   makePrivateFolder(dirname(file))
   writeWholeFile(file, text, { mode: 0o600, flush: true })
-  syncPath(dirname(file))
   return added
 }

@@ -7,7 +7,8 @@ import {
   type WriteFileOptions,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { syncPath } from './sync-path.ts'
 
 /** The bytes of a file. @throws Error for what is no file, or longer than so many bytes; what reading throws */
 export function readBoundedFile(file: string, mostBytes: number): Buffer {
@@ -27,6 +28,7 @@ export function writeWholeFile(file: string, content: string | Buffer, options?:
     const unfinished = join(folder, 'unfinished')
     writeFileSync(unfinished, content, options)
     renameSync(unfinished, file)
+    syncPath(dirname(file))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,4 +1,4 @@
-import type { DataProjection } from '../../../projections/index.ts'
+import type { DataProjection } from '../../../../projections/index.ts'
 
 /** A read model that counts events, by as many as its version is. */
 export const counter = (

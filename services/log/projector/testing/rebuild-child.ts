@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import { writeOut } from '../../../testing/servers/write-out.ts'
-import { openEmbeddedStore } from '../embedded/embedded-store.ts'
+import { writeOut } from '../../../../testing/servers/write-out.ts'
+import { openEmbeddedStore } from '../../embedded/embedded-store.ts'
+import { startProjector } from '../projector.ts'
+import { openRowTables } from '../row-tables.ts'
 import { counter } from './counter.fixture.ts'
-import { startProjector } from './projector.ts'
-import { openRowTables } from './row-tables.ts'
 
 /**
  * A process that builds a version of a read model beside the one that answers, and ends itself, or stands still, where a
