@@ -21,6 +21,7 @@ import type { Cache } from '../../runtime/cache/cache.ts'
 import { createMemoryCache } from '../../runtime/cache/memory-cache.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
+import { createRandomPool } from '../../runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../runtime/ids/uuid.ts'
 import { keyFingerprint } from '../../runtime/secrets/seal.ts'
 import { deriveKey, loadSealingKey } from '../../runtime/secrets/sealing-key.ts'
@@ -55,7 +56,8 @@ export async function openPlatform(life: Lifetime) {
   if (settings.EVENTSTORE_URL === undefined) requireNoneLost(logFile(directory))
   requireKeyOfLog(settings, directory)
 
-  const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+  const draw = createRandomPool(randomBytes)
+  const newId = (): string => uuidV7(Date.now(), draw(10))
   const factSecret = factSecretOf(settings, directory)
 
   const following: LogFollowing = { cutOff: 0, broken: 0, foreign: 0 }
