@@ -5,7 +5,10 @@ useDispatchWorld()
 
 const OTHER = 'https://other.example.com/'
 const move = (name: string) =>
-  world.say(name, 'EndpointChanged', { sealedUrl: OTHER, sending: { perSecond: null } })
+  world.say(name, 'EndpointChanged', {
+    sealedUrl: OTHER,
+    sending: { perSecond: null, inOrder: false, ed25519: false },
+  })
 const seconds = async (count: number): Promise<void> => {
   for (let n = 0; n < count; n++) await world.time.pass(1_000)
 }
@@ -92,12 +95,53 @@ test('an endpoint gets no more in any second than its owner chose, retries and a
   // What its owner chooses later holds from then on.
   await world.say('bot', 'EndpointChanged', {
     sealedUrl: 'https://bot.example.com/',
-    sending: { perSecond: null },
+    sending: { perSecond: null, inOrder: false, ed25519: false },
   })
   const begun = world.postsTo('bot').length
   await world.verdicts(8)
   await seconds(1)
   expect(world.postsTo('bot').length - begun).toBeGreaterThanOrEqual(8)
+})
+
+describe('an endpoint that wants one after the other', () => {
+  const inOrder = { perSecond: null, inOrder: true, ed25519: false }
+  const firsts = (name: string): number[] => [...new Set(world.sequences(name))]
+
+  test('gets the next once the one before was taken, over failures, a degraded time and a restart', async () => {
+    let refused = 0
+    world.endpoint('bot', ({ sequence }) => {
+      const taken = world.postsTo('bot').filter((one) => one.sequence === sequence).length
+      return sequence % 4 === 0 && taken <= 6 && ++refused > 0 ? answered(500) : answered(200)
+    })
+    await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: inOrder })
+    let running = await world.start()
+    await world.verdicts(10)
+    await seconds(20)
+    expect(firsts('bot')).toEqual([1, 2, 3, 4])
+    await running.stop()
+    running = await world.start()
+    await world.verdicts(6)
+    await world.time.pass(4 * 3_600_000, 20_000)
+    expect(refused).toBeGreaterThan(10)
+    expect(firsts('bot')).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
+    const posts = world.sequences('bot')
+    expect(posts).toEqual(posts.toSorted((a, b) => a - b))
+    expect((await world.deliveries('bot')).open.size).toBe(0)
+  })
+
+  test('has it from its choice on, and one that was given up does not hold up the others', async () => {
+    world.endpoint('bot', ({ sequence }) => answered(sequence === 2 ? 422 : 200))
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await world.start()
+    await world.verdicts(4)
+    await seconds(1)
+    await world.say('bot', 'EndpointChanged', { sealedUrl: 'https://bot.example.com/', sending: inOrder })
+    await world.verdicts(4)
+    await world.time.pass(60 * 3_600_000, 60_000)
+    expect(firsts('bot')).toEqual(expect.arrayContaining([1, 2, 3, 4, 5, 6, 7, 8]))
+    const later = world.sequences('bot').slice(world.sequences('bot').indexOf(5))
+    expect(later).toEqual([5, 6, 7, 8])
+  })
 })
 
 test('an endpoint that takes long is not held up by its rate', async () => {

@@ -201,7 +201,7 @@ export class Endpoint implements Schedulable {
     if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
     if (this.#state.restsUntilMs !== undefined) return undefined
     if (this.#state.health.state === 'degraded') return this.#isProbeReady() ? 'live' : undefined
-    if (this.#due.size > 0 || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
+    if (this.#hasDue() || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
     return this.#replays.length > 0 ? 'replays' : undefined
   }
 
@@ -229,6 +229,7 @@ export class Endpoint implements Schedulable {
 
   #takeNext(): EndpointItem | undefined {
     for (const sequence of this.#due) {
+      if (this.#isInOrder && !this.#isNext(sequence)) continue
       this.#due.delete(sequence)
       const isOpen = this.deliveries?.open.has(sequence) === true
       if (isOpen && !this.#underWay.has(sequence)) return { kind: 'retry', sequence }
@@ -250,9 +251,24 @@ export class Endpoint implements Schedulable {
     return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
   }
 
+  get #isInOrder(): boolean {
+    return this.#state.subscription.sending.inOrder
+  }
+
+  #hasDue(): boolean {
+    return this.#isInOrder ? [...this.#due].some((one) => this.#isNext(one)) : this.#due.size > 0
+  }
+
+  /** Whether it is the first of all that wait, with nothing under way. */
+  #isNext(sequence: number): boolean {
+    const open = this.deliveries?.open ?? new Map<number, unknown>()
+    return this.#underWay.size === 0 && Math.min(...open.keys()) === sequence
+  }
+
   /** Whether a signal that was not tried yet may be begun, with all that waits for another try. */
   #hasRoomForNew(): boolean {
     const open = this.deliveries?.open.size ?? 0
+    if (this.#isInOrder) return open + this.#underWay.size === 0
     return open + this.#underWay.size < LIMITS.webhookOpenDeliveries
   }
 

@@ -162,7 +162,9 @@ function sending(deps: SubscriptionDeps) {
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
       await takeUnasked('test', accountId, opened.url)
-      const target = { url: opened.url, secrets: signingAt(opened, now()), form: subscription.form }
+      const { form, sending } = subscription
+      const secrets = signingAt(opened, now())
+      const target = { url: opened.url, secrets, form, isPublic: sending.ed25519 }
       const [first = 'trade_call'] = currentFilter(subscription).events
       return sendSample(deps, target, asked ?? first)
     },
