@@ -12,7 +12,6 @@ export type {
   DispatchMetrics,
 } from './dispatch/dispatcher-options.ts'
 export { relaySignals } from './dispatch/signal-relay.ts'
-export { verifyWebhook } from './receiving/verify-webhook.ts'
 export { createEgressGuard } from './sending/egress-guard.ts'
 export { createGuardedFetch } from './sending/guarded-fetch.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'

@@ -5,12 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { verifyWebhook as checkedByClient } from '../../../clients/typescript/src/index.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { listen } from '../../mcp/testing/mcp-edge.fixture.ts'
-import {
-  createEgressGuard,
-  createGuardedSender,
-  signingKeysFrom,
-  verifyWebhook,
-} from '../../webhooks/index.ts'
+import { createEgressGuard, createGuardedSender, signingKeysFrom } from '../../webhooks/index.ts'
+import { verifyWebhook } from '../../webhooks/receiving/verify-webhook.fixture.ts'
 import type { OpenApiDocument } from '../openapi/openapi-document.ts'
 import {
   aWebhookEdge,

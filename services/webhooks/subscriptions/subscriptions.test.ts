@@ -9,7 +9,7 @@ import { deliveryStream, noticeStream, subscriptionStream } from '../../../contr
 import { SubscriptionDegraded } from '../../../contracts/subscription-events.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { verifyWebhook } from '../receiving/verify-webhook.ts'
+import { verifyWebhook } from '../receiving/verify-webhook.fixture.ts'
 import { createSign } from '../sending/sign.ts'
 import { currentFilter } from './decide-subscription.ts'
 import { createSubscriptionDirectory } from './subscription-directory.ts'
