@@ -130,7 +130,7 @@ function afterLoading(
     phase: 'ready',
     standsAt: deliveries?.cursor ?? before.standsAt,
     readFrom: deliveries?.cursor ?? before.standsAt,
-    pace: hasTaken && newest.form === null && !newest.sending.inOrder ? 'quick' : 'unproven',
+    pace: hasTaken && newest.form === null ? 'quick' : 'unproven',
     health:
       newest.state === 'degraded'
         ? {
@@ -184,8 +184,7 @@ function dropCancelled(state: EndpointState, known: Subscription): Decision {
 /** Follows the owner's change of an endpoint that is loaded. */
 function afterOwner(state: EndpointState, known: Subscription, now: Situation): Decision {
   const { subscription, health } = state
-  const isElsewhere =
-    known.sealedUrl !== subscription.sealedUrl || known.sending.inOrder !== subscription.sending.inOrder
+  const isElsewhere = known.sealedUrl !== subscription.sealedUrl
   const isMoved = known.moved !== subscription.moved || isElsewhere
   const hasRecovered = known.state === 'degraded' && health.state === 'active'
   const isResumed = subscription.state === 'active' && (known.state !== 'active' || isMoved)
@@ -257,8 +256,8 @@ const pauseOf = ({ subscription: { sending } }: EndpointState): number =>
 
 function paceOf({ subscription }: EndpointState, result: string, { durationMs }: Sent): Pace {
   if (result !== 'delivered') return 'unproven'
-  // A chat gets one message after the other, and so does an endpoint whose owner wants it so.
-  if (subscription.form !== null || subscription.sending.inOrder) return 'slow'
+  // A chat gets one message after the other.
+  if (subscription.form !== null) return 'slow'
   return durationMs > SLOW_MS ? 'slow' : 'quick'
 }
 
