@@ -151,8 +151,7 @@ export const WEBHOOK_TOOLS = {
   }),
   replay_webhook_deliveries: define({
     title: 'Replay deliveries of a webhook',
-    description:
-      'Sends deliveries of a webhook again: all, or only those that failed.',
+    description: 'Sends deliveries of a webhook again: all, or only those that failed.',
     request: z.strictObject({ id, window: replaySchema }),
     response: replayAnswerSchema,
     effect: ADDS,

@@ -9,6 +9,7 @@ const move = (name: string) =>
     sealedUrl: OTHER,
     sending: { perSecond: null, inOrder: false, ed25519: false },
   })
+const ordered = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b)
 const seconds = async (count: number): Promise<void> => {
   for (let n = 0; n < count; n++) await world.time.pass(1_000)
 }
@@ -24,11 +25,11 @@ describe('an address that its owner changed', () => {
     expect(new Set(before.map(({ sequence }) => sequence))).toEqual(new Set([1, 2, 3]))
     await move('bot')
     await seconds(1)
-    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3])
+    expect(ordered(world.sequences('other'))).toEqual([1, 2, 3])
     await world.verdicts(1)
     await seconds(2)
     expect(world.postsTo('bot')).toHaveLength(before.length)
-    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
+    expect(ordered(world.sequences('other'))).toEqual([1, 2, 3, 4])
     for (const { sequence, deliveryId, sha256 } of world.postsTo('other').slice(0, 3))
       expect(before.find((one) => one.sequence === sequence)).toMatchObject({ deliveryId, sha256 })
     expect((await world.deliveries('bot')).open.size).toBe(0)
@@ -48,7 +49,7 @@ describe('an address that its owner changed', () => {
     await seconds(2)
     late.resolve()
     await seconds(10)
-    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
+    expect(ordered(world.sequences('other'))).toEqual([1, 2, 3, 4])
     expect(await world.told('bot')).toEqual(['SubscriptionCreated', 'EndpointChanged'])
     expect(world.postsTo('other').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
     expect((await world.deliveries('bot')).counts).toMatchObject({ delivered: 4, failed: 0 })
