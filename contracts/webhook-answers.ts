@@ -26,6 +26,8 @@ const chosenFields = {
   top_n: sequence.nullable(),
   cadence: z.enum(CADENCES).nullable(),
   max_per_second: sequence.nullable().describe('Null: as many as it takes'),
+  in_order: z.boolean().describe('One after the other'),
+  ed25519: z.boolean().describe('Signed with `v1a` of Standard Webhooks too'),
 }
 
 /** How far a replay has come. */
@@ -127,6 +129,12 @@ export type OperatorSubscription = z.infer<typeof operatorSubscriptionSchema>
 export const operatorSubscriptionsSchema = z.object({
   webhooks: z.array(operatorSubscriptionSchema),
   next: z.uuid().nullable(),
+})
+
+/** Facts for receivers, open to all. */
+export const publishedSchema = z.object({
+  signing_keys: z.array(z.string()).describe('Ed25519 keys of `v1a` signatures; any of them may sign'),
+  source_addresses: z.array(z.string()).describe('Addresses that deliveries come from; empty: any'),
 })
 
 /** Hosts that nothing is sent to, for the operator. */

@@ -58,7 +58,7 @@ export async function openWebhookWorld(
             startAfter: START,
             form: null,
             sealedUrl,
-            sending: { perSecond: null },
+            sending: { perSecond: null, inOrder: false, ed25519: false },
             sealedSecret: createSecret((bytes) => randomBytes(bytes)),
             origin: 'http://127.0.0.1',
             filter: {

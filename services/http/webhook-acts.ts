@@ -4,7 +4,7 @@ import type { Origin } from '../../contracts/event.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import type { eventsAnswerSchema } from '../../contracts/webhook-answers.ts'
+import type { eventsAnswerSchema, publishedSchema } from '../../contracts/webhook-answers.ts'
 import type { Identify } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import {
@@ -46,6 +46,8 @@ export interface WebhookService extends Pick<Clock, 'now'> {
   /** One for all routes and tools. */
   readonly looks: WebhookLooks
   readonly coverage: () => SignalCoverage
+  /** Facts for receivers, as `/.well-known/webhooks.json` shows them. */
+  readonly published: z.output<typeof publishedSchema>
   /** Checks how an address is written. @throws ServiceError `url_refused` */
   readonly checkUrl: (url: string) => unknown
 }

@@ -141,7 +141,7 @@ export const WEBHOOK_TOOLS = {
   list_webhook_deliveries: define({
     title: 'Deliveries of a webhook',
     description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
-    request: attemptsQuery.extend({ id, limit: rows }),
+    request: attemptsQuery.omit({ exchange: true, coin: true, timeframe: true }).extend({ id, limit: rows }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
       next: attemptsAnswerSchema.shape.next,
@@ -151,8 +151,7 @@ export const WEBHOOK_TOOLS = {
   }),
   replay_webhook_deliveries: define({
     title: 'Replay deliveries of a webhook',
-    description:
-      'Sends deliveries of a webhook again, by their numbers or since an instant: all, or only those that failed.',
+    description: 'Sends deliveries of a webhook again: all, or only those that failed.',
     request: z.strictObject({ id, window: replaySchema }),
     response: replayAnswerSchema,
     effect: ADDS,

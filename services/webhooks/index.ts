@@ -12,12 +12,12 @@ export type {
   DispatchMetrics,
 } from './dispatch/dispatcher-options.ts'
 export { relaySignals } from './dispatch/signal-relay.ts'
-export { verifyWebhook } from './receiving/verify-webhook.ts'
 export { createEgressGuard } from './sending/egress-guard.ts'
 export { createGuardedFetch } from './sending/guarded-fetch.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
+export { signingKeysFrom } from './sending/signing-keys.ts'
 export { Matcher } from './signals/matcher.ts'
 export { rankAt } from './signals/signal-facts.ts'
 export type { RequestedReplay } from './state/subscription-state.ts'

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -700,6 +700,15 @@ describe('a delivery', () => {
     'X-Service-Timestamp': String(now / 1_000),
     'X-Service-Signature': signature,
   }
+  const keys = generateKeyPairSync('ed25519')
+  const whpk = ({ publicKey }: { publicKey: KeyObject }): string =>
+    `whpk_${publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')}`
+  const signed = sign(null, Buffer.from(`a.${now / 1_000}.${body}`), keys.privateKey).toString('base64')
+  const publicly = (change: object = {}) => {
+    const standard = { 'webhook-id': 'a', 'webhook-signature': `v1,ab v1a,${signed}` }
+    const given = { ...headers, 'X-Service-Signature': '', ...standard, ...change }
+    return { secret: [], publicKeys: [whpk(keys)], headers: given }
+  }
   const cases = [
     ['as it was sent', {}, true],
     [
@@ -728,6 +737,19 @@ describe('a delivery', () => {
           false,
         ] as const,
     ),
+    ['by a published key', publicly(), true],
+    [
+      'by a published key at another time',
+      publicly({ 'X-Service-Timestamp': String(now / 1_000 + 1) }),
+      false,
+    ],
+    ['by a published key of another id', publicly({ 'webhook-id': 'b' }), false],
+    ['by a published key that is cut', publicly({ 'webhook-signature': 'v1a,AA== v1a,%%% v1a' }), false],
+    [
+      'by a key that nobody published',
+      { ...publicly(), publicKeys: [whpk(generateKeyPairSync('ed25519'))] },
+      false,
+    ],
   ] as const
   const all = cases.map(([, change, isGood]) => ({ secret, headers, body, now, ...change, isGood }))
 
@@ -755,7 +777,8 @@ describe('a delivery', () => {
       `
 def is_good(one):
     try:
-        return bool(verify_webhook(one["secret"], one["headers"], one["body"].encode(), one["now"] / 1000))
+        time, keys = one["now"] / 1000, one.get("publicKeys", ())
+        return bool(verify_webhook(one["secret"], one["headers"], one["body"].encode(), time, public_keys=keys))
     except WebhookInvalid:
         return False
 print(json.dumps([is_good(one) for one in given]))`,

@@ -265,6 +265,10 @@ describe.skipIf(reason !== '')(`requests${reason}`, () => {
     const script = text.replaceAll(DOCUMENTED_ADDRESS, url)
     expect(script).toContain(url)
     const environment = { PATH: process.env.PATH, CURL_HOME: folder, OPERATOR_TOKEN }
-    await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env: environment })
+    await run('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: folder,
+      env: environment,
+      maxBuffer: 4 * 2 ** 20,
+    })
   })
 })

@@ -17,7 +17,7 @@ const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/(3: \(data\) => data,)/, `$1 4: (data) => ({ ...data, novelty: 'unsaid' }),`],
   [
     /(formats: \{ 3: 2, 4: 3)( \},\s+downcasters: \{)/,
-    '$1, 5: 4$2 5: ({ novelty: _later, ...data }) => data,',
+    '$1, 5: 5$2 5: ({ novelty: _later, ...data }) => data,',
   ],
 ]
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { verifyWebhook } from '../../services/webhooks/index.ts'
+import { verifyWebhook } from '../../services/webhooks/receiving/verify-webhook.fixture.ts'
 import type { Records } from './records.ts'
 
 /** A receiver of webhooks that writes down what came, and takes it. */

@@ -75,7 +75,7 @@ describe.skipIf(missingServers !== undefined)(`a rolling upgrade under load${mis
     const taken = records.calls.length
     await expect.poll(() => records.calls.length - taken, { timeout: 30_000 }).toBeGreaterThan(10)
     expect(await verdictSchemas()).toEqual(new Set([4]))
-    expect(await raise()).toEqual({ format: 4, newest: 4 })
+    expect(await raise()).toEqual({ format: 5, newest: 5 })
     await expect.poll(verdictSchemas, { timeout: 60_000, interval: 500 }).toEqual(new Set([4, 5]))
     await expect(former.start()).rejects.toThrow(/ended at its start with 1:[\s\S]*newer release/)
 

@@ -851,11 +851,12 @@ class WebhookInvalid(Exception):
     """A delivery that is not to be trusted: answer 401 and do nothing else."""
 
 
-def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300):
+def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300, public_keys=()):
     """The delivery, where its signature and time are sound.
 
     `secret` is the subscription's; while it is being rotated, a list of the old one and the new one. `body` is the bytes as
-    they came: parsed and written again they may differ.
+    they came: parsed and written again they may differ. Instead of a secret (None), `public_keys` are `signing_keys` of
+    `/.well-known/webhooks.json`, for a webhook with `ed25519`.
     """
     values = {}
     for name, value in headers.items():
@@ -869,15 +870,15 @@ def verify_webhook(secret, headers, body, now=None, tolerance_seconds=300):
     if away > tolerance_seconds:
         raise WebhookInvalid(f"it was sent {away:.0f} s away from this clock")
     signatures = [values.get("x-service-signature", ""), *values.get("x-service-signature-next", "").split(", ")]
-    secrets = [secret] if isinstance(secret, str) else secret
+    secrets = [secret] if isinstance(secret, str) else secret or []
     if "" in secrets:
         raise WebhookInvalid("a secret is empty, and everybody could sign with it")
-    for one in secrets:
-        expected = hmac.new(one.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-        if any(hmac.compare_digest(expected.encode(), given.encode()) for given in signatures):
-            break
-    else:
-        raise WebhookInvalid("the signature does not fit the secret, the time and the body")
+    expected = [
+        hmac.new(one.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest().encode() for one in secrets
+    ]
+    is_shared = any(hmac.compare_digest(one, given.encode()) for one in expected for given in signatures)
+    if not (is_shared or _has_public_signature(values, timestamp, body, public_keys)):
+        raise WebhookInvalid("the signature does not fit the secret or the keys, the time and the body")
     try:
         webhook = json.loads(body)
     except ValueError as error:
@@ -905,6 +906,18 @@ KINDS = {
     "LogKeysPublished": 7,
     "DaySealed": 8,
 }
+
+
+def _has_public_signature(values, timestamp, body, public_keys):
+    signed = f"{values.get('webhook-id', '')}.{timestamp}.".encode() + body
+    for one in values.get("webhook-signature", "").split(" "):
+        try:
+            signature = base64.b64decode(one[4:]) if one.startswith("v1a,") else b""
+        except ValueError:
+            continue
+        if any(_is_ed25519(base64.b64decode(key.replace("whpk_", "")), signed, signature) for key in public_keys):
+            return True
+    return False
 
 
 def check_proof(text, vkeys):

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import type { AccountDeps } from '../account-deps.ts'
-import type { PostOffice } from './post-office.ts'
 import type { Mail, Mailer } from '../mail/mailer.ts'
+import type { PostOffice } from './post-office.ts'
 
 /**
  * Mails the owner of an account. Nothing happens where the account has no address, where the service has no mail server,

@@ -11,7 +11,7 @@ import { verdictRow } from '../../../contracts/verdict-row.ts'
 import { type RunningService, startService } from '../../composition/start-service.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { signalData } from '../../webhooks/deliveries/delivery-body.ts'
-import { verifyWebhook } from '../../webhooks/index.ts'
+import { verifyWebhook } from '../../webhooks/receiving/verify-webhook.fixture.ts'
 import { toSignals } from '../../webhooks/signals/signal-facts.ts'
 import { beginSignal, runSignal } from '../kit/run-signal.fixture.ts'
 

@@ -89,7 +89,8 @@ export const listenCommand = defineCommand({
         const body = Buffer.from(JSON.stringify(delivery))
         const headers = sign([secret], { event, deliveryId, body, at: Date.now(), sequence, attempt: 1 })
         const words = [data.coin, data.timeframe, data.exchange, data.call ?? data.regime]
-        tell(event, words.filter(Boolean).join(' '), await sender.send({ url, headers, body }, signal))
+        const about = words.flatMap((word) => (typeof word === 'string' ? [word] : [])).join(' ')
+        tell(event, about, await sender.send({ url, headers, body }, signal))
       }
       return 0
     } finally {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type RunningService, startService } from '../../composition/start-service.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
-import { verifyWebhook } from '../../webhooks/index.ts'
+import { verifyWebhook } from '../../webhooks/receiving/verify-webhook.fixture.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
 interface Received {

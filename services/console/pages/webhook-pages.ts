@@ -160,6 +160,7 @@ ${tiles([
 ])}
 <div class="row noprint">
 ${action(`${path}/test`, 'Send a test')}
+${webhook.state === 'degraded' && action(`${path}/resume`, 'Try now', { tone: 'main' })}
 ${webhook.state === 'active' || webhook.state === 'degraded' ? action(`${path}/pause`, 'Pause') : webhook.state === 'stopped' ? '' : html`${action(`${path}/resume`, 'Resume where it stopped', { tone: 'main' })}${action(`${path}/resume`, 'Resume from now', { fields: { from: 'now' } })}`}
 ${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? The present one signs beside it for a day.' })}
 ${webhook.secrets_signing > 1 && action(`${path}/end-overlap`, 'End the overlap')}

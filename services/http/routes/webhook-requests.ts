@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { rowsParameter } from '../../../contracts/parameters.ts'
+import {
+  coinParameter,
+  exchangeParameter,
+  rowsParameter,
+  timeframeParameter,
+} from '../../../contracts/parameters.ts'
 import {
   DELIVERY_FORMS,
   REPLAY_SCOPES,
@@ -156,10 +161,18 @@ export const replayParams = subscriptionParams.extend({
 const limit = rowsParameter(LIMITS.webhookRows, 50)
 const after = z.string().min(1).max(64)
 
+/** Fields of an event by which deliveries are looked for. */
+const searchFields = {
+  exchange: exchangeParameter.optional(),
+  coin: coinParameter.optional(),
+  timeframe: timeframeParameter.optional(),
+}
+
 export const attemptsQuery = z.strictObject({
   after: after.optional().describe('Those after these: the `next` of the answer before'),
   limit,
   result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
+  ...searchFields,
 })
 export type AttemptsQuery = z.output<typeof attemptsQuery>
 

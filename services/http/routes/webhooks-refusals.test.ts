@@ -209,7 +209,7 @@ describe('other requests', () => {
   })
 
   test.each<readonly [Route['method'], string, object | undefined, string]>([
-    ['PATCH', '', { url: 'https://bot.example.com/other' }, 'url'],
+    ['PATCH', '', { url: 7 }, 'url'],
     ['PATCH', '', { events: [] }, 'events'],
     ['PATCH', '', { min_confidence: 'high' }, 'min_confidence'],
     ['POST', '/resume', { from: 'here' }, 'from'],

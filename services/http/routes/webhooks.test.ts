@@ -2,9 +2,11 @@ import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node
 import type { AddressInfo } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { verifyWebhook as checkedByClient } from '../../../clients/typescript/src/index.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { listen } from '../../mcp/testing/mcp-edge.fixture.ts'
-import { createEgressGuard, createGuardedSender, verifyWebhook } from '../../webhooks/index.ts'
+import { createEgressGuard, createGuardedSender, signingKeysFrom } from '../../webhooks/index.ts'
+import { verifyWebhook } from '../../webhooks/receiving/verify-webhook.fixture.ts'
 import type { OpenApiDocument } from '../openapi/openapi-document.ts'
 import {
   aWebhookEdge,
@@ -120,6 +122,25 @@ describe('a subscription over HTTP', () => {
       payload: { events: ['trade_call'], url: 'https://a.example', asset: ['BTC'] },
     })
     expect(near.body.message).toBe('asset: is not a field of this request; did you mean assets?')
+  })
+
+  test('can be checked without its secret, by the key that is published', async () => {
+    const path = `/api/webhooks/${(await edge.create({ ed25519: true, in_order: true })).body.id}`
+    expect((await edge.ask('GET', path)).body).toMatchObject({ ed25519: true, in_order: true })
+    const open = await edge.app.inject({ url: '/.well-known/webhooks.json' })
+    const facts = open.json<{ signing_keys: string[]; source_addresses: string[] }>()
+    expect([open.statusCode, facts.source_addresses]).toEqual([200, ['203.0.113.7']])
+    await edge.ask('POST', `${path}/test`)
+    const { headers, body } = edge.sent.at(-1) ?? expect.fail()
+    const given = { headers, body, now: edge.now, publicKeys: facts.signing_keys }
+    expect((await checkedByClient(given)).event).toBe('trade_call')
+    await expect(checkedByClient({ ...given, body: Buffer.from('{}') })).rejects.toThrow('does not fit')
+    const stranger = signingKeysFrom({ known: [Buffer.alloc(32, 1)], used: 0 }).published
+    await expect(checkedByClient({ ...given, publicKeys: stranger })).rejects.toThrow('does not fit')
+    // One that did not ask for it is signed as before.
+    await edge.ask('PATCH', path, { payload: { ed25519: false } })
+    await edge.ask('POST', `${path}/test`)
+    expect(edge.sent.at(-1)?.headers['webhook-signature']).toMatch(/^v1,\S+$/)
   })
 
   test('is created once for one Idempotency-Key', async () => {

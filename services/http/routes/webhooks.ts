@@ -6,6 +6,7 @@ import {
   deliveryAnswerSchema,
   dryRunAnswerSchema,
   eventsAnswerSchema,
+  publishedSchema,
   replayAnswerSchema,
   replayRowSchema,
   retriesAnswerSchema,
@@ -42,6 +43,10 @@ const own = { tag: 'webhooks', key: 'required' } as const
 const onAll = operationsOf({ ...own, errors: ['store_unavailable'] })
 const onOne = operationsOf({ ...own, errors: ['store_unavailable', 'subscription_unknown'] })
 
+const facts = operationsOf({ tag: 'webhooks' })(
+  'webhookFacts',
+  'Keys that sign webhooks, and where they come from',
+)
 const params = subscriptionParams
 const busy = { errors: ['too_many_streams'] } as const
 const one = { params, response: { 200: subscriptionAnswerSchema } }
@@ -59,6 +64,8 @@ export const webhookRoutes: FastifyPluginAsync<WebhookService> = async (app, opt
     if (reply.statusCode === 201) reply.header('location', `/api/webhooks/${made.id}`)
     return made
   })
+  const schema = { operation: facts, response: { 200: publishedSchema } }
+  app.get('/.well-known/webhooks.json', { schema }, async () => options.published)
   filterRoutes(on, acts)
   stateRoutes(on, acts)
   secretRoutes(on, acts)

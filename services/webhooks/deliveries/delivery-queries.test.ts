@@ -53,6 +53,12 @@ describe('attempts', () => {
       expect(found.flat().map(({ sequence }) => sequence)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
       expect(Math.max(...found.map((rows) => rows.length))).toBe(Math.min(limit, 9))
     }
+    const of = async (wanted: object) =>
+      (await queries.attempts(world.subscriptionId, { limit: 100, ...wanted })).rows.length
+    const { exchange, timeframe, coin } = all[0]?.signal ?? expect.fail()
+    expect(await of({ exchange, timeframe, coin })).toBe(9)
+    for (const other of [{ coin: 'NOPE' }, { timeframe: '1d' }, { exchange: 'HL' }])
+      expect(await of(other)).toBe(0)
     const failed = await queries.attempts(world.subscriptionId, { limit: 5, result: 'failed' })
     expect(failed).toMatchObject({
       rows: [{ sequence: 9, status: 503, detail: { sealed: 'v1.no' } }],

@@ -128,6 +128,10 @@ interface AttemptsQuery {
   readonly limit: number
   /** Only attempts that ended so. */
   readonly result?: DeliveryResult | undefined
+  /** Only deliveries of signals with these; a digest is of no coin. */
+  readonly exchange?: string | undefined
+  readonly coin?: string | undefined
+  readonly timeframe?: string | undefined
 }
 
 interface Page<Row> {
@@ -146,7 +150,7 @@ interface Place {
 async function listAttempts(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
-  { after, limit, result }: AttemptsQuery,
+  { after, limit, result, ...wanted }: AttemptsQuery,
 ): Promise<Page<DeliveryAttempt>> {
   const before = after === undefined ? undefined : parsePlace(after)
   const most = Math.min(limit, LIMITS.webhookRows)
@@ -163,12 +167,25 @@ async function listAttempts(
     for (let index = end - 1; index >= 0; index--) {
       const attempt = attempts[index]
       if (attempt === undefined || (result !== undefined && attempt.result !== result)) continue
+      if (!isOf(attempt.stream, wanted)) continue
       rows.push(attempt)
       last = { revision, index }
       if (rows.length === most && index > 0) return { rows, next: formatPlace(last) }
     }
   }
   return { rows, next: null }
+}
+
+/** Whether the events of a stream have these fields: its name says them. */
+function isOf(
+  stream: string,
+  wanted: { readonly [Field in 'exchange' | 'coin' | 'timeframe']?: string | undefined },
+) {
+  const parts = stream.slice(stream.indexOf('-') + 1).split('.')
+  const has = { exchange: parts[0], coin: parts.length === 3 ? parts[1] : undefined, timeframe: parts.at(-1) }
+  return Object.entries(wanted).every(
+    ([field, value]) => value === undefined || has[field as keyof typeof has] === value,
+  )
 }
 
 const formatPlace = (place: Place | undefined): string | null =>

@@ -5,7 +5,11 @@ useDispatchWorld()
 
 const OTHER = 'https://other.example.com/'
 const move = (name: string) =>
-  world.say(name, 'EndpointChanged', { sealedUrl: OTHER, sending: { perSecond: null } })
+  world.say(name, 'EndpointChanged', {
+    sealedUrl: OTHER,
+    sending: { perSecond: null, inOrder: false, ed25519: false },
+  })
+const ordered = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b)
 const seconds = async (count: number): Promise<void> => {
   for (let n = 0; n < count; n++) await world.time.pass(1_000)
 }
@@ -21,11 +25,11 @@ describe('an address that its owner changed', () => {
     expect(new Set(before.map(({ sequence }) => sequence))).toEqual(new Set([1, 2, 3]))
     await move('bot')
     await seconds(1)
-    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3])
+    expect(ordered(world.sequences('other'))).toEqual([1, 2, 3])
     await world.verdicts(1)
     await seconds(2)
     expect(world.postsTo('bot')).toHaveLength(before.length)
-    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
+    expect(ordered(world.sequences('other'))).toEqual([1, 2, 3, 4])
     for (const { sequence, deliveryId, sha256 } of world.postsTo('other').slice(0, 3))
       expect(before.find((one) => one.sequence === sequence)).toMatchObject({ deliveryId, sha256 })
     expect((await world.deliveries('bot')).open.size).toBe(0)
@@ -45,7 +49,7 @@ describe('an address that its owner changed', () => {
     await seconds(2)
     late.resolve()
     await seconds(10)
-    expect(world.sequences('other').toSorted()).toEqual([1, 2, 3, 4])
+    expect(ordered(world.sequences('other'))).toEqual([1, 2, 3, 4])
     expect(await world.told('bot')).toEqual(['SubscriptionCreated', 'EndpointChanged'])
     expect(world.postsTo('other').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
     expect((await world.deliveries('bot')).counts).toMatchObject({ delivered: 4, failed: 0 })
@@ -92,12 +96,68 @@ test('an endpoint gets no more in any second than its owner chose, retries and a
   // What its owner chooses later holds from then on.
   await world.say('bot', 'EndpointChanged', {
     sealedUrl: 'https://bot.example.com/',
-    sending: { perSecond: null },
+    sending: { perSecond: null, inOrder: false, ed25519: false },
   })
   const begun = world.postsTo('bot').length
   await world.verdicts(8)
   await seconds(1)
   expect(world.postsTo('bot').length - begun).toBeGreaterThanOrEqual(8)
+})
+
+describe('an endpoint that wants one after the other', () => {
+  const inOrder = { perSecond: null, inOrder: true, ed25519: false }
+  const firsts = (name: string): number[] => [...new Set(world.sequences(name))]
+
+  test('gets the next once the one before was taken, over failures, a degraded time and a restart', async () => {
+    let refused = 0
+    world.endpoint('bot', ({ sequence }) => {
+      const taken = world.postsTo('bot').filter((one) => one.sequence === sequence).length
+      return sequence % 4 === 0 && taken <= 6 && ++refused > 0 ? answered(500) : answered(200)
+    })
+    await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: inOrder })
+    let running = await world.start()
+    await world.verdicts(10)
+    await seconds(20)
+    expect(firsts('bot')).toEqual([1, 2, 3, 4])
+    await running.stop()
+    running = await world.start()
+    await world.verdicts(6)
+    await world.time.pass(4 * 3_600_000, 20_000)
+    expect(refused).toBeGreaterThan(10)
+    expect(firsts('bot')).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
+    const posts = world.sequences('bot')
+    expect(posts).toEqual(posts.toSorted((a, b) => a - b))
+    expect((await world.deliveries('bot')).open.size).toBe(0)
+  })
+
+  test('has it from its choice on, of what failed before too', async () => {
+    let isWell = false
+    world.endpoint('bot', ({ sequence }) =>
+      answered(isWell || ![2, 3].includes(sequence) ? 200 : sequence === 2 ? 422 : 500),
+    )
+    await world.subscribe('bot', { filter: { events: ['trade_call'] } })
+    await world.start()
+    await world.verdicts(4)
+    await seconds(1)
+    await world.say('bot', 'EndpointChanged', { sealedUrl: 'https://bot.example.com/', sending: inOrder })
+    const before = world.posts.length
+    await world.verdicts(4)
+    await seconds(120)
+    expect(new Set(world.sequences('bot').slice(before))).toEqual(new Set([2]))
+    isWell = true
+    await world.time.pass(3_600_000, 10_000)
+    expect(firsts('bot')).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  test('goes on after one that was given up', async () => {
+    world.endpoint('bot', ({ sequence }) => answered(sequence === 2 ? 422 : 200))
+    await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: inOrder })
+    await world.start()
+    await world.verdicts(4)
+    await world.time.pass(60 * 3_600_000, 60_000)
+    expect(firsts('bot')).toEqual([1, 2, 3, 4])
+    expect((await world.deliveries('bot')).counts).toMatchObject({ delivered: 3, exhausted: 1 })
+  })
 })
 
 test('an endpoint that takes long is not held up by its rate', async () => {
@@ -108,6 +168,6 @@ test('an endpoint that takes long is not held up by its rate', async () => {
   await world.subscribe('bot', { filter: { events: ['trade_call'] }, sending: { perSecond: 4 } })
   await world.start()
   await world.verdicts(10)
-  for (let n = 0; n < 65; n++) await world.time.pass(50)
+  for (let n = 0; n < 50; n++) await world.time.pass(50)
   expect(world.sequences('bot')).toHaveLength(10)
 })

@@ -152,14 +152,14 @@ describe('the time of the next try', () => {
     )
   })
 
-  test('of a probe is 30 s after it was degraded, then doubles up to 15 min', () => {
+  test('of a probe is 10 s after it was degraded, then doubles up to 15 min', () => {
     const waits: number[] = []
     for (let at = NOW; waits.length < 8; ) {
       const next = probeAt({ degradedAt: NOW, lastProbeAt: at, isGone: false, random: 0.5 })
       waits.push((next - at) / 1_000)
       at = next
     }
-    expect(waits).toEqual([30, 30, 60, 120, 240, 480, 900, 900])
+    expect(waits).toEqual([10, 10, 20, 40, 80, 160, 320, 640])
   })
 
   test('as its log tells it is that of the next probe while it is degraded, and none while nothing is sent', () => {
@@ -172,7 +172,7 @@ describe('the time of the next try', () => {
     expect(next('active')).toBe(NOW - 19_997)
     // The log does not hold by how much a probe is spread: the latest time is the one to be told.
     expect(next('degraded')).toBe(lastAttemptAt + 1.2 * 60_000)
-    expect(next('degraded', { lastAttemptAt: null })).toBe(NOW - 70_000 + 1.2 * 30_000)
+    expect(next('degraded', { lastAttemptAt: null })).toBe(NOW - 70_000 + 1.2 * 10_000)
     expect(next('degraded', {}, GONE_REASON)).toBe(lastAttemptAt + HOUR_MS)
     for (const silent of ['paused', 'disabled', 'stopped'] as const) expect(next(silent)).toBeNull()
     expect(next('degraded', { open: new Map() })).toBeNull()

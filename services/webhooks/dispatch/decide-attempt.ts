@@ -31,7 +31,7 @@ const RETRY_AFTER_STEPS = 4
 const RETRY_AFTER_LEAST_MS = HOUR_MS
 
 /** The first probe of a degraded endpoint, and the longest time between two. */
-const PROBE_FIRST_MS = 30 * SECOND_MS
+const PROBE_FIRST_MS = 10 * SECOND_MS
 const PROBE_LONGEST_MS = 15 * MINUTE_MS
 
 /** An endpoint that said that it is gone is asked once more after this. */
@@ -62,7 +62,7 @@ export function retryAt(failed: {
 }
 
 /**
- * When a degraded endpoint is probed again: 30 s after it was degraded, then after as long as it has been so, which
+ * When a degraded endpoint is probed again: 10 s after it was degraded, then after as long as it has been so, which
  * doubles from probe to probe, up to 15 min. It follows from the log alone, so a restart goes on where it was.
  *
  * @param degradedAt Unix milliseconds, as is `lastProbeAt`: when it was tried last, before or after it was degraded

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { START } from '../../../contracts/position.ts'
+import { AS_IT_COMES } from '../../../contracts/subscription.ts'
 import { type Deliveries, initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { Subscription } from '../state/subscription-state.ts'
@@ -19,6 +20,7 @@ const WALL = Date.UTC(2026, 10, 21)
 const subscription = {
   subscriptionId: 'one',
   form: null,
+  sending: AS_IT_COMES,
   state: 'active',
   stateSince: WALL,
   revision: 3,

@@ -59,7 +59,7 @@ describe('a failure', () => {
     await world.time.pass(2 * HOUR_MS, 5_000)
     expect(await world.told('dead')).toEqual(['SubscriptionCreated', 'SubscriptionDegraded'])
     const probes = world.posts.slice(3).map(({ at }) => at)
-    // 30 s, then doubling up to 15 min: about a dozen in two hours.
+    // 10 s, then doubling up to 15 min: about a dozen in two hours.
     expect(probes.length).toBeGreaterThan(8)
     expect(probes.length).toBeLessThan(16)
     expect(new Set(world.posts.slice(3).map(({ sequence }) => sequence))).toEqual(new Set([1]))

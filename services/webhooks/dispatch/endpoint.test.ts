@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
+import { AS_IT_COMES } from '../../../contracts/subscription.ts'
 import { initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { Subscription } from '../state/subscription-state.ts'
@@ -14,7 +15,8 @@ const NEWS = 1_000_000
 
 /** An endpoint with one new signal, and so many deliveries that wait for another try. */
 function endpointWith({ open }: { open: number }): Endpoint {
-  const subscription = { subscriptionId: 'one', form: null, state: 'active', moved: null, replays: [] }
+  const state = { state: 'active', sending: AS_IT_COMES, moved: null, replays: [] }
+  const subscription = { subscriptionId: 'one', form: null, ...state }
   const endpoint = new Endpoint(subscription as unknown as Subscription, {
     shard: 0,
     token: 0,

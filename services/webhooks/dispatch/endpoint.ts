@@ -201,7 +201,7 @@ export class Endpoint implements Schedulable {
     if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
     if (this.#state.restsUntilMs !== undefined) return undefined
     if (this.#state.health.state === 'degraded') return this.#isProbeReady() ? 'live' : undefined
-    if (this.#due.size > 0 || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
+    if (this.#nextDue() !== undefined || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
     return this.#replays.length > 0 ? 'replays' : undefined
   }
 
@@ -228,7 +228,7 @@ export class Endpoint implements Schedulable {
   }
 
   #takeNext(): EndpointItem | undefined {
-    for (const sequence of this.#due) {
+    for (let sequence = this.#nextDue(); sequence !== undefined; sequence = this.#nextDue()) {
       this.#due.delete(sequence)
       const isOpen = this.deliveries?.open.has(sequence) === true
       if (isOpen && !this.#underWay.has(sequence)) return { kind: 'retry', sequence }
@@ -250,9 +250,22 @@ export class Endpoint implements Schedulable {
     return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
   }
 
+  get #isInOrder(): boolean {
+    return this.#state.subscription.sending.inOrder
+  }
+
+  /** The retry that comes next: of an endpoint that wants order the first of all that wait, with nothing under way. */
+  #nextDue(): number | undefined {
+    const [oldest] = this.#due
+    if (!this.#isInOrder || oldest === undefined) return oldest
+    const first = Math.min(...(this.deliveries?.open.keys() ?? []))
+    return this.#underWay.size === 0 && this.#due.has(first) ? first : undefined
+  }
+
   /** Whether a signal that was not tried yet may be begun, with all that waits for another try. */
   #hasRoomForNew(): boolean {
     const open = this.deliveries?.open.size ?? 0
+    if (this.#isInOrder) return open + this.#underWay.size === 0
     return open + this.#underWay.size < LIMITS.webhookOpenDeliveries
   }
 

@@ -187,6 +187,7 @@ async function send(
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
     isStale: attempt.isStale,
+    isPublic: endpoint.state.subscription.sending.ed25519,
     traceparent: attempt.traceparent,
   })
   // Nothing is awaited between this check and the POST but a connection, after which it is checked again.

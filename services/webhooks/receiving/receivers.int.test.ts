@@ -13,7 +13,7 @@ import { createGuardedSender } from '../sending/guarded-sender.ts'
 import type { Sender, SendOutcome } from '../sending/sender.ts'
 import { createSign } from '../sending/sign.ts'
 import { createSecret } from '../subscriptions/subscription-secrets.ts'
-import { verifyWebhook } from './verify-webhook.ts'
+import { verifyWebhook } from './verify-webhook.fixture.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../../docs/examples')
 const SECRET = createSecret(randomBytes)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createSign, type DeliveryHeaders } from '../sending/sign.ts'
 import { createSecret } from '../subscriptions/subscription-secrets.ts'
-import { type Verification, type VerifyWebhookOptions, verifyWebhook } from './verify-webhook.ts'
+import { type Verification, type VerifyWebhookOptions, verifyWebhook } from './verify-webhook.fixture.ts'
 
 const SECRET = createSecret((bytes) => Buffer.alloc(bytes, 1))
 const OTHER = createSecret((bytes) => Buffer.alloc(bytes, 2))

@@ -47,7 +47,7 @@ export function changing(deps: SubscriptionDeps) {
     async change(
       accountId: string,
       id: string,
-      { url, bot_token, chat_id, max_per_second, ...change }: ChangeRequest,
+      { url, bot_token, chat_id, max_per_second, in_order, ed25519, ...change }: ChangeRequest,
       origin: Origin,
     ): Promise<SubscriptionView> {
       const own = await findOwn(deps, accountId, id)
@@ -56,7 +56,7 @@ export function changing(deps: SubscriptionDeps) {
         kind: 'Change',
         change: (filter) => changeFilter(filter, change),
         sealedUrl: moved?.sealed,
-        sending: readSending({ max_per_second }),
+        sending: readSending({ max_per_second, in_order, ed25519 }),
       }
       const subscription = await executeFor(deps, accountId, id, origin, (state) => {
         if (moved !== undefined && moved.generation !== state.generation) throw unknownSubscriptionError(id)

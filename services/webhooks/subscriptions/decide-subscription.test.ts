@@ -18,7 +18,7 @@ const created: SubscriptionFact = {
     accountId,
     generation: 0,
     sealedUrl: 'v1.url',
-    sending: { perSecond: null },
+    sending: { perSecond: null, inOrder: false, ed25519: false },
     form: null,
     sealedSecret: 'v1.secret',
     filter: FILTER,

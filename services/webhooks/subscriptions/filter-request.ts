@@ -89,6 +89,8 @@ export const filterFields = {
 /** How deliveries are sent, as the interface spells it. */
 export const sendingFields = {
   max_per_second: wholeNumber(1, LIMITS.webhookPerSecond).nullish().describe('Attempts a second at most'),
+  in_order: z.boolean().optional(),
+  ed25519: z.boolean().optional(),
 }
 
 export type SendingRequest = {
@@ -96,11 +98,18 @@ export type SendingRequest = {
 }
 
 /** The choices of a request; what is left out is not there. */
-export const readSending = ({ max_per_second: perSecond }: SendingRequest): Partial<Sending> =>
-  perSecond === undefined ? {} : { perSecond }
+export const readSending = ({ max_per_second, in_order, ed25519 }: SendingRequest): Partial<Sending> => ({
+  ...(max_per_second !== undefined && { perSecond: max_per_second }),
+  ...(in_order !== undefined && { inOrder: in_order }),
+  ...(ed25519 !== undefined && { ed25519 }),
+})
 
 /** The same in the fields of the interface. */
-export const toSendingFields = ({ perSecond }: Sending) => ({ max_per_second: perSecond })
+export const toSendingFields = ({ perSecond, inOrder, ed25519 }: Sending) => ({
+  max_per_second: perSecond,
+  in_order: inOrder,
+  ed25519,
+})
 
 const filterRequest = z.strictObject(filterFields)
 export type FilterRequest = z.output<typeof filterRequest>

@@ -31,7 +31,13 @@ export async function sendSample(
     url,
     secrets,
     form,
-  }: { readonly url: string; readonly secrets: readonly string[]; readonly form: ChatForm | null },
+    isPublic = false,
+  }: {
+    readonly url: string
+    readonly secrets: readonly string[]
+    readonly form: ChatForm | null
+    readonly isPublic?: boolean
+  },
   event: SignalType,
 ): Promise<SampleOutcome> {
   const deliveryId = newId()
@@ -42,7 +48,7 @@ export async function sendSample(
     form === null
       ? Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
       : chatBody(form, data, baseUrl(), 'A test, and no call: ')
-  const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1 })
+  const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1, isPublic })
   const outcome = await sender.send({ url, headers, body })
   return { deliveryId, event, outcome, isAccepted: isAccepted(outcome) }
 }

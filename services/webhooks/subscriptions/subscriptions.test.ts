@@ -9,7 +9,7 @@ import { deliveryStream, noticeStream, subscriptionStream } from '../../../contr
 import { SubscriptionDegraded } from '../../../contracts/subscription-events.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { verifyWebhook } from '../receiving/verify-webhook.ts'
+import { verifyWebhook } from '../receiving/verify-webhook.fixture.ts'
 import { createSign } from '../sending/sign.ts'
 import { currentFilter } from './decide-subscription.ts'
 import { createSubscriptionDirectory } from './subscription-directory.ts'
@@ -270,12 +270,19 @@ describe('changing', () => {
       sending: { perSecond: null },
     })
     const { subscription } = await subscriptions.change(ADA, id, change, ORIGIN)
-    expect(subscription).toMatchObject({ state: 'active', reason: null, sending: { perSecond: 7 } })
+    expect(subscription).toMatchObject({
+      state: 'active',
+      reason: null,
+      sending: { perSecond: 7, inOrder: false, ed25519: false },
+    })
     expect(currentFilter(subscription).minStrength).toBe(60)
     // A rate alone leaves an endpoint that fails as it is.
     await degrade(id)
     const slower = await subscriptions.change(ADA, id, { max_per_second: 2 }, ORIGIN)
-    expect(slower.subscription).toMatchObject({ state: 'degraded', sending: { perSecond: 2 } })
+    expect(slower.subscription).toMatchObject({
+      state: 'degraded',
+      sending: { perSecond: 2, inOrder: false, ed25519: false },
+    })
     expect(slower.url).toBe('https://new.example.com/')
   })
 

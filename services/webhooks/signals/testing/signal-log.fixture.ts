@@ -171,7 +171,7 @@ export function aSignalLog(): SignalLog {
         accountId: anId('account'),
         generation: 0,
         sealedUrl: 'sealed',
-        sending: { perSecond: null },
+        sending: { perSecond: null, inOrder: false, ed25519: false },
         form: null,
         sealedSecret: 'sealed',
         origin: 'https://bot.example.com',
