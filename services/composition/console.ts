@@ -58,7 +58,7 @@ export function createConsole(options: ConsoleOptions): Console {
 }
 
 /**
- * Lines of an output. The last rows of a terminal can be kept for what changes in place: whatever else is written there,
+ * Lines of an output. The last rows of a terminal can be kept for what changes in place: all else that is written there,
  * by this process or another, scrolls above them.
  */
 class Lines {

@@ -89,14 +89,9 @@ const TRIES: readonly Try[] = [
   mcp(rpc('ping'), { status: 406, headers: { accept: 'text/html' } }),
   mcp(rpc('ping'), { status: 415, headers: { 'content-type': 'text/plain' } }),
   mcp('x'.repeat(70_000), { status: 413 }),
-  ...[
-    'get_trade_call',
-    'get_trade_signal',
-    'get_market_regime',
-    'scan_trade_calls',
-    'scan_funding_arb',
-    'plans/pro',
-  ].map((product): Try => ({ path: `/x402/${product}`, status: 402 })),
+  ...['get_trade_call', 'get_market_regime', 'scan_trade_calls', 'scan_funding_arb', 'plans/pro'].map(
+    (product): Try => ({ path: `/x402/${product}`, status: 402 }),
+  ),
   { path: '/x402/get_trade_call', method: 'POST', status: 402, body: { coin: 'BTC' } },
   { path: '/x402/get_trade_call', method: 'POST', status: 200, isKeyed: true, body: { coin: 'BTC' } },
   { path: '/x402/get_trade_call', method: 'POST', status: 422, isKeyed: true, body: { coin: 'NONE' } },

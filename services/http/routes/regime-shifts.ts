@@ -49,7 +49,7 @@ export interface RegimeShiftRoutesOptions {
 
 /** The history, and the exchanges that it is of. */
 interface RegimeHistory extends RegimeShiftRoutesOptions {
-  /** Those that are followed; the first is asked where none is named. */
+  /** Exchanges that are followed; the first is asked where none is named. */
   readonly exchanges: () => readonly string[]
 }
 

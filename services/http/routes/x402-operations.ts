@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
-import { type TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { PAID_PRODUCTS, type PaidTier } from '../../tool-calls/index.ts'
 import type { Operation } from '../openapi/operation.ts'
 
@@ -40,21 +40,16 @@ const PAYMENT_HEADERS = {
   'SIGN-IN-WITH-X': 'A fresh signature of the payer, to have an answer again that was lost',
 }
 
-/** A name under which a tool is sold. */
-export type PaidToolName = ToolName | keyof typeof TOOL_ALIASES
-
 /** Names of a product in the ids and summaries of its operations. */
-const NAMES: Readonly<
-  Record<PaidToolName | PaidTier, readonly [payId: string, offerId: string, words: string]>
-> = {
-  get_trade_call: ['payTradeCall', 'offerTradeCall', 'a trade call'],
-  get_trade_signal: ['payTradeSignal', 'offerTradeSignal', 'a trade call, by its other name,'],
-  get_market_regime: ['payMarketRegime', 'offerMarketRegime', 'a market regime'],
-  scan_trade_calls: ['payTradeScan', 'offerTradeScan', 'a scan of trade calls'],
-  scan_funding_arb: ['payFundingScan', 'offerFundingScan', 'a scan of funding'],
-  starter: ['buyStarter', 'offerStarter', 'the starter plan'],
-  pro: ['buyPro', 'offerPro', 'the pro plan'],
-}
+const NAMES: Readonly<Record<ToolName | PaidTier, readonly [payId: string, offerId: string, words: string]>> =
+  {
+    get_trade_call: ['payTradeCall', 'offerTradeCall', 'a trade call'],
+    get_market_regime: ['payMarketRegime', 'offerMarketRegime', 'a market regime'],
+    scan_trade_calls: ['payTradeScan', 'offerTradeScan', 'a scan of trade calls'],
+    scan_funding_arb: ['payFundingScan', 'offerFundingScan', 'a scan of funding'],
+    starter: ['buyStarter', 'offerStarter', 'the starter plan'],
+    pro: ['buyPro', 'offerPro', 'the pro plan'],
+  }
 
 /** The operations at the path of a product: the paid `POST`, and `GET` for its offer. */
 export interface PaidOperations {
@@ -62,9 +57,8 @@ export interface PaidOperations {
   readonly offer: Operation
 }
 
-/** @param name that of the path: an alias has operations of its own */
-export const toolOperations = (tool: ToolName, name: PaidToolName): PaidOperations => ({
-  pay: { ...paidTool(tool), id: NAMES[name][0] },
+export const toolOperations = (name: ToolName): PaidOperations => ({
+  pay: paidTool(name),
   offer: offerOf(name),
 })
 
@@ -73,9 +67,10 @@ export const planOperations = (tier: PaidTier): PaidOperations => ({
   offer: offerOf(tier),
 })
 
-const paidTool = (name: ToolName): Omit<Operation, 'id'> => ({
+const paidTool = (name: ToolName): Operation => ({
   tag: 'payments',
   key: 'optional',
+  id: NAMES[name][0],
   summary: `${TOOLS[name].title}, paid for by itself`,
   description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again, for its payer.`,
   errors: [...PAID_ERRORS, ...TOOL_ERRORS],

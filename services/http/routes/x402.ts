@@ -6,8 +6,9 @@ import type { PaymentBlock } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
+import type { Operation } from '../openapi/operation.ts'
 import { createWaits } from '../waits.ts'
-import { type PaidOperations, type PaidToolName, planOperations, toolOperations } from './x402-operations.ts'
+import { type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
@@ -42,14 +43,15 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
 
-  const names = { ...Object.fromEntries(Object.keys(TOOLS).map((tool) => [tool, tool])), ...TOOL_ALIASES }
-  for (const [name, tool] of Object.entries(names) as [PaidToolName, ToolName][]) {
-    serve(app, `/x402/${name}`, {
-      operations: toolOperations(tool, name),
+  const sellTool = (url: string, tool: ToolName, operations?: PaidOperations) =>
+    serve(app, url, {
+      operations,
       offer: () => paid.tools.offer(tool),
       answer: (request, reply) => paid.tools.call(new SentCall(tool, edge, request, reply)),
     })
-  }
+  for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, toolOperations(tool))
+  // The same again, which needs no description of its own.
+  for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
   for (const tier of TIERS) {
     serve(app, paidPath(`plans/${tier}`), {
       operations: planOperations(tier),
@@ -81,20 +83,21 @@ function takeAnyBody(app: FastifyInstance): void {
 }
 
 interface PaidHandlers {
-  readonly operations: PaidOperations
+  readonly operations: PaidOperations | undefined
   readonly offer: () => PaidOutcome
   readonly answer: (request: FastifyRequest, reply: FastifyReply) => Promise<PaidOutcome>
 }
 
 function serve(app: FastifyInstance, url: string, { operations, offer, answer }: PaidHandlers): void {
-  app.post(url, { schema: { operation: operations.pay } }, async (request, reply) =>
+  app.post(url, described(operations?.pay), async (request, reply) =>
     send(await answer(request, reply), request, reply),
   )
-  app.get(url, { schema: { operation: operations.offer } }, async (request, reply) =>
-    send(offer(), request, reply),
-  )
+  app.get(url, described(operations?.offer), async (request, reply) => send(offer(), request, reply))
   answerPreflight(app, url)
 }
+
+const described = (operation: Operation | undefined) =>
+  operation === undefined ? {} : { schema: { operation } }
 
 /** Lets a page of any origin ask (Fetch standard §3.2.2), of a path whose hooks set the other headers. */
 export function answerPreflight(app: FastifyInstance, url: string): void {
