@@ -99,7 +99,9 @@ export function upcast(event: RecordedEvent, definition: EventDefinition): Recor
       if (step === undefined) throw new TypeError(`${event.type}: no upcaster from schema ${version}`)
       data = step(data)
     }
-    return { ...event, schema: definition.schema, data: definition.data.parse(data) }
+    // An upcaster that changed nothing has left it as it was checked.
+    if (data !== event.data) data = definition.data.parse(data)
+    return { ...event, schema: definition.schema, data }
   } catch (cause) {
     throw new ServiceError('event_unreadable', {
       message: `${event.type} at position ${event.position} cannot be brought from schema ${event.schema} to ${definition.schema}`,

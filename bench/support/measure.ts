@@ -56,6 +56,19 @@ export async function timed(work: () => Promise<void> | void): Promise<number> {
   return performance.now() - start
 }
 
+/** Processor time of this process so far, milliseconds. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+/** Times one piece of work in milliseconds of the processor. */
+export async function cpuTimed(work: () => Promise<void> | void): Promise<number> {
+  const start = cpuMs()
+  await work()
+  return cpuMs() - start
+}
+
 const number = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3)
 

@@ -58,8 +58,8 @@ const CHANGES: readonly Partial<Verdict>[] = [
 ]
 
 const former: Readonly<Record<number, (data: JsonObject) => JsonObject>> = {
-  1: ({ previous: _, recordedLate: _late, forecast: _forecast, ...data }) => data,
-  2: ({ forecast: _, ...data }) => data,
+  1: ({ previous: _previous, recordedLate: _late, forecast: _forecast, ...data }) => data,
+  2: ({ forecast: _forecast, ...data }) => data,
   3: (data) => data,
   4: (data) => data,
 }

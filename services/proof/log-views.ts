@@ -20,7 +20,7 @@ import {
 import type { EventStore } from '../log/event-store.ts'
 import { checkpointText } from './notes/checkpoint.ts'
 import { formatProof } from './proof-file.ts'
-import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
+import { contentText, ENTRY_TYPES, kindOf, opensAt } from './tree/entry.ts'
 import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
 import { countVerdicts } from './witnesses/cosigner.ts'
@@ -205,7 +205,7 @@ export class LogViews {
     let isWhole = true
     const lines = (await this.#eventsOf(tile.index, tile.width, signal)).map((event) => {
       const text = contentText(event)
-      if (entryOf(event, text).opensAt <= now) return text
+      if (opensAt(event, kindOf(event)) <= now) return text
       isWhole = false
       return 'null'
     })

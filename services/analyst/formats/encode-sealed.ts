@@ -20,7 +20,7 @@ export function encodeSealedParquet(
   { exchange, date }: { readonly exchange: string; readonly date: string },
 ): RowEncoder<SealedRow> {
   const metadata = { schema_version: String(version), exchange, date }
-  const { add, finish } = parquetEncoder(take, SEALED_COLUMNS, {
+  const encoder = parquetEncoder(take, SEALED_COLUMNS, {
     groupRows: ROW_GROUP_ROWS,
     codec: 'ZSTD',
     compressors: { ZSTD: (input: Uint8Array) => zstdCompressSync(input) },
@@ -28,8 +28,8 @@ export function encodeSealedParquet(
     ...(version === 1 && { instant: INSTANT_OF_SCHEMA_1 }),
   })
   return {
-    add: (row) => add(SEALED_COLUMNS.map(({ name }) => JSON.stringify(row[name] ?? null))),
-    finish,
+    add: (row) => encoder.add(SEALED_COLUMNS.map(({ name }) => JSON.stringify(row[name] ?? null))),
+    finish: () => encoder.finish(),
   }
 }
 

@@ -52,6 +52,9 @@ export interface CallerOptions {
 /** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
 const OWNER = 'owner'
 
+/** Text stays text up to the socket: bytes lie outside of the heap, and collecting them takes long. */
+const AS_TEXT = { objectMode: false, encoding: 'utf8' } as const
+
 const replaySchema = z.strictObject({
   ...replayParameters,
   format: z
@@ -168,8 +171,8 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     if (nextVisibleAt !== undefined) reply.header('x-next-visible-at', isoTime(nextVisibleAt))
     // Not before: a refusal is sent as it is.
     reply.headers(encoding)
-    const as = format.isText ? ({ objectMode: false, encoding: 'utf8' } as const) : { objectMode: false }
-    return reply.send(encoded(Readable.from(asRead(chunks, place), as), coding))
+    const source = Readable.from(asRead(chunks, place), format.isText ? AS_TEXT : { objectMode: false })
+    return reply.send(encoded(source, coding))
   })
 
   app.get('/api/verdicts/stream', { schema: streamRoute }, async (request, reply) => {
@@ -188,9 +191,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
       now,
       signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
     })
-    return reply.send(
-      Readable.from(await begin(serverSentEvents(items)), { objectMode: false, encoding: 'utf8' }),
-    )
+    return reply.send(Readable.from(await begin(serverSentEvents(items)), AS_TEXT))
   })
 }
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Candle } from '../../../contracts/candle.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
@@ -9,7 +8,8 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
-import { type Entry, entryAt, entryOf } from '../tree/entry.ts'
+import { type Entry, entryAt, kindOf, opensAt } from '../tree/entry.ts'
+import { sha256 } from '../tree/merkle.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import {
   AuditedContents,
@@ -207,7 +207,7 @@ async function readContents(
       const entry = entryAt(entries, index)
       if (entry === undefined) break
       if (line === 'null') take(index, entry, undefined, 0)
-      else if (!hash('sha256', line, 'buffer').equals(entry.hash))
+      else if (!sha256(line).equals(entry.hash))
         findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
       else openContent(index, entry, line, findings, take)
       index += 1
@@ -224,8 +224,8 @@ function openContent(
   take: (index: number, entry: Entry, event: ServiceEvent, schema: number) => void,
 ): void {
   const content = parseContent(line)
-  const { kind, opensAt } = entryOf(content, line)
-  if (kind !== entry.kind || opensAt !== entry.opensAt)
+  const kind = kindOf(content)
+  if (kind !== entry.kind || opensAt(content, kind) !== entry.opensAt)
     findings.add(
       'withheld_content',
       index,
@@ -261,7 +261,12 @@ async function checkOutcomes(
       const { timeframe } = series
       const window = bars?.slice(from, from + MOST_WINDOW_BARS) ?? []
       const race = { ...raceOf({ ...outcome, timeframe }, window) }
-      const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Labelled]]))
+      const names = Object.keys(race)
+      if (bars !== undefined && names.every((key) => race[key] === outcome[key as keyof Labelled])) {
+        counts.same += 1
+        continue
+      }
+      const said = Object.fromEntries(names.map((key) => [key, outcome[key as keyof Labelled]]))
       if (!outcome.hasForecast) leaveOut(race, said, outcome)
       const found = bars === undefined ? 'without' : compared(about, { outcome, race, said, window })
       counts[found] += 1

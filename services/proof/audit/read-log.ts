@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { getHeapStatistics } from 'node:v8'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
@@ -6,7 +5,7 @@ import type { Checkpoint } from '../notes/checkpoint.ts'
 import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { ENTRY_BYTES, entryAt } from '../tree/entry.ts'
-import { HASH_BYTES, leafHash, rootOf, subtreesOf } from '../tree/merkle.ts'
+import { HASH_BYTES, leafHash, rootOf, sha256, subtreesOf } from '../tree/merkle.ts'
 import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'
 import { type LogSource, readAt } from './log-source.ts'
 
@@ -78,9 +77,7 @@ export const contentLines = (
   tilesOf(source, 'contents', entries.length / ENTRY_BYTES, {
     read: splitLines,
     fits: async (tile, lines) =>
-      lines.every((line, at) =>
-        entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(hash('sha256', line, 'buffer')),
-      ),
+      lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
   })
 
 /** Tiles one after the other; full ones are taken from the copy where it has them as they are in the tree. */

@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
-import { HASH_BYTES } from './merkle.ts'
+import { HASH_BYTES, sha256 } from './merkle.ts'
 
 /**
  * The events that are entries of the tree, with the byte of each kind. None is personal. A type is never removed, and only a
@@ -50,11 +49,16 @@ export function opensAt({ data }: { readonly data: JsonObject }, kind: number): 
   return isVerdict && typeof validUntil === 'number' ? validUntil : 0
 }
 
+export function kindOf({ type }: Pick<Content, 'type'>): number {
+  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[type]
+  if (kind === undefined) throw new TypeError(`${type} is no entry of the log`)
+  return kind
+}
+
 /** @param text that of the content, where it is at hand already */
 export function entryOf(content: Content, text = contentText(content)): Entry {
-  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[content.type]
-  if (kind === undefined) throw new TypeError(`${content.type} is no entry of the log`)
-  return { kind, opensAt: opensAt(content, kind), hash: hash('sha256', text, 'buffer') }
+  const kind = kindOf(content)
+  return { kind, opensAt: opensAt(content, kind), hash: sha256(text) }
 }
 
 /** Version, kind, time in big-endian order, hash. */
@@ -63,7 +67,8 @@ export function encodeEntry({ kind, opensAt: time, hash: content }: Entry): Buff
   const bytes = Buffer.allocUnsafe(ENTRY_BYTES)
   bytes[0] = VERSION
   bytes[1] = kind
-  bytes.writeBigUInt64BE(BigInt(time), 2)
+  bytes.writeUInt32BE(Math.floor(time / 2 ** 32), 2)
+  bytes.writeUInt32BE(time % 2 ** 32, 6)
   bytes.set(content, ENTRY_BYTES - HASH_BYTES)
   return bytes
 }
@@ -77,7 +82,7 @@ export function decodeEntry(bytes: Buffer): Entry | undefined {
   if (bytes.length !== ENTRY_BYTES || bytes[0] !== VERSION) return undefined
   return {
     kind: bytes[1] ?? 0,
-    opensAt: Number(bytes.readBigUInt64BE(2)),
+    opensAt: bytes.readUInt32BE(2) * 2 ** 32 + bytes.readUInt32BE(6),
     hash: bytes.subarray(ENTRY_BYTES - HASH_BYTES),
   }
 }

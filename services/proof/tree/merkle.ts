@@ -12,8 +12,12 @@ export const HASH_BYTES = 32
  */
 export type HashSource = (level: number, index: number) => Hash
 
+/** The digest as text of one byte a character takes a third of the time that one as a buffer takes. */
+export const sha256 = (data: string | Uint8Array): Hash =>
+  Buffer.from(hash('sha256', data, 'binary'), 'latin1')
+
 /** The root of a tree without leaves. */
-export const EMPTY_ROOT: Hash = hash('sha256', '', 'buffer')
+export const EMPTY_ROOT: Hash = sha256('')
 
 /** No tree whose size is a safe integer is deeper. */
 const MOST_LEVELS = 53
@@ -23,7 +27,7 @@ export function leafHash(entry: Uint8Array): Hash {
   const text = Buffer.allocUnsafe(1 + entry.length)
   text[0] = 0
   text.set(entry, 1)
-  return hash('sha256', text, 'buffer')
+  return sha256(text)
 }
 
 const NODE = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
@@ -31,7 +35,7 @@ const NODE = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
 export function nodeHash(left: Uint8Array, right: Uint8Array): Hash {
   NODE.set(left, 1)
   NODE.set(right, 1 + HASH_BYTES)
-  return hash('sha256', NODE, 'buffer')
+  return sha256(NODE)
 }
 
 /** The root over the first leaves. */
