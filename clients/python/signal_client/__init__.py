@@ -520,7 +520,7 @@ class SignalClient:
         return self._route("GET /api/keys", query)
 
     def issue_key(self, **body) -> Dict[str, Any]:
-        """Another key, shown this once: name."""
+        """Another key, shown this once: label."""
         return self._route("POST /api/keys", body)
 
     def revoke_key(self, id) -> None:
