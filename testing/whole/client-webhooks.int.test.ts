@@ -26,7 +26,7 @@ beforeAll(async () => {
       verifyWebhook({ secret, headers: request.headers, body: Buffer.concat(parts) }).then(
         (webhook) => {
           taken.push(webhook)
-          response.writeHead(204).end()
+          return response.writeHead(204).end()
         },
         () => response.writeHead(401).end(),
       )
