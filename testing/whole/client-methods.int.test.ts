@@ -83,7 +83,7 @@ const CALLS: Readonly<Record<string, object>> = {
   usage: {},
   ownPayments: { limit: 3 },
   keys: {},
-  issueKey: { name: 'bot' },
+  issueKey: { label: 'bot' },
   revokeKey: one,
   changeWebhook: { ...one, min_strength: 70 },
   endWebhookOverlap: one,

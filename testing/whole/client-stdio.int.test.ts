@@ -107,11 +107,13 @@ describe('the program for clients that start one', () => {
       request.on('end', () => {
         const { method } = JSON.parse(body) as { method: string }
         response.once('close', () => gone.push(method))
-        if (method.startsWith('notifications/')) return void response.writeHead(202).end()
-        if (method === 'ping') return void response.end('{"jsonrpc":"2.0","id":2,"result":{}}')
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.write('data: {"jsonrpc":"2.0","method":"a"}\n\n: nothing new\n\ndata: {"jsonrpc":"2.0",')
-        response.write('"method":"b"}\n\n')
+        if (method.startsWith('notifications/')) response.writeHead(202).end()
+        else if (method === 'ping') response.end('{"jsonrpc":"2.0","id":2,"result":{}}')
+        else {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write('data: {"jsonrpc":"2.0","method":"a"}\n\n: nothing new\n\ndata: {"jsonrpc":"2.0",')
+          response.write('"method":"b"}\n\n')
+        }
       })
     }).listen(0, '127.0.0.1')
     await new Promise((done) => server.once('listening', done))

@@ -29,7 +29,7 @@ import {
 import type { BarsAnswer } from '../../contracts/bars-answer.ts'
 import { BASE } from '../../contracts/chain.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
-import type { chatAnswerSchema, searchAnswerSchema } from '../../contracts/knowledge-answers.ts'
+import { chatAnswerSchema, searchAnswerSchema } from '../../contracts/knowledge-answers.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../contracts/payment-answers.ts'
 import { SettlementBroadcast, SettlementRequested } from '../../contracts/payment-events.ts'
 import type { regimeShiftsAnswerSchema } from '../../contracts/regime-shift-row.ts'
@@ -38,7 +38,7 @@ import type { FundingOpportunity } from '../../contracts/tools/scan-funding-arb.
 import type { ToolName, ToolResponse } from '../../contracts/tools/tool-catalogue.ts'
 import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
-import type * as webhooks from '../../contracts/webhook-answers.ts'
+import * as webhooks from '../../contracts/webhook-answers.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
 import { startPaidService } from '../../services/http/testing/paid-service.fixture.ts'
 import { createOfferSigner } from '../../services/payments/index.ts'
@@ -101,6 +101,15 @@ type IsComplete = UnknownMembers extends never[] ? true : false
 test('the types of the client are those of the answers, and miss none of their members', () => {
   const isSo: [IsSo, IsRow, IsPayment, IsRecord, IsComplete] = [true, true, true, true, true]
   expect(isSo).not.toContain(false)
+})
+
+test.skipIf(!hasPython)(`and Python names the members of a subscription${reason}`, async () => {
+  const said = await python(
+    'print(json.dumps([sorted(kind.__annotations__) for kind in (WebhookSubscription, NewWebhook, KnowledgeSearch, Chat)]))',
+  )
+  const { subscriptionAnswerSchema: one, createdSubscriptionAnswerSchema: created } = webhooks
+  const schemas = [one, created, searchAnswerSchema, chatAnswerSchema]
+  expect(said).toEqual(schemas.map(({ shape }) => Object.keys(shape).toSorted()))
 })
 
 test('kinds of entries are those of the log', async () => {
@@ -269,6 +278,8 @@ pairs = {
     "TradeCall": (TradeCall, signals.get_trade_call(coin="BTC", timeframe="1m")),
     "MarketRegime": (MarketRegime, signals.get_market_regime(coin="BTC", timeframe="1m")),
     "FundingScan": (FundingScan, signals.scan_funding_arb()),
+    "RegimeShifts": (RegimeShifts, signals.get_regime_shifts(coin="BTC", timeframe="1m")),
+    "Bars": (Bars, signals.bars("SIM", "BTC", "1m", start=given["start"], end=given["end"])),
     "Verdict": (Verdict, next(signals.replay(end=given["end"]))),
 }
 scan = signals.scan_trade_calls(timeframe="1m", include_holds=True)
@@ -276,10 +287,10 @@ pairs["TradeScan"] = (TradeScan, scan)
 pairs["ScanRow"] = (ScanRow, scan["calls"][0])
 pairs["ExpectedRange"] = (ExpectedRange, next(row["expected_range"] for row in signals.replay() if row["expected_range"]))
 print(json.dumps({name: [sorted(kind.__annotations__), sorted(answer)] for name, (kind, answer) in pairs.items()}))`,
-      { url, end: rows.at(-1)?.bar_close },
+      { url, start: rows[0]?.bar_close, end: rows.at(-1)?.bar_close },
     )) as Record<string, [string[], string[]]>
     for (const [name, [said, answered]] of Object.entries(found)) expect(said, name).toEqual(answered)
-    expect(Object.keys(found)).toHaveLength(7)
+    expect(Object.keys(found)).toHaveLength(9)
   })
 
   test('a proof of its log is checked by both clients, for each verdict, and not where it was changed', async () => {

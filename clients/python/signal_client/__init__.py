@@ -211,19 +211,19 @@ class Verdict(_Judged):
     decided_at: Optional[str]
 
 
-class Refund(TypedDict):
-    """The refund of a payment, which comes without being asked for."""
-
-    state: str
-    amount_usdc: str
-    cause: str
-    why: Optional[str]
-    transaction: Optional[str]
-    begun_at: str
-
-
-# `as` is a word of the language, and cannot be written as a member.
-Refund.__annotations__["as"] = str
+# The refund of a payment, which comes without being asked for. A word of the language cannot be a member of a class.
+Refund = TypedDict(
+    "Refund",
+    {
+        "as": str,
+        "state": str,
+        "amount_usdc": str,
+        "cause": str,
+        "why": Optional[str],
+        "transaction": Optional[str],
+        "begun_at": str,
+    },
+)
 
 
 class _OfSome(TypedDict, total=False):
@@ -322,22 +322,23 @@ class NewWebhook(WebhookSubscription):
     secret: str
 
 
-class Bars(TypedDict):
-    """Candles of a series, times in Unix milliseconds; `next` is the `start` of the next page."""
-
-    exchange: str
-    coin: str
-    timeframe: str
-    market: str
-    source: str
-    bars: List[Dict[str, float]]
-    gaps: List[Dict[str, int]]
-    funding: List[Dict[str, float]]
-    next: Optional[int]
-
-
-# They are words of the language, and cannot be written as members.
-Bars.__annotations__.update({"from": int, "to": int})
+# Candles of a series, times in Unix milliseconds; `next` is the `start` of the next page.
+Bars = TypedDict(
+    "Bars",
+    {
+        "exchange": str,
+        "coin": str,
+        "timeframe": str,
+        "market": str,
+        "source": str,
+        "from": int,
+        "to": int,
+        "bars": List[Dict[str, float]],
+        "gaps": List[Dict[str, int]],
+        "funding": List[Dict[str, float]],
+        "next": Optional[int],
+    },
+)
 
 
 class SignalClient:
@@ -521,7 +522,7 @@ class SignalClient:
         return self._route("GET /api/keys", query)
 
     def issue_key(self, **body) -> Dict[str, Any]:
-        """Another key, shown this once: name."""
+        """Another key, shown this once: label."""
         return self._route("POST /api/keys", body)
 
     def revoke_key(self, id) -> None:
