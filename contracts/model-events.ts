@@ -14,13 +14,13 @@ export const speechChangeSchema = z.object({
   from: timeMs,
   /** The newest UTC day whose outcomes count: where it begins. */
   day: timeMs,
-  /** Area under the curve over forecasts of 180 days up to that day: the chance that of two races the one won by the upper barrier had the higher forecast. */
+  /** Area under the curve over the days that the rule counts, up to that day: the chance that of two races the one won by the upper barrier had the higher forecast. */
   auc: z.number().min(0).max(1),
   /** Races that it is of. */
   races: z.int().nonnegative(),
   /** Days running on which it stood so. */
   days: z.int().positive(),
-  /** Version of the fold that counted. */
+  /** Version of the rule that counted. */
   rule: z.int().positive(),
 })
 
@@ -32,7 +32,7 @@ export const SpeechWithdrawn = defineEvent({
   type: 'SpeechWithdrawn',
   stream: speech,
   summary:
-    'The forecasts of a model at a timeframe have ranked worse than chance for so long that its verdicts there are HOLD from here on. They go on being recorded and scored.',
+    'The forecasts of a model at a timeframe have ranked no better than chance for so long that its verdicts there are HOLD from here on. They go on being recorded and scored.',
   data: speechChangeSchema,
 })
 

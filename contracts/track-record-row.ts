@@ -130,15 +130,16 @@ export const speechRowSchema = z.object({
       '`withdrawn`: every verdict is HOLD there, even with a forecast. A model may be silent there by its file, too',
     ),
   since: instant.nullable().describe('From which bars on; null where calls were never withdrawn'),
+  window_days: count.describe('Days that a model is judged by: 180 up to 15m, 730 from 30m on'),
   auc_180d: z
     .number()
     .nullable()
     .describe(
-      'Chance that the race won by the upper barrier had the higher forecast, over 180 days; null of too few races',
+      'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored on recorded bars. Null of too few races',
     ),
   races_180d: count,
   days_running: count.describe(
-    'Days running below 0.5, or, where calls are withdrawn, at 0.505 or more; 14 of them change the state',
+    'Days running below 0.505, or, where calls are withdrawn, at 0.515 or more; 14 of them change the state',
   ),
 })
 

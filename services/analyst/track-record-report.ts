@@ -9,7 +9,13 @@ import { FEWEST_BLOCKS, halfWidth95 } from '../../contracts/student-interval.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { SpeechAnswerRow, TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
-import { SERIES_PREFIX, type SpeechRow, TIMEFRAME_PREFIX, type TrackRecord } from '../../projections/index.ts'
+import {
+  SERIES_PREFIX,
+  type SpeechRow,
+  speechRuleOf,
+  TIMEFRAME_PREFIX,
+  type TrackRecord,
+} from '../../projections/index.ts'
 
 export interface TrackRecordQuery {
   readonly groupBy: 'series' | 'timeframe'
@@ -185,6 +191,7 @@ export function speechRow(row: SpeechRow): SpeechAnswerRow {
     timeframe: row.timeframe,
     state: row.withdrawn === null ? 'speaks' : 'withdrawn',
     since: since === undefined ? null : isoTime(since),
+    window_days: speechRuleOf(row.modelVersion, row.timeframe).windowDays,
     auc_180d: row.auc,
     races_180d: row.races,
     days_running: row.running,

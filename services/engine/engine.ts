@@ -12,11 +12,12 @@ import { barrierFraction } from './barrier.ts'
 import { callOf, TREND_ENTRY } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
 import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
+import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
 import { factorsOf, reasoningFor } from './reasoning.ts'
 import { createSeriesPool, type SeriesPool } from './series-pool.ts'
-import { silenced } from './speech/silenced.ts'
+import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
 
 /** A verdict before it has an identity and a place; the log gives it both. */
@@ -315,10 +316,14 @@ export class SeriesEngine {
       return { status: 'insufficient_history', bars, barsNeeded: LIMITS.warmUpBars }
     }
     const verdict = this.#verdictOf(entry, base)
-    const withdrawn = this.#options.withdrawal?.(verdict.timeframe, verdict.barClose)
+    const { timeframe, coin, barClose } = verdict
+    const withdrawn = this.#options.withdrawal?.(timeframe, barClose)
+    const reason = withdrawn
+      ? withdrawalReason(withdrawn)
+      : this.#options.model.silentCoins.get(silenceKey(timeframe, coin))
     return {
       status: 'verdict',
-      verdict: withdrawn === undefined ? verdict : silenced(verdict, withdrawn),
+      verdict: reason === undefined ? verdict : silencedBecause(verdict, reason),
       metrics: this.#metricsOf(base),
     }
   }

@@ -2,11 +2,13 @@ import { seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { BARRIER_FLOOR } from '../../services/engine/barrier.ts'
 import { FEATURE_NAMES } from '../../services/engine/features.ts'
+import type { TimeframeGate } from '../../services/engine/gate.ts'
 import { REALISED_VOLATILITY_BARS } from '../../services/engine/indicators/update-indicators.ts'
 import { scoringOf, type TimeframeSkill, type VerdictModelData } from '../../services/engine/model.ts'
 import type { Provenance, Recipe, UsedSeries } from '../../services/engine/provenance.ts'
 import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { evaluateCalls } from '../../services/engine/scoring/evaluate-verdicts.ts'
+import { gateOf } from './gate.ts'
 import { roundedNumbers } from './rounded-numbers.ts'
 import type { SeriesHistory } from './series-history.ts'
 import { type SeriesSamples, seriesSamples } from './series-samples.ts'
@@ -55,6 +57,7 @@ export async function prepare(
 /** The scores of a timeframe, and what its scores are to be multiplied by from now on. */
 export interface RecipeScore {
   readonly evaluation: TimeframeEvaluation
+  readonly gate: TimeframeGate
   readonly slope: number
 }
 
@@ -78,28 +81,41 @@ export function evaluateRecipe(
     used.has(source) ? [[source, movedOutcomes(samples)]] : [],
   )
   const placebo = walk({ ...training, samplesOf: new Map(moved) }, ' placebo')
-  return { evaluation: evaluateCalls(timeframe, calls, placebo.calls), slope }
+  return { evaluation: evaluateCalls(timeframe, calls, placebo.calls), gate: gateOf(timeframe, calls), slope }
 }
 
-function skillAt(timeframe: Timeframe, training: Training, report: Report): TimeframeSkill {
+interface Judged {
+  readonly skill: TimeframeSkill
+  /** Of a timeframe that speaks. */
+  readonly gate?: TimeframeGate
+}
+
+function judge(timeframe: Timeframe, training: Training, report: Report): Judged {
   const scored = evaluateRecipe(training, timeframe, report)
   if (scored === undefined)
-    return { skill: false, reason: `no skill was measured at ${timeframe}: too few bars were recorded` }
-  const { evaluation, slope } = scored
+    return silent({ reason: `no skill was measured at ${timeframe}: too few bars were recorded` })
+  const { evaluation, gate, slope } = scored
   const measured = { ...evaluation.all, placeboAuc: evaluation.placeboAuc }
   const reason = lackOfSkill(timeframe, measured)
-  if (reason !== undefined) return { skill: false, reason, measured }
+  if (reason !== undefined) return silent({ reason, measured })
   const { scales, coefficients, races } = fitUntil(training, timeframe, Number.POSITIVE_INFINITY)
   return {
-    skill: true,
-    scales: [...scales],
-    coefficients: [...coefficients],
-    races,
-    slope,
-    offset: 0,
-    measured,
+    skill: {
+      skill: true,
+      scales: [...scales],
+      coefficients: [...coefficients],
+      races,
+      slope,
+      offset: 0,
+      measured,
+    },
+    gate,
   }
 }
+
+const silent = (about: Omit<TimeframeSkill & { readonly skill: false }, 'skill'>): Judged => ({
+  skill: { skill: false, ...about },
+})
 
 /**
  * Fits a model on all the data and scores its recipe walk-forward. The same data gives the same model.
@@ -120,12 +136,18 @@ export function fitModel(
     to: Math.max(...used.map(({ to }) => to)),
     series: [...used],
   }
+  const judged = forEachTimeframe((timeframe) => judge(timeframe, training, report))
+  const gates = TIMEFRAMES.flatMap((timeframe) => {
+    const { gate } = judged[timeframe]
+    return gate === undefined ? [] : [[timeframe, gate] as const]
+  })
   return roundedNumbers({
     schema: 2,
     version,
     provenance,
     clip: training.recipe.clip,
     features: [...FEATURE_NAMES],
-    timeframes: forEachTimeframe((timeframe) => skillAt(timeframe, training, report)),
+    timeframes: forEachTimeframe((timeframe) => judged[timeframe].skill),
+    gate: Object.fromEntries(gates),
   })
 }

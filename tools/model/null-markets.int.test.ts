@@ -37,14 +37,18 @@ interface Scored {
   readonly name: string
   readonly scores: Scores
   readonly reason: string | undefined
+  /** Coins that would make calls if the timeframe did. */
+  readonly coins: readonly string[]
 }
 
 /** The whole recipe on a market: fits, walk, placebo and gate. */
 async function score(kind: NullMarket, seed: number): Promise<Scored> {
   const training = await prepare(nullMarket(kind, seed, BARS), RECIPE, quiet)
-  const { evaluation } = evaluateRecipe(training, '1h', quiet) ?? expect.fail('There was nothing to score.')
+  const { evaluation, gate } =
+    evaluateRecipe(training, '1h', quiet) ?? expect.fail('There was nothing to score.')
   const scores = { ...evaluation.all, placeboAuc: evaluation.placeboAuc }
-  return { name: `${kind} ${seed}`, scores, reason: lackOfSkill('1h', scores) }
+  const coins = gate.coins.flatMap(({ coin, silence }) => (silence === undefined ? [coin] : []))
+  return { name: `${kind} ${seed}`, scores, reason: lackOfSkill('1h', scores), coins }
 }
 
 describe('where nothing can be foreseen', () => {
@@ -63,6 +67,11 @@ describe('where nothing can be foreseen', () => {
     const beyond = scored.filter(({ reason }) => reason?.includes("may be a coin's") !== true)
     const told = beyond.map(({ name, reason }) => `${name}: ${reason}`).join('\n')
     expect(beyond.length, told).toBeLessThanOrEqual(mostByLuck(scored.length, BY_LUCK))
+  })
+
+  test('no more coins are let pass than luck does', () => {
+    const passed = scored.flatMap(({ name, coins }) => coins.map((coin) => `${name} ${coin}`))
+    expect(passed.length, passed.join(', ')).toBeLessThanOrEqual(mostByLuck(2 * scored.length, BY_LUCK))
   })
 
   test('scores are a coin’s on either side', () => {

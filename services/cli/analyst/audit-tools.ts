@@ -8,7 +8,7 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { trackRecordReport } from '../../analyst/index.ts'
-import { createRace, modelFile } from '../../engine/index.ts'
+import { createRace, keptModelFile, modelFile } from '../../engine/index.ts'
 import { type AuditTools, type LogSource, readAt } from '../../proof/index.ts'
 import { pagesOf } from '../../runtime/http/pages.ts'
 import { barPages } from '../kit/bar-pages.ts'
@@ -30,7 +30,9 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       return { ...race.end() }
     },
     async recompute(verdict, sha256) {
-      if (modelFile().sha256 !== sha256) return 'their model is not that of this release'
+      const file = keptModelFile(verdict.modelVersion)
+      if (file === undefined || modelFile(file).sha256 !== sha256)
+        return 'their model is not that of this release'
       if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
         return `the state of their series began more than ${MOST_BARS} bars before`
       try {

@@ -4,7 +4,7 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { createEngine, loadModel } from '../../engine/index.ts'
+import { createEngine, keptModelFile, loadModel } from '../../engine/index.ts'
 
 /** Fields of a verdict that follow from its place in the log, and not from bars. */
 const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
@@ -26,7 +26,7 @@ export interface Recomputed {
  * Computes a verdict again from its bars, from the one where its state began.
  *
  * @param pages bars in the order of their time
- * @param file of the model; that of this release unless given
+ * @param file of the model; the one that came with this release unless given
  * @throws ServiceError `config_invalid` for another model than the verdict names, or bars that lead to no verdict
  */
 export async function recomputeVerdict(
@@ -34,7 +34,7 @@ export async function recomputeVerdict(
   pages: AsyncIterable<Pick<BarsAnswer, 'bars' | 'funding'>>,
   file?: string,
 ): Promise<Recomputed> {
-  const model = file === undefined ? loadModel() : loadModel(file)
+  const model = loadModel(file ?? keptModelFile(recorded.modelVersion))
   if (model.version !== recorded.modelVersion)
     throw new ServiceError('config_invalid', {
       message: `The verdict was computed with ${recorded.modelVersion}, and this is ${model.version}; name its file with --model.`,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const count = z.int().nonnegative()
 const fraction = z.number().min(0).max(1)
-const measureSchema = z.strictObject({
+export const measureSchema = z.strictObject({
   value: z.number(),
   low: z.number().nullable(),
   high: z.number().nullable(),
@@ -76,6 +76,8 @@ export const scoresSchema = z.strictObject({
   auc: measureSchema.nullable(),
   /** The same over the newest 180 observed days. */
   newestAuc: measureSchema.nullable(),
+  /** The same over the newest 365; former models have none. */
+  newestYearAuc: measureSchema.nullable().optional(),
   brier: measureSchema.nullable(),
   /** Brier score of BUY and SELL alone. */
   brierSpoken: measureSchema.nullable(),

@@ -19,6 +19,7 @@ const measured = {
   timeoutShare: 0.4567,
   auc: { value: 0.54321, low: 0.531, high: 0.555 },
   newestAuc: { value: 0.521, low: 0.49, high: 0.552 },
+  newestYearAuc: { value: 0.525, low: 0.505, high: 0.545 },
   brier: { value: 0.24871, low: null, high: null },
   brierSpoken: { value: 0.24731, low: 0.246, high: 0.249 },
   calibrationError: 0.0123,
@@ -53,6 +54,7 @@ const speaking = {
   offset: 0,
   measured,
 } as const
+const rate = (value: number) => ({ value, low: value - 0.01, high: value + 0.01 })
 const silent = { skill: false, reason: 'no race was ever run' } as const
 
 const model = {
@@ -95,6 +97,25 @@ const model = {
     '2h': { ...silent, measured },
     '4h': speaking,
   },
+  gate: {
+    '1h': {
+      walkedAuc: 0.53,
+      coins: [
+        { coin: 'BTC', observedDays: 500, races: 9_000, auc: { value: 0.55, low: 0.53, high: 0.57 } },
+        {
+          coin: 'LTC',
+          observedDays: 500,
+          races: 9_000,
+          auc: { value: 0.51, low: 0.49, high: 0.53 },
+          silence: 'no skill was shown for LTC at 1h',
+        },
+      ],
+      confidences: [
+        { from: 50, to: 53, calls: 4_990, won: rate(0.53), inFavour: rate(0.48), gross: rate(7) },
+        { from: 58, to: 60, calls: 10, won: rate(0.9), inFavour: rate(0.9), gross: rate(90) },
+      ],
+    },
+  },
 } as unknown as VerdictModel
 
 const rangeScores = {
@@ -126,10 +147,10 @@ describe('the page of the model', () => {
 
   test('has a row for every timeframe, with the scores that were measured', () => {
     const scores =
-      '2021-04-01 | 2025-01-01 | 1,371 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.521 [0.490, 0.552] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
+      '2021-04-01 | 2025-01-01 | 1,371 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.521 [0.490, 0.552] | 0.525 [0.505, 0.545] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
     expect(page).toContain(`| 1h | 8 | ${scores} | 0.9 | BUY, SELL, HOLD |`)
     expect(page).toContain(`| 2h | 8 | ${scores} |  | HOLD only |`)
-    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  |  |  | HOLD only |')
+    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  |  |  |  | HOLD only |')
     for (const timeframe of TIMEFRAMES) expect(page).toContain(`\n| ${timeframe} |`)
     expect(page).toContain('- 12h answers HOLD because no race was ever run.')
     expect(page).not.toContain('- 1h answers HOLD')
@@ -140,6 +161,18 @@ describe('the page of the model', () => {
     expect(page).toContain(
       '| 1h | 5,000 | 47.1 % | 48.7 [47.7, 49.7] | 49.0 | 50.0 | 49.5 | 7.7 [3.0, 12.5] | 1.0 | -1.0 | 0.0 | -4.3 [-9.0, 0.5] | -1.8 |',
     )
+  })
+
+  test('tells coins apart, and calls by their confidence where there are a hundred', () => {
+    expect(page).toContain('| Coin | 1h |')
+    expect(page).toContain('| BTC | 0.550 [0.530, 0.570] |')
+    expect(page).toContain('| LTC | 0.510 [0.490, 0.530] HOLD only |')
+    expect(page).toContain('| 1h | 50–53 | 4,990 | 53.0 [52.0, 54.0] | 48.0 [47.0, 49.0] | 7.0 [7.0, 7.0] |')
+    expect(page).not.toContain('58–60')
+  })
+
+  test('says how surely and how soon a model without skill falls silent', () => {
+    expect(page).toMatch(/\| 1h \| 730 \| 0\.00\d\d \| \d+ % \| \d+ % \| \d+ \|/)
   })
 
   test('says how far prices may go, with what was measured of it', () => {

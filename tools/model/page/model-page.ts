@@ -2,8 +2,9 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
 import type { TimeframeSkill, VerdictModel } from '../../../services/engine/model.ts'
-import type { Measure } from '../../../services/engine/scoring/intervals.ts'
+import { interval, table } from './cells.ts'
 import { featureMeaning } from './feature-meanings.ts'
+import { coinSection, confidenceSection, speechSection } from './gate-sections.ts'
 import { rangesSection } from './ranges-section.ts'
 
 /** As many digits as a model is written with. */
@@ -31,13 +32,16 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
     '- the whole interval of its AUC lies above 0.5 and above the AUC of the placebo;',
     '- its Brier score where it spoke is below 0.25;',
     '- the whole interval of its win rate, by blocks, lies above the best constant call on the same bars;',
-    '- the AUC of the newest 180 observed days is at least 0.5.',
+    '- the whole interval of the AUC of the newest 365 observed days lies above 0.5.',
   ].join('\n'),
   'Days without a bar count for nothing.',
+  ...coinSection(model),
+  ...speechSection(model),
   '## How good are its calls, with every call counted?',
   'The table counts calls that do not overlap, of each series one after the other. A call is entered at the next open and left at a barrier or, where none is reached, at the close of the window. *In favour* is the share of them that ended on the called side; beside it the same share for always BUY, always SELL and a coin on the same bars. *Gross* is the mean return of a call in basis points, *net* after 12 of costs; t is the distance of the net return from 0 in standard errors. This is the figure to judge calls by.',
   everyCallTable(model),
   'No timeframe is shown to be profitable after costs, and none is promised to be.',
+  ...confidenceSection(model),
   '## How often do its calls win the races that are decided?',
   'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
   winsTable(model),
@@ -56,14 +60,6 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 const grouped = (value: number): string => value.toLocaleString('en')
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-
-/** "0.540 [0.527, 0.552]", in units of `factor`; empty where nothing was measured. */
-function interval(measure: Measure | null, digits: number, factor = 1): string {
-  if (measure === null) return ''
-  const { value, low, high } = measure
-  const text = (number: number): string => (factor * number).toFixed(digits)
-  return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
-}
 
 function origin({ provenance, timeframes }: VerdictModel): string[] {
   const { recipe, label, from, to, series } = provenance
@@ -110,6 +106,7 @@ function scoresTable({ timeframes }: VerdictModel): string {
       'Timed out',
       'AUC',
       'AUC, newest 180 days',
+      'AUC, newest year',
       'Placebo AUC',
       'Brier',
       'Brier spoken',
@@ -122,7 +119,7 @@ function scoresTable({ timeframes }: VerdictModel): string {
 }
 
 function scoreCells(measured: TimeframeSkill['measured']): string[] {
-  if (measured === undefined) return Array.from({ length: 11 }, () => '')
+  if (measured === undefined) return Array.from({ length: 12 }, () => '')
   const { from, to, races, timeoutShare, calibrationError } = measured
   return [
     day(from),
@@ -132,6 +129,7 @@ function scoreCells(measured: TimeframeSkill['measured']): string[] {
     timeoutShare === null ? '' : percent(timeoutShare),
     interval(measured.auc, 3),
     interval(measured.newestAuc, 3),
+    interval(measured.newestYearAuc ?? null, 3),
     interval(measured.placeboAuc, 3),
     interval(measured.brier, SCORE_DIGITS),
     interval(measured.brierSpoken, SCORE_DIGITS),
@@ -288,6 +286,3 @@ function coefficientsTable({ names, timeframes }: VerdictModel): string[] {
     ),
   ]
 }
-
-const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')

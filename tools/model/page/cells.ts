@@ -1,0 +1,13 @@
+import type { Measure } from '../../../services/engine/scoring/intervals.ts'
+
+/** "0.540 [0.527, 0.552]", in units of `factor`; empty where nothing was measured. */
+export function interval(measure: Measure | null, digits: number, factor = 1): string {
+  if (measure === null) return ''
+  const { value, low, high } = measure
+  const text = (number: number): string => (factor * number).toFixed(digits)
+  return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
+}
+
+/** A table in Markdown. */
+export const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
