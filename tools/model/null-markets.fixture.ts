@@ -1,43 +1,17 @@
-import type { Candle } from '../../contracts/candle.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { seededRandom } from '../../testing/random-walk.ts'
+import { barsOf, type Move, mirrored, movesOf } from './mirrored-market.ts'
 import { plantedMarket } from './planted-market.fixture.ts'
 import type { SeriesHistory } from './series-history.ts'
 
-/** A bar as logs of its prices over the close before it, with its volume. */
-type Move = Record<'open' | 'high' | 'low' | 'close' | 'volume', number>
-
-const movesOf = (bars: readonly Candle[]): Move[] =>
-  bars.map(({ open, high, low, close, volume }, index) => {
-    const before = bars[index - 1]?.close ?? open
-    const log = (price: number): number => Math.log(price / before)
-    return { open: log(open), high: log(high), low: log(low), close: log(close), volume }
-  })
-
-function marketOf(coin: string, moves: readonly Move[]): SeriesHistory {
-  let before = 100
-  const bars = moves.map((move, index): Candle => {
-    const price = (log: number): number => before * Math.exp(log)
-    const bar = {
-      openTime: index * HOUR_MS,
-      open: price(move.open),
-      high: price(move.high),
-      low: price(move.low),
-      close: price(move.close),
-      volume: move.volume,
-    }
-    before = bar.close
-    return bar
-  })
-  return { series: { exchange: 'SIM', coin, timeframe: '1h' }, isSpot: false, bars, funding: [] }
-}
-
-const mirrored = ({ open, high, low, close, volume }: Move): Move => ({
-  open: -open,
-  high: -low,
-  low: -high,
-  close: -close,
-  volume,
+const marketOf = (coin: string, moves: readonly Move[]): SeriesHistory => ({
+  series: { exchange: 'SIM', coin, timeframe: '1h' },
+  isSpot: false,
+  bars: barsOf(
+    moves.map((move, index) => ({ ...move, openTime: index * HOUR_MS })),
+    100,
+  ),
+  funding: [],
 })
 
 function shuffled<Value>(values: readonly Value[], random: () => number): Value[] {
@@ -57,7 +31,7 @@ function gaussianMove(random: () => number): Move {
     high = Math.max(high, at)
     low = Math.min(low, at)
   }
-  return { open: 0, high, low, close: at, volume: 1_000 * (0.5 + random()) }
+  return { openTime: 0, open: 0, high, low, close: at, volume: 1_000 * (0.5 + random()) }
 }
 
 export const NULL_MARKETS = ['flipped', 'shuffled', 'gaussian'] as const

@@ -11,7 +11,7 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
-import { createEngine, loadModel, modelFile } from '../../engine/index.ts'
+import { createEngine, keptModelFile, loadModel, modelFile } from '../../engine/index.ts'
 import { audit, cosignersOf, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
 import { openCheckpoint, signCheckpoint } from '../../proof/notes/checkpoint.ts'
 import { SIGNATURE_TYPES } from '../../proof/notes/note-keys.ts'
@@ -313,25 +313,28 @@ describe('a log that signs everything correctly is found out when it', () => {
     )
   })
 
-  test('names other figures than its bars give, whatever words are around them', async () => {
-    const engine = createEngine({ model: loadModel() })
-    const slot = engine.open(BTC)
-    for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
-    const reading = engine.read(slot)
-    if (reading.status !== 'verdict') throw new Error('no verdict')
-    const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
-    const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
-    const { sha256 } = modelFile()
-    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
-    const same = { differences: [], hasSameInputs: true }
-    expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
-    expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
-    expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
-    expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
-    expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
-    const few = auditTools({ get: async () => undefined })
-    expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
-  })
+  test.each(['barrier-3', 'barrier-4'])(
+    'names other figures of %s than its bars give, whatever words are around them',
+    async (version) => {
+      const engine = createEngine({ model: loadModel(keptModelFile(version)) })
+      const slot = engine.open(BTC)
+      for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
+      const reading = engine.read(slot)
+      if (reading.status !== 'verdict') throw new Error('no verdict')
+      const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
+      const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
+      const { sha256 } = modelFile(keptModelFile(version))
+      const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
+      const same = { differences: [], hasSameInputs: true }
+      expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
+      expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
+      expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
+      expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
+      expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
+      const few = auditTools({ get: async () => undefined })
+      expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
+    },
+  )
 
   test('gives a verdict two outcomes', async () => {
     const facts = honest()
