@@ -34,23 +34,24 @@ export function coinSection(model: VerdictModel): string[] {
 
 /** What calls came to, by how sure they were. */
 export function confidenceSection(model: VerdictModel): string[] {
-  const rows = gates(model).flatMap(([timeframe, { confidences }]) =>
-    confidences
-      .filter(({ calls }) => calls >= FEWEST_FOR_PERCENT)
-      .map(({ from, to, calls, won, inFavour, gross }) => [
-        timeframe,
-        from === to ? String(from) : `${from}–${to}`,
-        calls.toLocaleString('en'),
-        interval(won, 1, 100),
-        interval(inFavour, 1, 100),
-        interval(gross, 1),
-      ]),
-  )
-  if (rows.length === 0) return []
+  const scored = gates(model)
+  if (scored.length === 0) return []
+  const all = scored.flatMap(([, { confidences }]) => confidences)
+  const levels = Map.groupBy(all, ({ from, to }) => (from === to ? String(from) : `${from}–${to}`))
+  const rows = [...levels.entries()].toSorted().map(([level, own]) => [
+    level,
+    ...scored.map(([, { confidences }]) => {
+      const found = confidences.find((one) => own.includes(one))
+      if (found === undefined || found.calls < FEWEST_FOR_PERCENT) return ''
+      const { calls, won, inFavour, gross } = found
+      const shares = [won, inFavour].map(({ value }) => (100 * value).toFixed(1)).join(' / ')
+      return `${calls.toLocaleString('en')}: ${shares}; ${interval(gross, 1)}`
+    }),
+  ])
   return [
     '## Does a surer call earn more?',
-    'Hardly, and no level of confidence pays the 12 basis points of costs beyond its interval. The same calls by the confidence that they were made with, from 100 on; those of silent coins are among them.',
-    table(['Timeframe', 'Confidence, %', 'Calls', 'Won, %', 'In favour, %', 'Gross, bps'], rows),
+    'Hardly, and no level of confidence pays the 12 basis points of costs beyond its interval. The same calls by the confidence that they were made with, those of silent coins among them. A cell has how many there were, where there were a hundred; the percentages *won* and *in favour*; and the *gross* return in basis points.',
+    table(['Confidence, %', ...scored.map(([timeframe]) => timeframe)], rows),
   ]
 }
 
