@@ -5,7 +5,7 @@ import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { createModel, loadModel, verdictModelSchema } from './model.ts'
 
 const data = verdictModelSchema.parse(
-  JSON.parse(readFileSync(new URL('./models/barrier-3.json', import.meta.url), 'utf8')),
+  JSON.parse(readFileSync(new URL('./models/barrier-4.json', import.meta.url), 'utf8')),
 )
 
 const codeOf = (action: () => unknown): ErrorCode | undefined => {
@@ -20,7 +20,7 @@ const codeOf = (action: () => unknown): ErrorCode | undefined => {
 
 test('the model of this release loads and says where it comes from', () => {
   const model = loadModel()
-  expect(model.version).toBe('barrier-3')
+  expect(model.version).toBe('barrier-4')
   expect(model.provenance.series.length).toBeGreaterThan(0)
   expect(model.weights.length).toBe(TIMEFRAMES.length * model.names.length)
 })

@@ -3,13 +3,15 @@ import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { BARRIER_FLOOR } from '../../services/engine/barrier.ts'
 import { FEATURE_NAMES } from '../../services/engine/features.ts'
 import { REALISED_VOLATILITY_BARS } from '../../services/engine/indicators/update-indicators.ts'
-import { scoringOf, type TimeframeSkill, type VerdictModelData } from '../../services/engine/model.ts'
+import { type Skill, scoringOf, type VerdictModelData } from '../../services/engine/model.ts'
 import type { Provenance, Recipe, UsedSeries } from '../../services/engine/provenance.ts'
 import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { evaluateCalls } from '../../services/engine/scoring/evaluate-verdicts.ts'
+import { aucBetween } from '../../services/engine/scoring/score-calls.ts'
+import type { Measured } from '../../services/engine/scoring/scores-schema.ts'
 import { roundedNumbers } from './rounded-numbers.ts'
 import type { SeriesHistory } from './series-history.ts'
-import { type SeriesSamples, seriesSamples } from './series-samples.ts'
+import { closesAsRaces, type SeriesSamples, seriesSamples } from './series-samples.ts'
 import { lackOfSkill } from './skill.ts'
 import { fitUntil, movedOutcomes, type Training, walkForward } from './walk-forward.ts'
 
@@ -55,6 +57,7 @@ export async function prepare(
 /** The scores of a timeframe, and what its scores are to be multiplied by from now on. */
 export interface RecipeScore {
   readonly evaluation: TimeframeEvaluation
+  readonly measured: Measured
   readonly slope: number
 }
 
@@ -73,20 +76,36 @@ export function evaluateRecipe(
     })
   const { calls, slope } = walk(training, '')
   if (!calls.some(({ race }) => race.length > 0)) return undefined
-  const used = new Set([timeframe, ...training.recipe.sources[timeframe]])
-  const moved = [...training.samplesOf].flatMap(([source, samples]): [Timeframe, SeriesSamples[]][] =>
-    used.has(source) ? [[source, movedOutcomes(samples)]] : [],
-  )
-  const placebo = walk({ ...training, samplesOf: new Map(moved) }, ' placebo')
-  return { evaluation: evaluateCalls(timeframe, calls, placebo.calls), slope }
+  const placebo = walk(changed(training, timeframe, movedOutcomes), ' placebo')
+  const evaluation = evaluateCalls(timeframe, calls, placebo.calls)
+  const { chosenUntil = Number.POSITIVE_INFINITY } = training.recipe
+  const measured = {
+    ...evaluation.all,
+    placeboAuc: evaluation.placeboAuc,
+    chosenAuc: aucBetween(calls, 0, chosenUntil),
+    untouchedAuc: aucBetween(calls, chosenUntil, Number.POSITIVE_INFINITY),
+  }
+  return { evaluation, measured, slope }
 }
 
-function skillAt(timeframe: Timeframe, training: Training, report: Report): TimeframeSkill {
+/** The training of a timeframe with other samples in place of its own. */
+function changed(
+  training: Training,
+  timeframe: Timeframe,
+  change: (samples: readonly SeriesSamples[]) => SeriesSamples[],
+): Training {
+  const used = new Set([timeframe, ...training.recipe.sources[timeframe]])
+  const samplesOf = [...training.samplesOf].flatMap(([source, samples]): [Timeframe, SeriesSamples[]][] =>
+    used.has(source) ? [[source, change(samples)]] : [],
+  )
+  return { ...training, samplesOf: new Map(samplesOf) }
+}
+
+function skillAt(timeframe: Timeframe, training: Training, report: Report): Skill {
   const scored = evaluateRecipe(training, timeframe, report)
   if (scored === undefined)
     return { skill: false, reason: `no skill was measured at ${timeframe}: too few bars were recorded` }
-  const { evaluation, slope } = scored
-  const measured = { ...evaluation.all, placeboAuc: evaluation.placeboAuc }
+  const { measured, slope } = scored
   const reason = lackOfSkill(timeframe, measured)
   if (reason !== undefined) return { skill: false, reason, measured }
   const { scales, coefficients, races } = fitUntil(training, timeframe, Number.POSITIVE_INFINITY)
@@ -98,6 +117,15 @@ function skillAt(timeframe: Timeframe, training: Training, report: Report): Time
     slope,
     offset: 0,
     measured,
+  }
+}
+
+/** Both forecasts of a timeframe: which barrier comes first, and on which side of the entry the window closes. */
+function skillsAt(timeframe: Timeframe, training: Training, report: Report) {
+  const closing = changed(training, timeframe, (samples) => samples.map(closesAsRaces))
+  return {
+    ...skillAt(timeframe, training, report),
+    closes: skillAt(timeframe, closing, (line) => report(`closes, ${line}`)),
   }
 }
 
@@ -126,6 +154,6 @@ export function fitModel(
     provenance,
     clip: training.recipe.clip,
     features: [...FEATURE_NAMES],
-    timeframes: forEachTimeframe((timeframe) => skillAt(timeframe, training, report)),
+    timeframes: forEachTimeframe((timeframe) => skillsAt(timeframe, training, report)),
   })
 }

@@ -140,6 +140,7 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   recorded_late: fc.boolean(),
   expected_range: fc.option(fc.record({ p10: finite, p25: finite, p50: finite, p75: finite, p90: finite })),
   expected_volatility: fc.option(finite),
+  closes_higher: fc.option(finite),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),

@@ -322,15 +322,20 @@ describe('a log that signs everything correctly is found out when it', () => {
     const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
     const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
     const { sha256 } = modelFile()
-    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256)
+    const found = (change: Partial<Verdict>) => recompute({ ...verdict, ...change }, sha256, 5)
     const same = { differences: [], hasSameInputs: true }
     expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
     expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
+    expect(await found({ closesHigher: 0.9 })).toEqual({ ...same, differences: ['closesHigher'] })
+    // One that is left out is no less made up, unless it was recorded by a release that had none.
+    const { closesHigher: _left, ...without } = verdict
+    expect(await recompute(without, sha256, 5)).toEqual({ ...same, differences: ['closesHigher'] })
+    expect(await recompute(without, sha256, 4)).toEqual(same)
     expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
     expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
-    expect(await recompute(verdict, '00'.repeat(32))).toMatch(/not that of this release/)
+    expect(await recompute(verdict, '00'.repeat(32), 5)).toMatch(/not that of this release/)
     const few = auditTools({ get: async () => undefined })
-    expect(await few.recompute(verdict, sha256)).toMatch(/^not all the bars/)
+    expect(await few.recompute(verdict, sha256, 5)).toMatch(/^not all the bars/)
   })
 
   test('gives a verdict two outcomes', async () => {
