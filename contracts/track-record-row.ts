@@ -73,7 +73,9 @@ export const trackRecordRowSchema = z.object({
       forecasts: count.describe('Windows with such a forecast that closed on either side of their entry'),
       brier: z.number().nullable().describe('Mean squared error; 0.25 is a coin'),
       calibration_error: z.number().nullable(),
-      reliability: reliabilitySchema.describe('Rows as above; a race is a window, won by the side that it closes on'),
+      reliability: reliabilitySchema.describe(
+        'Rows as above; a race is a window, won by the side that it closes on',
+      ),
     })
     .describe('The probability that the window closes above its entry, and how often it did'),
   spoken: z

@@ -61,12 +61,9 @@ export const forecastFields = {
     .omit({ model: true, volatility: true })
     .nullable()
     .describe(
-      'Quantiles of the return over the window, open to close, as fractions: four of five are between p10 and p90. How far, not which way; null where the market stands still',
+      "Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market",
     ),
-  expected_volatility: z
-    .number()
-    .nullable()
-    .describe('Standard deviation of that return, as a fraction; null where the market stands still'),
+  expected_volatility: z.number().nullable().describe('Standard deviation of that return; null likewise'),
 }
 
 /** @example forecastShown(null) // { expected_range: null, expected_volatility: null } */
@@ -82,8 +79,9 @@ export const closesHigherSchema = z.number().gt(0).lt(1).exactOptional()
 /** Probabilities of a verdict that callers see. */
 export const probabilityFields = {
   probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
-  closes_higher: z.number().exactOptional().describe('Probability that the window closes above its entry'),
-  odds: z.string().exactOptional().describe('Both in words'),
+  closes_higher: z.number().exactOptional().describe('Probability that the window closes above entry'),
+  /** Both in words. */
+  odds: z.string().exactOptional(),
 }
 
 type Probabilities = Pick<Verdict, 'probability' | 'closesHigher'>

@@ -58,7 +58,8 @@ export const challengers: Projection = {
 const openKey = (series: Outcome | Verdict): string => `open/${seriesName(series)}`
 
 function takeVerdict(rows: Rows<JsonObject>, verdict: Verdict): void {
-  const { verdictId, barClose, modelVersion, call, probability, closesHigher, barrier, recordedLate } = verdict
+  const { verdictId, barClose, modelVersion, call, probability, closesHigher, barrier, recordedLate } =
+    verdict
   if (recordedLate) return leaveOut(rows, verdict)
   const { open } = (rows.get(openKey(verdict)) as OpenRow | undefined) ?? { open: [] }
   const close = closesHigher === undefined ? {} : { closesHigher }

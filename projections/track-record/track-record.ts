@@ -319,7 +319,4 @@ const isFree = (
 
 /** The likelier side's percent above 50, the last bin taking all from 60 on. */
 const binOf = ({ probability }: Forecast): number =>
-  Math.min(
-    RELIABILITY_BINS - 1,
-    Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50),
-  )
+  Math.min(RELIABILITY_BINS - 1, Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50))

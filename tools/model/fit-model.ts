@@ -5,15 +5,17 @@ import { FEATURE_NAMES } from '../../services/engine/features.ts'
 import { REALISED_VOLATILITY_BARS } from '../../services/engine/indicators/update-indicators.ts'
 import { type Skill, scoringOf, type VerdictModelData } from '../../services/engine/model.ts'
 import type { Provenance, Recipe, UsedSeries } from '../../services/engine/provenance.ts'
+import { blockOf } from '../../services/engine/scoring/call-columns.ts'
 import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { evaluateCalls } from '../../services/engine/scoring/evaluate-verdicts.ts'
+import { blockMean, type Measure } from '../../services/engine/scoring/intervals.ts'
 import { aucBetween } from '../../services/engine/scoring/score-calls.ts'
 import type { Measured } from '../../services/engine/scoring/scores-schema.ts'
 import { roundedNumbers } from './rounded-numbers.ts'
 import type { SeriesHistory } from './series-history.ts'
 import { closesAsRaces, type SeriesSamples, seriesSamples } from './series-samples.ts'
 import { lackOfSkill } from './skill.ts'
-import { fitUntil, movedOutcomes, type Training, walkForward } from './walk-forward.ts'
+import { fitUntil, movedOutcomes, type Training, type WalkedCalls, walkForward } from './walk-forward.ts'
 
 /** Hears a line per step of a long piece of work. */
 export type Report = (line: string) => void
@@ -84,8 +86,24 @@ export function evaluateRecipe(
     placeboAuc: evaluation.placeboAuc,
     chosenAuc: aucBetween(calls, 0, chosenUntil),
     untouchedAuc: aucBetween(calls, chosenUntil, Number.POSITIVE_INFINITY),
+    closedAsCalled: closedAsCalled(calls),
   }
   return { evaluation, measured, slope }
+}
+
+/** How often windows closed on the side that was called; null without a call. */
+function closedAsCalled(all: readonly WalkedCalls[]): Measure | null {
+  const [asCalled, blocks]: [number[], number[]] = [[], []]
+  for (const { series, barClose, sign, close } of all) {
+    for (const [place, side] of sign.entries()) {
+      const rise = close[place] ?? Number.NaN
+      if (side === 0 || Number.isNaN(rise) || rise === 0) continue
+      asCalled.push(side > 0 === rise > 0 ? 1 : 0)
+      blocks.push(blockOf(series.timeframe, barClose[place] ?? 0))
+    }
+  }
+  const mean = blockMean(asCalled, blocks)
+  return mean === undefined ? null : { value: mean.value, low: mean.low, high: mean.high }
 }
 
 /** The training of a timeframe with other samples in place of its own. */

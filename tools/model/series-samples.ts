@@ -95,7 +95,12 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
 }
 
 /** As bars follow one another at least a bar apart, one that is where it belongs has all the others before it. */
-function windowReturn(bars: readonly Candle[], index: number, barMs: number, windowBars: number): number {
+export function windowReturn(
+  bars: readonly Candle[],
+  index: number,
+  barMs: number,
+  windowBars: number,
+): number {
   const last = bars[index + windowBars]
   const isWhole = last?.openTime === (bars[index]?.openTime ?? 0) + windowBars * barMs
   return isWhole ? last.close / (bars[index + 1]?.open ?? Number.NaN) - 1 : Number.NaN

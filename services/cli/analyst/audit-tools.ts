@@ -34,7 +34,12 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
         return `the state of their series began more than ${MOST_BARS} bars before`
       try {
-        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict), undefined, schema)
+        const { bars, differences } = await recomputeVerdict(
+          verdict,
+          barsBefore(source, verdict),
+          undefined,
+          schema,
+        )
         if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
         const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
         return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }

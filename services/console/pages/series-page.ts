@@ -188,7 +188,12 @@ ${facts([
   ['Probability', html`${Number(row.probability.toPrecision(6))} that +1σ is reached before −1σ`],
   ...(row.closes_higher === null
     ? []
-    : [['Closes higher', html`${Number(row.closes_higher.toPrecision(6))} that the window closes above its entry`] as const]),
+    : [
+        [
+          'Closes higher',
+          html`${Number(row.closes_higher.toPrecision(6))} that the window closes above its entry`,
+        ] as const,
+      ]),
   [
     'Barriers',
     html`${price(row.price * (1 + row.barrier))} above, ${price(row.price * (1 - row.barrier))} below: ±${(100 * row.barrier).toFixed(2)} %`,

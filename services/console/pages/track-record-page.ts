@@ -156,7 +156,8 @@ const ends = ({ low, high }: Ends, trials: number): string =>
 function closesPart(rows: readonly TrackRecordRow[]): Html {
   const bins = reliabilityTable(rows.map(({ closes }) => closes))
   if (bins.length === 0) return html`<p>No window with such a forecast has closed yet.</p>`
-  const about = 'Said against happened: how probable the side was that the window was to close on, above or below its entry'
+  const about =
+    'Said against happened: how probable the side was that the window was to close on, above or below its entry'
   return html`<p>A call is about which barrier comes first. Whether the window then closes above its entry is another question, with a probability of its own: often the price closes a little on one side, and seldom far on the other.</p>
 ${reliabilityRows(bins, about, '#Windows')}`
 }

@@ -103,6 +103,8 @@ export const measuredSchema = scoresSchema.extend({
   /** AUC before the recipe's `chosenUntil`, and from there on; missing in models fitted without one. */
   chosenAuc: measureSchema.nullable().optional(),
   untouchedAuc: measureSchema.nullable().optional(),
+  /** Share of BUY and SELL verdicts whose window closed on the called side, whatever the race did. */
+  closedAsCalled: measureSchema.nullable().optional(),
 })
 
 export type Measured = z.infer<typeof measuredSchema>

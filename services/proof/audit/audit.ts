@@ -131,7 +131,8 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     contents.take(index, entry, event, schema)
     if (event === undefined) return
     for (const { recount } of records) recount.take(index, event)
-    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA) sample.take({ index, schema, verdict: event.data })
+    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA)
+      sample.take({ index, schema, verdict: event.data })
   })
   const { series: all, files, settled, ...found } = contents.end()
   const { doubts: contentDoubts, unchecked: contentGaps, ...summary } = found
