@@ -1,3 +1,4 @@
+import type { Skill } from '../../../services/engine/model.ts'
 import type { Measure } from '../../../services/engine/scoring/intervals.ts'
 
 /** The timeframe whose probabilities are shown beside what happened. */
@@ -18,6 +19,10 @@ export function interval(measure: Measure | null, digits: number, factor = 1): s
   const text = (number: number): string => (factor * number).toFixed(digits)
   return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
 }
+
+/** The mark of a timeframe that the bars which chose nothing do not tell from a coin. */
+export const confirmed = ({ measured }: Skill): string =>
+  (measured?.untouchedAuc?.low ?? 0) > 0.5 ? '' : '; *unconfirmed*'
 
 export const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')

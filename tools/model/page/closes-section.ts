@@ -1,6 +1,6 @@
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Skill, VerdictModel } from '../../../services/engine/model.ts'
-import { grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
+import { confirmed, grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
 
 /** When the forecasts of closes were first scored on the bars that had chosen nothing. */
 const LOOKED_ON = '2026-11-24'
@@ -17,7 +17,7 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
     '## Does the window close higher?',
     'Which barrier comes first is one question, and where the price stands at the end of the window is another. *Closed as called* answers the second one for BUY and SELL: a call is followed a little more often by a close on the other side of its entry. Small moves back are frequent, and large ones on are rare; so a race can be won more often than lost while the close is wrong more often than right. A call is a statement about the shape of what follows, not about the side that it ends on.',
     `So there is a second probability, \`closes_higher\`: that the last close of the window is above its first open, whatever barrier was reached. It has coefficients of its own on the same factors. Label, walk, calibration and the four conditions are as above, with the side of the close in place of the barrier; a close at the entry counts for neither. Where a condition fails no such probability is given. The call goes by the race alone.`,
-    `Features and recipe were chosen on bars before ${from}. The forecasts of closes were scored on the bars from then on once, on ${LOOKED_ON}; nothing was chosen by it. That such a forecast is worth a try was known from a study that had seen these bars.`,
+    `Features and recipe were chosen on bars before ${from}. The forecasts of closes were scored on the bars from then on once, on ${LOOKED_ON}; nothing was chosen by it, though the conditions count over all bars, these included. That such a forecast is worth a try was known from a study that had seen these bars.`,
     table(
       [
         'Timeframe',
@@ -35,7 +35,7 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
         interval(races?.closedAsCalled ?? null, 1, 100),
         ...scoreCells(closes),
         closes.skill ? parameter(closes.slope) : '',
-        closes.skill ? 'yes' : 'no',
+        closes.skill ? `yes${confirmed(closes)}` : 'no',
       ]),
     ),
     ...silences(measured),

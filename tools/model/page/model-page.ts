@@ -2,7 +2,7 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
 import type { TimeframeSkill, VerdictModel } from '../../../services/engine/model.ts'
-import { grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
+import { confirmed, grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
 import { closesSection } from './closes-section.ts'
 import { featureMeaning } from './feature-meanings.ts'
 import { rangesSection } from './ranges-section.ts'
@@ -81,14 +81,11 @@ const introduction = ({ version, timeframes }: VerdictModel): string => {
   return `Verdicts of this release are computed by the model \`${version}\`. It ${calls}${holds}. It is information, not advice.`
 }
 
-/** Whether bars that chose nothing tell the forecasts of a timeframe from a coin's. */
-const isConfirmed = ({ measured }: TimeframeSkill): boolean => (measured?.untouchedAuc?.low ?? 0) > 0.5
-
 function scoresTable({ timeframes, provenance }: VerdictModel): string {
   const border = day(provenance.recipe.chosenUntil ?? provenance.to)
   const rows = TIMEFRAMES.map((timeframe) => {
     const skill = timeframes[timeframe]
-    const calls = skill.skill ? `BUY, SELL, HOLD${isConfirmed(skill) ? '' : '; *unconfirmed*'}` : 'HOLD only'
+    const calls = skill.skill ? `BUY, SELL, HOLD${confirmed(skill)}` : 'HOLD only'
     const slope = skill.skill ? parameter(skill.slope) : ''
     return [timeframe, String(WINDOW_BARS[timeframe]), ...scoreCells(skill.measured), slope, calls]
   })
