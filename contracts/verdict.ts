@@ -93,7 +93,7 @@ export const probabilitiesShown = ({ probability, closesHigher }: Probabilities)
     : { probability, closes_higher: closesHigher, odds: oddsOf(probability, closesHigher) }
 
 /**
- * What each probability of a verdict is of, in words, for the side whose barrier is the likelier one.
+ * Says in words what each probability of a verdict is of, for the side whose barrier is the likelier one.
  *
  * @example oddsOf(0.54, 0.47) // 'upper barrier first 54 %, closes higher 47 %: small losses often, large gains rarely'
  */

@@ -103,7 +103,7 @@ export const measuredSchema = scoresSchema.extend({
   /** AUC before the recipe's `chosenUntil`, and from there on; missing in models fitted without one. */
   chosenAuc: measureSchema.nullable().optional(),
   untouchedAuc: measureSchema.nullable().optional(),
-  /** Share of BUY and SELL verdicts whose window closed on the called side, whatever the race did. */
+  /** Share of BUY and SELL verdicts whose window closed on the called side, at whichever barrier the race ended. */
   closedAsCalled: measureSchema.nullable().optional(),
 })
 

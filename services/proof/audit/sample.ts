@@ -21,7 +21,7 @@ const MOST_OTHER_CALLS = 0.1
 
 interface Drawn {
   readonly index: number
-  /** Of its event: former ones lack fields that this release computes. */
+  /** Schema of its event: former ones lack fields that this release computes. */
   readonly schema: number
   readonly verdict: Verdict
 }

@@ -16,7 +16,7 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
   return [
     '## Does the window close higher?',
     'Which barrier comes first is one question, and where the price stands at the end of the window is another. *Closed as called* answers the second one for BUY and SELL: a call is followed a little more often by a close on the other side of its entry. Small moves back are frequent, and large ones on are rare; so a race can be won more often than lost while the close is wrong more often than right. A call is a statement about the shape of what follows, not about the side that it ends on.',
-    `So there is a second probability, \`closes_higher\`: that the last close of the window is above its first open, whatever barrier was reached. It has coefficients of its own on the same factors. Label, walk, calibration and the four conditions are as above, with the side of the close in place of the barrier; a close at the entry counts for neither. Where a condition fails no such probability is given. The call goes by the race alone.`,
+    `So there is a second probability, \`closes_higher\`: that the last close of the window is above its first open, whichever barrier was reached. It has coefficients of its own on the same factors. Label, walk, calibration and the four conditions are as above, with the side of the close in place of the barrier; a close at the entry counts for neither. Where a condition fails no such probability is given. The call goes by the race alone.`,
     `Features and recipe were chosen on bars before ${from}. The forecasts of closes were scored on the bars from then on once, on ${LOOKED_ON}; nothing was chosen by it, though the conditions count over all bars, these included. That such a forecast is worth a try was known from a study that had seen these bars.`,
     table(
       [
@@ -35,10 +35,11 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
         interval(races?.closedAsCalled ?? null, 1, 100),
         ...scoreCells(closes),
         closes.skill ? parameter(closes.slope) : '',
-        closes.skill ? `yes${confirmed(closes)}` : 'no',
+        closes.skill
+          ? `yes${confirmed(closes)}`
+          : `no: ${closes.reason.replace(/^no skill was measured at \w+: /, '')}`,
       ]),
     ),
-    ...silences(measured),
     `How far it can be trusted, at ${SHOWN_TIMEFRAME}: tenths of the forecasts that the window closes higher, beside how often it did.`,
     table(
       ['Forecasts', 'Windows', 'Said', 'Happened'],
@@ -67,13 +68,6 @@ function scoreCells({ measured }: Skill): string[] {
 }
 
 type Measured = readonly { readonly timeframe: string; readonly closes: Skill }[]
-
-function silences(measured: Measured): string[] {
-  const reasons = measured.flatMap(({ timeframe, closes }) =>
-    closes.skill ? [] : [`- None is given at ${timeframe} because ${closes.reason}.`],
-  )
-  return reasons.length === 0 ? [] : [reasons.join('\n')]
-}
 
 function coefficientsTable(names: VerdictModel['names'], measured: Measured): string {
   const given = measured.flatMap(({ timeframe, closes }) => (closes.skill ? [{ timeframe, ...closes }] : []))

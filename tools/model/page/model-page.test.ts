@@ -153,7 +153,7 @@ describe('the page of the model', () => {
     expect(page).toContain(
       '| 1h | 47.6 [46.6, 48.6] | 0.551 | 0.512 [0.499, 0.525] | 0.501 [0.490, 0.512] | 0.2473 [0.2460, 0.2490] | 0.012 | 0.7 | yes; *unconfirmed* |',
     )
-    expect(page).toContain('- None is given at 4h because no close was ever scored.')
+    expect(page).toContain('|  | no: no close was ever scored |')
     expect(page).toContain('| `momentum_24` | -0.02 (0.25) |')
     const races = { ...model, timeframes: { ...model.timeframes, '1h': speaking, '4h': speaking } }
     expect(modelPage(races as unknown as VerdictModel, ranges).join('\n')).not.toContain('close higher?')
