@@ -27,6 +27,7 @@ const random = randomBytes
 const newId = (): string => uuidV7(Date.now(), random(10))
 
 /** A store on the disk with subscriptions, and a dispatcher between it and their endpoints. */
+// oxlint-disable-next-line max-lines-per-function -- opens and closes the parts of one world in order
 export async function openWebhookWorld(
   options: { readonly attemptMs?: number; readonly connectionsPerOrigin?: number } = {},
 ) {

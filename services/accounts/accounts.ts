@@ -144,6 +144,7 @@ export interface Accounts extends SignIn, Sessions, OperatorAccounts {
 /**
  * Accounts over the log. From now on it follows changes of other processes and finishes erasures, until it is closed.
  */
+// oxlint-disable-next-line max-lines-per-function -- the methods of the port, each a few lines over the same streams
 export function createAccounts(options: AccountsOptions): Accounts {
   const { store, index, newId, now, sleep, random, deriveSecret, report } = options
   const ending = new AbortController()

@@ -104,6 +104,7 @@ const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}
 const textContext = (subject: Subject, purpose: string): string => `text of ${nameOf(subject)}: ${purpose}`
 
 /** Keys are not kept in memory, where they would outlive their erasure. */
+// oxlint-disable-next-line max-lines-per-function -- keys are cached, wrapped and erased in one map that nothing else may hold
 export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
   const { store, wrapping, random, newId } = options
   const { known, used } = wrapping

@@ -6,13 +6,14 @@ import { startLine } from './line.ts'
 import { createRandom } from './random.ts'
 
 const MEMBERS = ['api1', 'engine1']
+const LINES = ['NATS', 'Redis', 'store']
+const STORE = { freezeLeader: async () => {}, partLeader: async () => {} }
 
 function drawn(seed: number, most: number, hasDisks = true): string[] {
   let left = most
   const isOpen = (): boolean => left-- > 0
-  return [...drawFaults({ random: createRandom(seed), members: MEMBERS, hasDisks, isOpen })].map(
-    ({ name }) => name,
-  )
+  const ground = { members: MEMBERS, lines: LINES, storeFaults: STORE, hasDisks, isOpen }
+  return [...drawFaults({ random: createRandom(seed), ...ground })].map(({ name }) => name)
 }
 
 test('a seed draws the same faults, another seed others, until its time is over', () => {
@@ -32,9 +33,13 @@ test('a seed draws the same faults, another seed others, until its time is over'
     'Redis is down',
     'the clock of',
     'the disk of',
+    'Redis is emptied',
+    'the leader of the store stands still',
+    'the leader of the store is cut off',
     '; and ',
   ])
     expect(all).toContain(kind)
+  expect(all).not.toContain('no room')
 })
 
 test('two faults at a time never befall the same', () => {
@@ -50,11 +55,16 @@ test('two faults at a time never befall the same', () => {
 })
 
 test('arguments that are none are refused in words', () => {
-  expect(readChaos(['--minutes', '5'])).toEqual({ minutes: 5, seed: 1, processes: 8 })
+  expect(readChaos(['--minutes', '5'])).toEqual({ minutes: 5, seed: 1, processes: 8, releases: 1 })
   expect(() => readChaos([])).toThrow('--minutes is missing')
   expect(() => readChaos(['--minutes', '0'])).toThrow('from 1 to 1440, not 0')
   expect(() => readChaos(['--minutes', '1', '--seed', '4294967296'])).toThrow('--seed')
   expect(() => readChaos(['--minutes', '1', '--processes', '3'])).toThrow('4 or 8, not 3')
+  expect(readChaos(['--minutes', '1', '--releases', '2', '--store-node', 'node {port}'])).toMatchObject({
+    releases: 2,
+    storeNode: 'node {port}',
+  })
+  expect(() => readChaos(['--minutes', '1', '--releases', '3'])).toThrow('from 1 to 2, not 3')
   expect(() => readChaos(['--nonsense'])).toThrow('--nonsense')
 })
 

@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import type { TestServer } from '../../testing/servers/test-server.ts'
 import type { Line } from './line.ts'
 import type { Member } from './member.ts'
@@ -78,6 +79,12 @@ export const diskFull = (member: string, ms: number) => async (ground: Ground) =
   await pause(ms)
   disk.free()
 }
+/** Nothing is left in the cache of all processes. */
+export async function emptied({ redis }: Ground): Promise<void> {
+  const client = new Redis(redis.url)
+  await client.flushall()
+  await client.quit()
+}
 /** Somebody sets the clock of a process, and sets it right again. */
 export const clockSet = (name: string, aheadMs: number, ms: number) => async (ground: Ground) => {
   const member = named(ground, name)
@@ -88,13 +95,19 @@ export const clockSet = (name: string, aheadMs: number, ms: number) => async (gr
 
 /** Everything that a cluster has to live through. */
 export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
-  const { freezeLeader, stallFollowers } = store
+  const { freezeLeader, stallFollowers, partLeader, fillLeader } = store.faults
   return [
     // What the others are to be compared with.
     { name: 'nothing', happen: () => pause(15_000) },
     { name: 'the leader of the store is lost', happen: () => store.loseLeader(4_000) },
     { name: 'the leader of the store stands still', happen: freezeLeader && (() => freezeLeader(20_000)) },
     { name: 'what is appended is shown late', happen: stallFollowers && (() => stallFollowers(2_300, 6)) },
+    {
+      name: 'the leader of the store is cut off from the others',
+      happen: partLeader && (() => partLeader(15_000)),
+    },
+    { name: 'the disk of the leader of the store is full', happen: fillLeader && (() => fillLeader(10_000)) },
+    { name: 'Redis is emptied', happen: emptied },
     { name: 'an engine is killed', happen: killed('engine', 2_000) },
     { name: 'an engine stands still', happen: frozen('engine', 20_000) },
     { name: 'a dispatcher is killed', happen: killed('dispatcher', 2_000) },

@@ -69,6 +69,7 @@ export interface Load {
 }
 
 /** Callers of a cluster: plain calls, repeated ones under a key, crowds on a free account, fresh keys, webhooks. */
+// oxlint-disable-next-line max-lines-per-function -- the kinds of load count into one report
 export async function startLoad(options: LoadOptions): Promise<Load> {
   const { members, operatorToken, receiver, records, rate, random } = options
   const ending = new AbortController()

@@ -58,6 +58,7 @@ export interface MemberOptions {
 }
 
 /** @param endedItself told of a process that ended and was not asked to */
+// oxlint-disable-next-line max-lines-per-function -- the commands of a process, over its output and its port
 export async function createMember(
   options: MemberOptions,
   endedItself: (what: string) => void,

@@ -14,10 +14,10 @@ const SIZE_MB = 128
 const BLOCK = Buffer.alloc(1_048_576)
 
 /** @returns undefined where this user may not mount one */
-export function mountDisk(directory: string): OwnDisk | undefined {
+export function mountDisk(directory: string, sizeMb = SIZE_MB): OwnDisk | undefined {
   mkdirSync(directory, { recursive: true })
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MB}m,mode=0700`, 'tmpfs', directory], {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=0700`, 'tmpfs', directory], {
       stdio: 'ignore',
     })
   } catch {

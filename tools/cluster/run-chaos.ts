@@ -7,6 +7,7 @@ import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
 import type { ClusterRun } from './cluster.ts'
 import { mountDisk } from './own-disk.ts'
 import { createRandom } from './random.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -26,13 +27,29 @@ function canMount(): boolean {
   return disk !== undefined
 }
 
-async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Promise<number> {
+const { EVENTSTORE_URL, STORE_NODES = '' } = process.env
+const NEXT_RELEASE = new URL('newer-release.ts', import.meta.url).href
+
+/** Every other process is one of the next release. */
+const nextRelease = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.filter((_, index) => index % 2 === 1).map((name) => [name, NEXT_RELEASE]))
+
+/** The store that is asked for; a double where none is. */
+async function openStore(storeNode: string | undefined): Promise<StoreUnderTest> {
+  const { realStore, startDouble } = await import('./store-under-test.ts')
+  if (storeNode !== undefined) return (await import('./own-nodes.ts')).startNodes(storeNode, say)
+  return EVENTSTORE_URL === undefined ? startDouble() : realStore(EVENTSTORE_URL, STORE_NODES)
+}
+
+async function run(
+  { minutes, seed, processes, releases, storeNode }: Asked,
+  signal: AbortSignal,
+): Promise<number> {
   // Loaded here since it looks for servers as it is loaded, and help needs none.
   const { EIGHT, FOUR, missingServers, runCluster } = await import('./cluster.ts')
   if (missingServers !== undefined) throw new Error(`no cluster can be started:${missingServers}`)
-  const { startDouble } = await import('./store-under-test.ts')
   const roles = processes === 4 ? FOUR : EIGHT
-  const store = await startDouble()
+  const store = await openStore(storeNode)
   const random = createRandom(seed)
   const hasOwnDisks = canMount()
   let until: number | undefined
@@ -40,6 +57,9 @@ async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Pr
     random: random.fork('faults'),
     members: Object.keys(roles),
     hasDisks: hasOwnDisks,
+    // Nodes tell one another's addresses, past any line.
+    lines: store.url.includes(',') ? ['NATS', 'Redis'] : ['NATS', 'Redis', 'store'],
+    storeFaults: store.faults,
     // From when the cluster is up.
     isOpen: () => performance.now() < (until ??= performance.now() + minutes * 60_000),
   })
@@ -53,6 +73,7 @@ async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Pr
       betweenMs: 2_000,
       isParted: true,
       hasOwnDisks,
+      preloads: releases === 1 ? {} : nextRelease(Object.keys(roles)),
       signal,
       say,
     })

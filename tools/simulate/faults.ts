@@ -36,6 +36,7 @@ const CLOCKS_AHEAD_MS = [-600_000, -60_000, -1_000, 0, 1_000, 60_000, 600_000]
 const SERVERS = ['store', 'store', 'bus', 'cache', 'chain'] as const
 
 /** Lets one fault after the other begin, and each end by itself, until it is closed. */
+// oxlint-disable-next-line max-lines-per-function -- a fault for each name, in one table
 export async function letFaultsHappen(options: FaultsOptions): Promise<void> {
   const { world, random, mood, kinds, isOpen } = options
   const { time, server, network, bus, cache, chain } = world

@@ -94,6 +94,7 @@ const idOf = createFactIds(SECRET)
 const nothing = async (): Promise<void> => undefined
 
 /** The production code of a process with every role, put together as the service does it, over simulated ports. */
+// oxlint-disable-next-line max-lines-per-function -- composes a whole service, part after part, as a process does
 export async function startMachine(machine: Machine): Promise<Service> {
   const { time, random, bus, cache, market, seams, onFault } = machine
   const ending = new AbortController()

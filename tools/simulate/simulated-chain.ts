@@ -53,6 +53,7 @@ const keyOf = ({ payer, nonce }: AuthorizationKey): string => `${payer} ${nonce}
 const hashOf = (...parts: readonly unknown[]): `0x${string}` =>
   `0x${createHash('sha256').update(parts.map(String).join(' ')).digest('hex')}`
 
+// oxlint-disable-next-line max-lines-per-function -- the methods of a chain over one list of blocks
 export function createSimulatedChain({
   time,
   random,

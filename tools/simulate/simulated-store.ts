@@ -64,6 +64,7 @@ const [SYNC_LEAST_MS, SYNC_MOST_MS] = [0.5, 6]
  * The semantics are those of the store in memory. In front of it stands a disk: appends wait for a sync, several at a
  * time; nothing is read or answered before, and a crash or a failed sync may lose them, from anywhere on.
  */
+// oxlint-disable-next-line max-lines-per-function -- the methods of a server over one array of events
 export function createStoreServer(options: {
   readonly time: Pick<SimulatedTime, 'now' | 'after' | 'note'>
   readonly random: Random

@@ -23,6 +23,7 @@ interface Version {
 /** Transactions that may be lost; those before are on the disk. */
 const UNSYNCED = 3
 
+// oxlint-disable-next-line max-lines-per-function -- the methods of a disk over one map of tables
 export function createTablesDisk(): TablesDisk {
   const projections = new Map<string, Map<number, Version>>()
   let newest: EventMark | undefined

@@ -51,6 +51,7 @@ export interface World {
   readonly faults: string[]
 }
 
+// oxlint-disable-next-line max-lines-per-function -- the places of a world share its clock, its network and its faults
 export function createWorld(options: {
   readonly time: SimulatedTime
   readonly random: Random
@@ -79,6 +80,7 @@ export function createWorld(options: {
   const asked: Omit<Acknowledged, 'result'>[] = []
   const market = createMarket(time, options.series, options.marketSpeed)
 
+  // oxlint-disable-next-line max-lines-per-function -- a place and what may happen to it, told in one piece
   function createPlace(number: number): Place {
     const name = `p${number}`
     const draws = random.fork(name)

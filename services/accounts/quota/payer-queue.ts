@@ -98,6 +98,7 @@ const UNKNOWN: UnknownOutcome = {
 }
 
 /** @param payerId whose queue it is; everything pushed is of this payer */
+// oxlint-disable-next-line max-lines-per-function -- debits of a payer wait for one another in one queue that all these functions change
 export function createPayerQueue(
   payerId: string,
   { log, keys, now, payPerCall }: PayerQueueOptions,

@@ -3,6 +3,7 @@ import { BASE } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { PRICES } from '../../../contracts/prices.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { hurry } from '../../../testing/time/hurry.fixture.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { aWorld, codeOf, ORIGIN, type World } from '../../accounts/testing/accounts.fixture.ts'
 import { readPaidBody } from '../../http/routes/x402-body.ts'
@@ -82,7 +83,7 @@ beforeEach(async () => {
     newId,
     now,
     elapsed: now,
-    sleep,
+    sleep: hurry,
     report: () => {},
   })
   const ending = new AbortController()

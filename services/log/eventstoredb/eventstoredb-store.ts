@@ -58,6 +58,7 @@ export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
  * recognised only while the server remembers the ids, and the same id at another place of the log is not noticed.
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  */
+// oxlint-disable-next-line max-lines-per-function -- the methods of the port share one connection and its tail; none has more than thirty lines
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
   const { client, openAppends, hasMoved, ...connection } = createEventStoreDbClient(options.connectionString)
   const pulls: EventPulls = new Set()

@@ -37,6 +37,7 @@ export interface LogTail {
  * One subscription for all who follow the log. The newest events are held; a follower that falls behind them reads the
  * log. Positions are always those of events: the server's checkpoints may be places of its own events, or none.
  */
+// oxlint-disable-next-line max-lines-per-function -- one subscription feeds all readers: opening, failing over and ending change the same state
 export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
   const arrived = createWakeSignal()
   /** Events behind `since`, the oldest of which is number `dropped` of those that came. */

@@ -25,6 +25,7 @@ const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
  * answer is missing is repeated, after the chain was asked where there is one. What a facilitator refuses is taken
  * for unpaid only as long as the chain does not say otherwise.
  */
+// oxlint-disable-next-line max-lines-per-function -- each step of a payment reads what the facilitator said in the one before
 export function createForwardedSettlement(options: ForwardedSettlementOptions) {
   const { facilitator, settler, chain, queue, timing, now } = options
 

@@ -47,6 +47,7 @@ const GAS_WAITS = 5
  * in two transactions of ours that both count; and where somebody else sends it, the token takes it once.
  * The hash is in the log before the node has the transaction, so that ours is known again in every case.
  */
+// oxlint-disable-next-line max-lines-per-function -- the steps of a transaction share its nonces, its fees and its block
 export function createOwnSettlement(options: OwnSettlementOptions) {
   const { on, chain, wallet, gas, queue, timing, now, elapsed, sleep } = options
 

@@ -101,6 +101,7 @@ const stageOf = ({ state, rail }: Payment): Stage => {
   return rail === 'gateway' ? 'gateway' : 'direct'
 }
 
+// oxlint-disable-next-line max-lines-per-function -- taking, keeping and giving back a payment change one queue
 export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
   const { log, timing, now, elapsed, sleep, onPaid, hasChain, report } = options
   const entries = new Map<string, Entry>()

@@ -100,6 +100,7 @@ const CHECK_MS = 60_000
 const TROUBLE_WAITS = 5
 const RESTART_MS = 1_000
 
+// oxlint-disable-next-line max-lines-per-function -- the steps of a settlement share its queue, its timers and what is under way
 export function createSettler(options: SettlerOptions): Settler {
   const { on, store, reader, chain, wallet, facilitator, gateway, leases, now, sleep, report } = options
   const elapsed = options.elapsed ?? (() => performance.now())

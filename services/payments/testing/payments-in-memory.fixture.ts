@@ -13,8 +13,8 @@ import {
   type MemoryLog,
   openMemoryStore,
 } from '../../../testing/memory-store/memory-store.ts'
+import { hurry } from '../../../testing/time/hurry.fixture.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { sleep } from '../../runtime/async/sleep.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from '../create-payments.ts'
 import type { Payments } from '../payments.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'
@@ -100,7 +100,7 @@ export function paymentsInMemory(
     newId,
     now: () => NOW_S * 1_000,
     elapsed: () => NOW_S * 1_000,
-    sleep,
+    sleep: hurry,
     report(event) {
       throw new Error(`reported: ${event}`)
     },

@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../testing/servers/server-port.ts'
+import { type Line, startLine } from './line.ts'
+import { mountDisk, type OwnDisk } from './own-disk.ts'
+import { faultsOf, hold, leaderOf, type NodeFaults, pause, type StoreNode, stateOf } from './store-nodes.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
+
+const NODES = 3
+/** Events of an hour, and a chunk of the log for each time that a node starts. */
+const DISK_MB = 1_024
+const UP_WITHIN_MS = 180_000
+const AGAIN_AFTER_MS = 1_000
+
+interface OwnNode extends StoreNode {
+  /** The others reach it by this way. */
+  readonly line: Line
+  readonly disk: OwnDisk | undefined
+  start(): void
+  /** Ends it at once, and starts it again no sooner than the time is over. */
+  kill(awayMs: number): Promise<void>
+  /** Ends it for good. */
+  end(): void
+}
+
+interface NodePlace {
+  readonly name: string
+  readonly command: string
+  readonly port: number
+  /** Addresses of the other nodes. */
+  readonly others: readonly string[]
+  readonly root: string
+  readonly say: (line: string) => void
+}
+
+async function createNode({ name, command, port, others, root, say }: NodePlace): Promise<OwnNode> {
+  const replication = await freePort()
+  const line = await startLine(`tcp://127.0.0.1:${replication}`)
+  const folder = join(root, name)
+  const disk = mountDisk(folder, DISK_MB)
+  const values: Readonly<Record<string, string>> = {
+    port: `${port}`,
+    replication: `${replication}`,
+    advertised: new URL(line.url).port,
+    others: others.join(','),
+    folder,
+  }
+  const [binary = '', ...words] = command
+    .split(/[\s\\]+/)
+    .map((word) => word.replaceAll(/\{(\w+)\}/g, (whole, value: string) => values[value] ?? whole))
+  let child: ChildProcess | undefined
+  let isOver = false
+  let isHeld = false
+
+  function start(): void {
+    const output = openSync(join(root, `${name}.log`), 'a')
+    const started = spawn(binary, words, { stdio: ['ignore', output, output] })
+    closeSync(output)
+    child = started
+    started.once('error', (error) => say(`    ${name} does not start: ${error.message}`))
+    started.once('exit', (code, signal) => {
+      child = undefined
+      if (!isOver) void again(`${code ?? signal}`)
+    })
+  }
+  async function again(ended: string): Promise<void> {
+    say(`    ${name} ended with ${ended}`)
+    await pause(AGAIN_AFTER_MS)
+    // oxlint-disable-next-line no-unmodified-loop-condition -- `kill` changes it
+    while (isHeld) await pause(AGAIN_AFTER_MS)
+    if (!isOver) start()
+  }
+  return {
+    port,
+    pid: () => child?.pid,
+    line,
+    disk,
+    start,
+    async kill(awayMs) {
+      isHeld = true
+      child?.kill('SIGKILL')
+      await pause(awayMs)
+      isHeld = false
+    },
+    end() {
+      isOver = true
+      child?.kill('SIGKILL')
+      disk?.close()
+      void line.close()
+    },
+  }
+}
+
+/**
+ * Starts three nodes of a store by a command, and starts each again that ends: nodes of EventStoreDB end themselves after
+ * a long pause, or where their disk is full.
+ *
+ * @param command of one node, its words parted by spaces, also over several lines. {port} is for callers, {replication} for the other nodes, which
+ *   reach it at {advertised}; {others} are the addresses of those, and {folder} is where it keeps its events
+ */
+export async function startNodes(command: string, say: (line: string) => void): Promise<StoreUnderTest> {
+  const root = mkdtempSync(join(tmpdir(), 'store-nodes-'))
+  const ports = await Promise.all(Array.from({ length: NODES }, freePort))
+  const addresses = ports.map((port) => `127.0.0.1:${port}`)
+  const nodes = await Promise.all(
+    ports.map((port, index) => {
+      const others = addresses.filter((_, other) => other !== index)
+      return createNode({ name: `node${index + 1}`, command, port, others, root, say })
+    }),
+  )
+  async function allUp(): Promise<void> {
+    const until = performance.now() + UP_WITHIN_MS
+    for (;;) {
+      const states = await Promise.all(nodes.map(stateOf))
+      const followers = states.filter((state) => state === 'follower').length
+      if (states.includes('leader') && followers === NODES - 1) return
+      if (performance.now() > until)
+        throw new Error(`nodes of the store are ${states.join(', ')}: see ${root}`)
+      await pause(500)
+    }
+  }
+  const endAll = (): void => nodes.forEach((node) => node.end())
+  process.once('exit', endAll)
+  for (const node of nodes) node.start()
+  await allUp()
+  say(`three nodes of the store are up in ${root}`)
+  /** Does something to the leader, and waits until all nodes are up again. */
+  const toLeader =
+    (does: (leader: OwnNode, ms: number) => Promise<void>) =>
+    async (ms: number): Promise<void> => {
+      const leader = await leaderOf(nodes)
+      if (leader !== undefined) await does(leader, ms)
+      await allUp()
+    }
+  const faults: NodeFaults = {
+    ...faultsOf(nodes),
+    partLeader: toLeader(async ({ line }, ms) => {
+      line.cut()
+      await pause(ms)
+      line.heal()
+    }),
+    ...(nodes.every(({ disk }) => disk !== undefined) && {
+      fillLeader: toLeader(async ({ disk }, ms) => {
+        disk?.fill()
+        await pause(ms)
+        disk?.free()
+      }),
+    }),
+  }
+  return {
+    url: `esdb://${addresses.join(',')}?tls=false`,
+    silent: (ms) => hold(nodes, ms),
+    loseLeader: toLeader((leader, ms) => leader.kill(ms)),
+    faults,
+    stop() {
+      process.off('exit', endAll)
+      endAll()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
