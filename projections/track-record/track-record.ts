@@ -77,12 +77,7 @@ export interface TrackRecord extends JsonObject {
 }
 
 const RELIABILITY_BINS = 11
-const NO_RELIABILITY = Array.from({ length: RELIABILITY_BINS }, () => ({
-  races: 0,
-  wins: 0,
-  said: 0,
-  apart: 0,
-}))
+const NO_BINS = Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0, apart: 0 }))
 const NO_VERDICTS = { BUY: 0, SELL: 0, HOLD: 0 } as const
 const NO_BARS = { no_engine: 0, series_closed: 0, no_bars: 0, not_followed: 0 } as const
 const NO_RACES = { up: 0, down: 0, both: 0, timeout: 0, incomplete: 0 } as const
@@ -213,8 +208,8 @@ function emptyRecord(
     spokenRaces: NO_RACES,
     brier: { races: 0, squares: 0 },
     brierSpoken: { races: 0, squares: 0 },
-    reliability: NO_RELIABILITY,
-    closes: NO_RELIABILITY,
+    reliability: NO_BINS,
+    closes: NO_BINS,
     closesBrier: { races: 0, squares: 0 },
     spoken: NO_CALLS,
     apart: NO_CALLS,
@@ -222,8 +217,8 @@ function emptyRecord(
     ranges: NO_RANGES,
     rangesApart: 0,
     freeFrom: 0,
-    reliabilityFreeFrom: NO_RELIABILITY.map(() => 0),
-    closesFreeFrom: NO_RELIABILITY.map(() => 0),
+    reliabilityFreeFrom: NO_BINS.map(() => 0),
+    closesFreeFrom: NO_BINS.map(() => 0),
     rangesFreeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
     recordedLate: NO_VERDICTS,

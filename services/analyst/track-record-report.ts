@@ -93,8 +93,8 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
   const { exchange = null, coin = null } = (record.series && parseSeriesName(record.series)) || {}
   const bins = reliabilityOf(record.reliability)
   // Until this release has folded the log, the rows of a former one answer, and have none.
-  const { closes = [], closesBrier = { races: 0, squares: 0 } }: Partial<TrackRecord> = record
-  const closesBins = reliabilityOf(closes)
+  const closes = record.closesBrier ?? { races: 0, squares: 0 }
+  const closesBins = reliabilityOf(record.closes ?? [])
   return {
     model_version: record.modelVersion,
     exchange,
@@ -113,8 +113,8 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
     calibration_error: calibrationError(bins),
     reliability: bins,
     closes: {
-      forecasts: closesBrier.races,
-      brier: ratio(closesBrier.squares, closesBrier.races),
+      forecasts: closes.races,
+      brier: ratio(closes.squares, closes.races),
       calibration_error: calibrationError(closesBins),
       reliability: closesBins,
     },

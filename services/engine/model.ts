@@ -35,11 +35,11 @@ const silentSchema = z.strictObject({
  * The second forecast of a timeframe, made of the same features: whether the window closes above the entry. It was
  * fitted and scored as a race that the side of the close wins. Former models have none.
  */
-const closes = z.discriminatedUnion('skill', [skilledSchema, silentSchema]).optional()
+const closesSchema = z.discriminatedUnion('skill', [skilledSchema, silentSchema]).optional()
 
 const timeframeSkillSchema = z.discriminatedUnion('skill', [
-  skilledSchema.extend({ closes }),
-  silentSchema.extend({ closes }),
+  skilledSchema.extend({ closes: closesSchema }),
+  silentSchema.extend({ closes: closesSchema }),
 ])
 
 /** Model files of other schemas are of other releases. */
