@@ -59,10 +59,7 @@ export const verdictRowSchema = z.object({
       'Recorded when the first bar of its race had closed, or, in logs of former releases, its window: it counts for nothing',
     ),
   ...forecastFields,
-  closes_higher: z
-    .number()
-    .nullable()
-    .describe('Probability that the window closes above the entry; null where none was forecast'),
+  closes_higher: z.number().nullable().describe('Probability that the window closes above entry, or null'),
   visible_at: instant.describe(
     'When everybody could read it: the end of its window, or when it was recorded if that came later',
   ),

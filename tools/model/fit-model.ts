@@ -5,17 +5,24 @@ import { FEATURE_NAMES } from '../../services/engine/features.ts'
 import { REALISED_VOLATILITY_BARS } from '../../services/engine/indicators/update-indicators.ts'
 import { type Skill, scoringOf, type VerdictModelData } from '../../services/engine/model.ts'
 import type { Provenance, Recipe, UsedSeries } from '../../services/engine/provenance.ts'
-import { blockOf } from '../../services/engine/scoring/call-columns.ts'
+import { blockOf, type SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
 import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { evaluateCalls } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { blockMean, type Measure } from '../../services/engine/scoring/intervals.ts'
-import { aucBetween } from '../../services/engine/scoring/score-calls.ts'
+import { scoreCalls } from '../../services/engine/scoring/score-calls.ts'
 import type { Measured } from '../../services/engine/scoring/scores-schema.ts'
 import { roundedNumbers } from './rounded-numbers.ts'
 import type { SeriesHistory } from './series-history.ts'
 import { closesAsRaces, type SeriesSamples, seriesSamples } from './series-samples.ts'
 import { lackOfSkill } from './skill.ts'
-import { fitUntil, movedOutcomes, type Training, type WalkedCalls, walkForward } from './walk-forward.ts'
+import {
+  fitUntil,
+  movedOutcomes,
+  partOf,
+  type Training,
+  type WalkedCalls,
+  walkForward,
+} from './walk-forward.ts'
 
 /** Hears a line per step of a long piece of work. */
 export type Report = (line: string) => void
@@ -89,6 +96,16 @@ export function evaluateRecipe(
     closedAsCalled: closedAsCalled(calls),
   }
   return { evaluation, measured, slope }
+}
+
+/** AUC of the forecasts at bars that close from one instant on and before another; null without both sides. */
+function aucBetween(all: readonly SeriesCalls[], from: number, until: number): Measure | null {
+  const some = all.flatMap((calls) => {
+    const isWithin = (at: number): boolean => at >= from && at < until
+    const first = calls.barClose.findIndex(isWithin)
+    return first < 0 ? [] : [partOf(calls, first, calls.barClose.findLastIndex(isWithin) + 1)]
+  })
+  return some.length === 0 ? null : scoreCalls(some).auc
 }
 
 /** How often windows closed on the side that was called; null without a call. */

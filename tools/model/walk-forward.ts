@@ -170,3 +170,14 @@ export const movedOutcomes = (all: readonly SeriesSamples[]): SeriesSamples[] =>
     barrier: rolled(samples.barrier),
     rise: rolled(samples.rise),
   }))
+
+/** Some calls of a series, one after the other. */
+export const partOf = (calls: SeriesCalls, from: number, until: number): SeriesCalls => ({
+  series: calls.series,
+  barClose: calls.barClose.subarray(from, until),
+  probability: calls.probability.subarray(from, until),
+  sign: calls.sign.subarray(from, until),
+  race: calls.race.subarray(from, until),
+  barrier: calls.barrier.subarray(from, until),
+  rise: calls.rise.subarray(from, until),
+})

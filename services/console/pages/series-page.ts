@@ -155,7 +155,7 @@ ${asked?.refusal !== undefined && note(html`<p>${asked.refusal.message}</p><p>${
 ${
   answer !== undefined &&
   note(
-    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>`,
+    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>${answer.odds !== undefined && html`<p>Odds: ${valueText(answer.odds)}.</p>`}`,
     'good',
   )
 }
@@ -186,14 +186,12 @@ function factorsPart(row: HistoryRow): Html {
 ${facts([
   ['Model', html`<code>${row.model_version}</code>`],
   ['Probability', html`${Number(row.probability.toPrecision(6))} that +1σ is reached before −1σ`],
-  ...(row.closes_higher === null
-    ? []
-    : [
-        [
-          'Closes higher',
-          html`${Number(row.closes_higher.toPrecision(6))} that the window closes above its entry`,
-        ] as const,
-      ]),
+  [
+    'Closes higher',
+    row.closes_higher === null
+      ? 'no forecast'
+      : html`${Number(row.closes_higher.toPrecision(6))} that the window closes above its entry`,
+  ],
   [
     'Barriers',
     html`${price(row.price * (1 + row.barrier))} above, ${price(row.price * (1 - row.barrier))} below: ±${(100 * row.barrier).toFixed(2)} %`,

@@ -82,15 +82,6 @@ function forecastsOf(
   }
 }
 
-/** AUC of the forecasts at bars that close from one instant on and before another; null without both sides. */
-export const aucBetween = (all: readonly SeriesCalls[], from: number, until: number): Measure | null =>
-  aucOf(
-    forecastsOf(all, ({ barClose }, place) => {
-      const at = barClose[place] ?? 0
-      return at >= from && at < until
-    }),
-  )
-
 function aucOf(forecasts: Forecasts): Measure | null {
   const wins = forecasts.outcome.reduce((sum, won) => sum + won, 0)
   if (wins === 0 || wins === forecasts.outcome.length) return null
