@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineEvent } from './event-definition.ts'
+import { type Downcaster, defineEvent } from './event-definition.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { verdictSchema } from './verdict.ts'
 
@@ -61,12 +61,17 @@ export const ModelChosen = defineEvent({
   data: modelChoiceSchema,
 })
 
+/** Former releases do not know of the probability that a window closes higher. */
+export const withoutClose: Downcaster = ({ closesHigher: _later, ...data }) => data
+
 export const ChallengerVerdictRecorded = defineEvent({
   type: 'ChallengerVerdictRecorded',
-  schema: 2,
+  schema: 3,
   stream: 'challenger-{model}.{exchange}.{coin}.{timeframe}',
   summary:
     'What a model that does not speak would have said at a closed bar. Nobody is served it, and it is part of no replay and no track record; it is scored by the same races.',
   data: verdictSchema,
-  upcasters: { 1: (data) => ({ ...data, forecast: null }) },
+  upcasters: { 1: (data) => ({ ...data, forecast: null }), 2: (data) => data },
+  formats: { 3: 4 },
+  downcasters: { 3: withoutClose },
 })

@@ -116,7 +116,12 @@ class _Judged(_Spoken):
     reasoning: str
 
 
-class TradeCall(_Judged):
+class _Odds(TypedDict, total=False):
+    closes_higher: float
+    odds: str
+
+
+class TradeCall(_Judged, _Odds):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -196,6 +201,7 @@ class Verdict(_Judged):
     shifted_from: str
     bars_missed: int
     recorded_late: bool
+    closes_higher: Optional[float]
     visible_at: str
     decided_at: Optional[str]
 

@@ -269,7 +269,7 @@ describe('beside a running service, and after it', () => {
 
   test('the doctor finds the service and its state', async () => {
     const { code, out } = await signal(['doctor', '--data-dir', data, '--server', url])
-    expect(out).toMatch(/^ok {5}store +a service runs on it: ready; log format 3, the newest/m)
+    expect(out).toMatch(/^ok {5}store +a service runs on it: ready; log format 4, the newest/m)
     expect(out).toMatch(/^ok {5}server +ready$/m)
     expect(code).toBe(0)
   })

@@ -15,7 +15,7 @@ import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from '.
 import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
-import { factorsOf, reasoningFor } from './reasoning.ts'
+import { closesHigherOf, factorsOf, reasoningFor } from './reasoning.ts'
 import { createSeriesPool, type SeriesPool } from './series-pool.ts'
 import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
@@ -174,6 +174,7 @@ export class SeriesEngine {
     const call = callOf(read(CELL.call))
     const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
     const factors = factorsOf(this.#options.model, cells, base)
+    const closesHigher = closesHigherOf(this.#options.model, timeframe, cells, base)
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const stillness = stillnessOf(cells, base)
@@ -190,6 +191,7 @@ export class SeriesEngine {
       confidence,
       strength: Math.round(100 * read(CELL.strength)),
       probability,
+      ...(closesHigher !== undefined && { closesHigher }),
       regime,
       regimeSince: read(CELL.regimeSince),
       regimeStrength: Math.round(100 * Math.min(1, regimeShare)),

@@ -42,12 +42,31 @@ test.each([
     'a scale of 0',
     { ...data, timeframes: { ...data.timeframes, '1h': { ...spoken, scales: data.features.map(() => 0) } } },
   ],
+  [
+    'a second forecast of fewer features',
+    {
+      ...data,
+      timeframes: {
+        ...data.timeframes,
+        '1h': { ...spoken, closes: { ...spoken.closes, coefficients: [0.1] } },
+      },
+    },
+  ],
   ['no features', { ...data, features: [] }],
   ['a missing timeframe', { ...data, timeframes: { '1h': spoken } }],
   ['an unknown field', { ...data, bonus: 1 }],
   ['no object', null],
 ])('refuses a model with %s', (_, wrong) => {
   expect(codeOf(() => createModel(wrong))).toBe('config_invalid')
+})
+
+test('a model of a former release, which forecasts races alone, loads as it is', () => {
+  const timeframes = Object.fromEntries(
+    Object.entries(data.timeframes).map(([timeframe, { closes: _later, ...races }]) => [timeframe, races]),
+  )
+  const former = createModel({ ...data, version: 'barrier-3', timeframes })
+  expect(former.weights).toEqual(loadModel().weights)
+  expect(former.timeframes['1h'].closes).toBeUndefined()
 })
 
 test('says of a file of another schema that it is to be fitted again', () => {

@@ -11,26 +11,36 @@ import { measuredSchema } from './scoring/scores-schema.ts'
 
 const finite = z.number()
 
+const skilledSchema = z.strictObject({
+  skill: z.literal(true),
+  /** One unit of each feature, and what a unit weighs, in the model's order. */
+  scales: z.array(finite.positive()).min(1).max(62),
+  coefficients: z.array(finite).min(1).max(62),
+  /** Decided races that the coefficients were fitted on. */
+  races: z.int().nonnegative(),
+  /** Platt scaling: log-odds = slope × score + offset. */
+  slope: finite.positive(),
+  offset: finite,
+  /** Scores of the recipe walked forward: on bars it was not fitted on. */
+  measured: measuredSchema,
+})
+
+const silentSchema = z.strictObject({
+  skill: z.literal(false),
+  /** Why this timeframe always answers HOLD; continues "HOLD because". */
+  reason: z.string().min(1).max(250),
+  measured: measuredSchema.optional(),
+})
+
+/**
+ * The second forecast of a timeframe, made of the same features: whether the window closes above the entry. It was
+ * fitted and scored as a race that the side of the close wins. Former models have none.
+ */
+const closesSchema = z.discriminatedUnion('skill', [skilledSchema, silentSchema]).optional()
+
 const timeframeSkillSchema = z.discriminatedUnion('skill', [
-  z.strictObject({
-    skill: z.literal(true),
-    /** One unit of each feature, and what a unit weighs, in the model's order. */
-    scales: z.array(finite.positive()).min(1).max(62),
-    coefficients: z.array(finite).min(1).max(62),
-    /** Decided races that the coefficients were fitted on. */
-    races: z.int().nonnegative(),
-    /** Platt scaling: log-odds = slope × score + offset. */
-    slope: finite.positive(),
-    offset: finite,
-    /** Scores of the recipe walked forward: on bars it was not fitted on. */
-    measured: measuredSchema,
-  }),
-  z.strictObject({
-    skill: z.literal(false),
-    /** Why this timeframe always answers HOLD; continues "HOLD because". */
-    reason: z.string().min(1).max(250),
-    measured: measuredSchema.optional(),
-  }),
+  skilledSchema.extend({ closes: closesSchema }),
+  silentSchema.extend({ closes: closesSchema }),
 ])
 
 /** Model files of other schemas are of other releases. */
@@ -55,6 +65,7 @@ export const verdictModelSchema = z.strictObject({
 
 export type VerdictModelData = z.infer<typeof verdictModelSchema>
 export type TimeframeSkill = VerdictModelData['timeframes'][Timeframe]
+export type Skill = z.infer<typeof skilledSchema | typeof silentSchema>
 
 /** The part of a model that computes verdicts. */
 export interface ScoringModel {
@@ -96,9 +107,10 @@ export function createModel(data: unknown): VerdictModel {
     })
   }
   for (const timeframe of TIMEFRAMES) {
-    const skill = timeframes[timeframe]
-    if (!skill.skill) continue
-    if (skill.scales.length === features.length && skill.coefficients.length === features.length) continue
+    const { closes, ...skill } = timeframes[timeframe]
+    const isWhole = (one: Skill | undefined): boolean =>
+      !one?.skill || (one.scales.length === features.length && one.coefficients.length === features.length)
+    if (isWhole(skill) && isWhole(closes)) continue
     throw new ServiceError('config_invalid', {
       message: `The verdict model names ${features.length} features and has another number of scales or coefficients at ${timeframe}; give each feature one of both.`,
     })

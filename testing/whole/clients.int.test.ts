@@ -239,7 +239,7 @@ scan = signals.scan_trade_calls(timeframe="1m", include_holds=True)
 pairs["TradeScan"] = (TradeScan, scan)
 pairs["ScanRow"] = (ScanRow, scan["calls"][0])
 pairs["ExpectedRange"] = (ExpectedRange, next(row["expected_range"] for row in signals.replay() if row["expected_range"]))
-print(json.dumps({name: [sorted(kind.__annotations__), sorted(answer)] for name, (kind, answer) in pairs.items()}))`,
+print(json.dumps({name: [sorted(kind.__required_keys__), sorted(answer.keys() - kind.__optional_keys__)] for name, (kind, answer) in pairs.items()}))`,
       { url, end: rows.at(-1)?.bar_close },
     )) as Record<string, [string[], string[]]>
     for (const [name, [said, answered]] of Object.entries(found)) expect(said, name).toEqual(answered)

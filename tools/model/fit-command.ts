@@ -61,7 +61,11 @@ export function fitCommand(args: readonly string[], ports: FitPorts): Promise<nu
 function reportModel(model: VerdictModelData, report: TrainingPorts['report']): void {
   for (const timeframe of TIMEFRAMES) {
     const skill = model.timeframes[timeframe]
+    const { closes } = skill
     report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
+    report(
+      `${timeframe} closes: ${closes?.skill ? `speaks, slope ${closes.slope}` : `silent because ${closes?.reason}`}`,
+    )
   }
   const { measured } = model.timeframes[TARGET_TIMEFRAME]
   if (measured === undefined) return

@@ -2,7 +2,7 @@ import { createGzip, zstdCompressSync } from 'node:zlib'
 import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
-import { SEALED_COLUMNS } from './sealed-columns.ts'
+import { sealedColumns } from './sealed-columns.ts'
 
 /**
  * Rows that are encoded at a time. Readers of whole columns like more, and everybody else waits meanwhile: these take
@@ -20,7 +20,7 @@ export function encodeSealedParquet(
   { exchange, date }: { readonly exchange: string; readonly date: string },
 ): RowEncoder {
   const metadata = { schema_version: String(version), exchange, date }
-  return parquetEncoder(take, SEALED_COLUMNS, {
+  return parquetEncoder(take, sealedColumns(version), {
     groupRows: ROW_GROUP_ROWS,
     codec: 'ZSTD',
     compressors: { ZSTD: (input: Uint8Array) => zstdCompressSync(input) },
@@ -30,14 +30,15 @@ export function encodeSealedParquet(
 }
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
-export function encodeSealedCsv(take: TakeBytes): RowEncoder {
+export function encodeSealedCsv(take: TakeBytes, version: SealedSchema): RowEncoder {
+  const columns = sealedColumns(version)
   const gzip = createGzip()
   const ended = new Promise<void>((resolve, reject) => {
     gzip.on('data', take).once('end', resolve).once('error', reject)
   })
   // `finish` awaits this promise and reports the error.
   ended.catch(() => undefined)
-  let lines = csvLine(SEALED_COLUMNS.map(({ name }) => name))
+  let lines = csvLine(columns.map(({ name }) => name))
 
   async function write(): Promise<void> {
     const text = lines
@@ -47,7 +48,7 @@ export function encodeSealedCsv(take: TakeBytes): RowEncoder {
 
   return {
     async add(row) {
-      lines += csvLine(SEALED_COLUMNS.map(({ name }) => row[name] ?? null))
+      lines += csvLine(columns.map(({ name }) => row[name] ?? null))
       if (lines.length >= CSV_CHARACTERS) await write()
     },
     async finish() {

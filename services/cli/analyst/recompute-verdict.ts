@@ -1,5 +1,6 @@
 import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
@@ -27,12 +28,14 @@ export interface Recomputed {
  *
  * @param pages bars in the order of their time
  * @param file of the model; the one that came with this release unless given
+ * @param schema of the event; former ones lack fields that this release computes
  * @throws ServiceError `config_invalid` for another model than the verdict names, or bars that lead to no verdict
  */
 export async function recomputeVerdict(
   recorded: Verdict,
   pages: AsyncIterable<Pick<BarsAnswer, 'bars' | 'funding'>>,
   file?: string,
+  schema = VerdictRecorded.schema,
 ): Promise<Recomputed> {
   const model = loadModel(file ?? keptModelFile(recorded.modelVersion))
   if (model.version !== recorded.modelVersion)
@@ -72,7 +75,9 @@ export async function recomputeVerdict(
     })
   const said: JsonObject = recorded
   const found: JsonObject = reading.verdict
-  const differences = Object.keys(said)
+  // A field that is left out would hide what it had to say.
+  const fields = schema < VerdictRecorded.schema ? said : { ...found, ...said }
+  const differences = Object.keys(fields)
     .filter(
       (field) =>
         !PLACED.has(field) &&

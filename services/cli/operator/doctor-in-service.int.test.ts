@@ -24,13 +24,13 @@ async function doctor(...args: readonly string[]): Promise<{ readonly code: numb
 test('a service says which process it is to its operator alone, and the doctor judges by it', async () => {
   const { code, out } = await doctor('--processes', health)
   expect(out).toMatch(
-    /^ok {5}\S+ +\d+\.\d+\.\d+, api, engine, projector, dispatcher, settler: ready; log format 3, the newest/m,
+    /^ok {5}\S+ +\d+\.\d+\.\d+, api, engine, projector, dispatcher, settler: ready; log format 4, the newest/m,
   )
   for (const part of ['one log', 'roles', 'versions', 'log format', 'clocks'])
     expect(out).toMatch(new RegExp(`^ok {5}${part} `, 'm'))
   expect(code).toBe(0)
   const own = await doctor('--data-dir', service.folder)
-  expect(own.out).toMatch(/^ok {5}store +a service runs on it: ready; log format 3, the newest/m)
+  expect(own.out).toMatch(/^ok {5}store +a service runs on it: ready; log format 4, the newest/m)
   const toAll = (await (await fetch(`${service.url}/readyz`)).json()) as object
   expect(Object.keys(toAll)).toEqual(['status'])
   const callers = await doctor('--processes', service.url ?? '')

@@ -100,4 +100,13 @@ export type EveryCall = z.infer<typeof everyCallSchema>
 export type Scores = z.infer<typeof scoresSchema>
 
 /** Scores out of sample, with the AUC of the same recipe on labels that were moved away from their bars. */
-export const measuredSchema = scoresSchema.extend({ placeboAuc: measureSchema.nullable() })
+export const measuredSchema = scoresSchema.extend({
+  placeboAuc: measureSchema.nullable(),
+  /** AUC before the recipe's `chosenUntil`, and from there on; missing in models fitted without one. */
+  chosenAuc: measureSchema.nullable().optional(),
+  untouchedAuc: measureSchema.nullable().optional(),
+  /** Share of BUY and SELL verdicts whose window closed on the called side, at whichever barrier the race ended. */
+  closedAsCalled: measureSchema.nullable().optional(),
+})
+
+export type Measured = z.infer<typeof measuredSchema>

@@ -273,7 +273,9 @@ export class AuditedContents {
         index,
         `${seriesName(data)} at ${isoTime(barClose)} has none, and the verdict after it has`,
       )
-    const differing = COPIED.filter((field) => canonicalJson(verdict[field]) !== canonicalJson(data[field]))
+    const differing = COPIED.filter(
+      (field) => canonicalJson(verdict[field] ?? null) !== canonicalJson(data[field] ?? null),
+    )
     if (differing.length > 0)
       return this.#findings.add(
         'wrong_outcome',

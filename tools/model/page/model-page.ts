@@ -2,17 +2,13 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
 import type { TimeframeSkill, VerdictModel } from '../../../services/engine/model.ts'
-import { interval, table } from './cells.ts'
+import { confirmed, grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
+import { closesSection } from './closes-section.ts'
 import { featureMeaning } from './feature-meanings.ts'
 import { coinSection, confidenceSection, speechSection } from './gate-sections.ts'
 import { rangesSection } from './ranges-section.ts'
 
-/** As many digits as a model is written with. */
-const PARAMETER_DIGITS = 6
 const SCORE_DIGITS = 4
-
-const parameter = (value: number | undefined): string =>
-  String(Number((value ?? Number.NaN).toFixed(PARAMETER_DIGITS)))
 
 /**
  * The sections of the page about the verdict model, in Markdown.
@@ -26,6 +22,7 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
   '## How good is it?',
   'Measured walk-forward: every forecast is by a fit that had not seen its bar, nor any bar of its window. Brackets hold 95 % intervals from blocks of time, because windows overlap and coins move together. A race is decided when one of the two barriers is reached within the window. An AUC of 0.5 is a coin. Always saying 50 % has a Brier score of 0.25, and lower is better; *spoken* counts only the bars it said BUY or SELL on. The calibration error is the mean distance of what was said from what happened. What these words mean is in [indicators-and-regimes.md](indicators-and-regimes.md#what-are-confidence-and-strength).',
   scoresTable(model),
+  `Features, windows and recipe were chosen on bars before ${day(model.provenance.recipe.chosenUntil ?? model.provenance.to)}, so the first of the two AUCs that are split there flatters. Later bars chose nothing. *Unconfirmed* is a timeframe that they alone do not tell from a coin: the interval of its AUC from then on reaches 0.5.`,
   ...silences(model),
   'A timeframe makes calls where all of these hold on 180 observed days at least:',
   [
@@ -46,6 +43,7 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
   'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
   winsTable(model),
   ...reliabilitySection(model),
+  ...closesSection(model),
   ...rangesSection(ranges),
   '## What is it made of?',
   `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred and there is no intercept, so a market turned upside down gets the opposite verdict.`,
@@ -58,7 +56,6 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
 ]
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
-const grouped = (value: number): string => value.toLocaleString('en')
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
 
 function origin({ provenance, timeframes }: VerdictModel): string[] {
@@ -88,10 +85,11 @@ const introduction = ({ version, timeframes }: VerdictModel): string => {
   return `Verdicts of this release are computed by the model \`${version}\`. It ${calls}${holds}. It is information, not advice.`
 }
 
-function scoresTable({ timeframes }: VerdictModel): string {
+function scoresTable({ timeframes, provenance }: VerdictModel): string {
+  const border = day(provenance.recipe.chosenUntil ?? provenance.to)
   const rows = TIMEFRAMES.map((timeframe) => {
     const skill = timeframes[timeframe]
-    const calls = skill.skill ? 'BUY, SELL, HOLD' : 'HOLD only'
+    const calls = skill.skill ? `BUY, SELL, HOLD${confirmed(skill)}` : 'HOLD only'
     const slope = skill.skill ? parameter(skill.slope) : ''
     return [timeframe, String(WINDOW_BARS[timeframe]), ...scoreCells(skill.measured), slope, calls]
   })
@@ -105,6 +103,8 @@ function scoresTable({ timeframes }: VerdictModel): string {
       'Decided races',
       'Timed out',
       'AUC',
+      `AUC before ${border}`,
+      `AUC from ${border}`,
       'AUC, newest 180 days',
       'AUC, newest year',
       'Placebo AUC',
@@ -119,7 +119,7 @@ function scoresTable({ timeframes }: VerdictModel): string {
 }
 
 function scoreCells(measured: TimeframeSkill['measured']): string[] {
-  if (measured === undefined) return Array.from({ length: 12 }, () => '')
+  if (measured === undefined) return Array.from({ length: 14 }, () => '')
   const { from, to, races, timeoutShare, calibrationError } = measured
   return [
     day(from),
@@ -128,6 +128,8 @@ function scoreCells(measured: TimeframeSkill['measured']): string[] {
     grouped(races.up + races.down),
     timeoutShare === null ? '' : percent(timeoutShare),
     interval(measured.auc, 3),
+    interval(measured.chosenAuc ?? null, 3),
+    interval(measured.untouchedAuc ?? null, 3),
     interval(measured.newestAuc, 3),
     interval(measured.newestYearAuc ?? null, 3),
     interval(measured.placeboAuc, 3),
@@ -210,9 +212,6 @@ function winsTable({ timeframes }: VerdictModel): string {
     rows,
   )
 }
-
-/** The timeframe whose probabilities are shown beside what happened. */
-const SHOWN_TIMEFRAME = '1h'
 
 function reliabilitySection({ timeframes }: VerdictModel): string[] {
   const { measured } = timeframes[SHOWN_TIMEFRAME]
