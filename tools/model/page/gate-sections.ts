@@ -38,16 +38,18 @@ export function confidenceSection(model: VerdictModel): string[] {
   if (scored.length === 0) return []
   const all = scored.flatMap(([, { confidences }]) => confidences)
   const levels = Map.groupBy(all, ({ from, to }) => (from === to ? String(from) : `${from}–${to}`))
-  const rows = [...levels.entries()].toSorted().map(([level, own]) => [
-    level,
-    ...scored.map(([, { confidences }]) => {
-      const found = confidences.find((one) => own.includes(one))
-      if (found === undefined || found.calls < FEWEST_FOR_PERCENT) return ''
-      const { calls, won, inFavour, gross } = found
-      const shares = [won, inFavour].map(({ value }) => (100 * value).toFixed(1)).join(' / ')
-      return `${calls.toLocaleString('en')}: ${shares}; ${interval(gross, 1)}`
-    }),
-  ])
+  const rows = [...levels.entries()]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([level, own]) => [
+      level,
+      ...scored.map(([, { confidences }]) => {
+        const found = confidences.find((one) => own.includes(one))
+        if (found === undefined || found.calls < FEWEST_FOR_PERCENT) return ''
+        const { calls, won, inFavour, gross } = found
+        const shares = [won, inFavour].map(({ value }) => (100 * value).toFixed(1)).join(' / ')
+        return `${calls.toLocaleString('en')}: ${shares}; ${interval(gross, 1)}`
+      }),
+    ])
   return [
     '## Does a surer call earn more?',
     'Hardly, and no level of confidence pays the 12 basis points of costs beyond its interval. The same calls by the confidence that they were made with, those of silent coins among them. A cell has how many there were, where there were a hundred; the percentages *won* and *in favour*; and the *gross* return in basis points.',
