@@ -14,6 +14,7 @@ import {
 } from './event-definition.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as modelEvents from './model-events.ts'
+import { withoutClose } from './model-events.ts'
 import * as noticeEvents from './notice-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
@@ -101,7 +102,7 @@ const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
 
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
-  schema: 4,
+  schema: 5,
   stream: verdicts,
   summary:
     'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar. Where its regime differs from that of `previous`, the regime has shifted.',
@@ -111,9 +112,10 @@ export const VerdictRecorded = defineEvent({
     2: (data) => ({ ...data, forecast: null }),
     // Its data is the same; `recordedLate` goes by another rule from schema 4 on.
     3: (data) => data,
+    4: (data) => data,
   },
-  formats: { 3: 2, 4: 3 },
-  downcasters: { 4: (data) => data, 3: ({ forecast: _later, ...data }) => data },
+  formats: { 3: 2, 4: 3, 5: 4 },
+  downcasters: { 5: withoutClose, 4: (data) => data, 3: ({ forecast: _later, ...data }) => data },
 })
 
 export const VerdictsMissing = defineEvent({
@@ -140,7 +142,7 @@ export const RegimeShifted = defineEvent({
 
 export const OutcomeLabelled = defineEvent({
   type: 'OutcomeLabelled',
-  schema: 3,
+  schema: 4,
   stream: 'outcome-{exchange}.{coin}.{timeframe}',
   summary:
     'What became of a recorded verdict, by the rule that defines its confidence; appended once its window has closed, for every verdict, HOLDs included.',
@@ -153,9 +155,10 @@ export const OutcomeLabelled = defineEvent({
       forecast: null,
       closePrice: (data.race === 'timeout' && data.exitPrice) || null,
     }),
+    3: (data) => data,
   },
-  formats: { 3: 2 },
-  downcasters: { 3: ({ forecast: _later, closePrice: _too, ...data }) => data },
+  formats: { 3: 2, 4: 4 },
+  downcasters: { 4: withoutClose, 3: ({ forecast: _later, closePrice: _too, ...data }) => data },
 })
 
 export const UniverseRanked = defineEvent({

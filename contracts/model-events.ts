@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineEvent } from './event-definition.ts'
+import { type Downcaster, defineEvent } from './event-definition.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { verdictSchema } from './verdict.ts'
 
@@ -14,13 +14,13 @@ export const speechChangeSchema = z.object({
   from: timeMs,
   /** The newest UTC day whose outcomes count: where it begins. */
   day: timeMs,
-  /** Area under the curve over forecasts of 180 days up to that day: the chance that of two races the one won by the upper barrier had the higher forecast. */
+  /** Area under the curve over the days that the rule counts, up to that day: the chance that of two races the one won by the upper barrier had the higher forecast. */
   auc: z.number().min(0).max(1),
   /** Races that it is of. */
   races: z.int().nonnegative(),
   /** Days running on which it stood so. */
   days: z.int().positive(),
-  /** Version of the fold that counted. */
+  /** Version of the rule that counted. */
   rule: z.int().positive(),
 })
 
@@ -32,7 +32,7 @@ export const SpeechWithdrawn = defineEvent({
   type: 'SpeechWithdrawn',
   stream: speech,
   summary:
-    'The forecasts of a model at a timeframe have ranked worse than chance for so long that its verdicts there are HOLD from here on. They go on being recorded and scored.',
+    'The forecasts of a model at a timeframe have ranked no better than chance for so long that its verdicts there are HOLD from here on. They go on being recorded and scored.',
   data: speechChangeSchema,
 })
 
@@ -61,12 +61,17 @@ export const ModelChosen = defineEvent({
   data: modelChoiceSchema,
 })
 
+/** Former releases do not know of the probability that a window closes higher. */
+export const withoutClose: Downcaster = ({ closesHigher: _later, ...data }) => data
+
 export const ChallengerVerdictRecorded = defineEvent({
   type: 'ChallengerVerdictRecorded',
-  schema: 2,
+  schema: 3,
   stream: 'challenger-{model}.{exchange}.{coin}.{timeframe}',
   summary:
     'What a model that does not speak would have said at a closed bar. Nobody is served it, and it is part of no replay and no track record; it is scored by the same races.',
   data: verdictSchema,
-  upcasters: { 1: (data) => ({ ...data, forecast: null }) },
+  upcasters: { 1: (data) => ({ ...data, forecast: null }), 2: (data) => data },
+  formats: { 3: 4 },
+  downcasters: { 3: withoutClose },
 })

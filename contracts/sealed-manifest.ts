@@ -10,8 +10,8 @@ const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 export const SEALED_FILES = ['verdicts.parquet', 'verdicts.csv.gz'] as const
 export type SealedFileName = (typeof SEALED_FILES)[number]
 
-/** Schema 1 did not mark the times in Parquet as UTC. A file keeps the schema that it was sealed with. */
-export const SEALED_SCHEMAS = [1, 2] as const
+/** Schema 1 did not mark the times in Parquet as UTC; 2 has no `closes_higher`. A file keeps the schema that it was sealed with. */
+export const SEALED_SCHEMAS = [1, 2, 3] as const
 export type SealedSchema = (typeof SEALED_SCHEMAS)[number]
 
 /** The content of a sealed day. Its SHA-256 is in an entry of the transparency log. */

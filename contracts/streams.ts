@@ -31,18 +31,18 @@ export const outcomeStream = (series: Series): string => `outcome-${seriesName(s
 /** Which model speaks. */
 export const MODEL_CHOICE_STREAM = 'model-choice'
 
-/** @example challengerStream('barrier-4', { exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'challenger-barrier-4.SIM.BTC.1m' */
+/** @example challengerStream('barrier-5', { exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'challenger-barrier-5.SIM.BTC.1m' */
 export const challengerStream = (modelVersion: string, series: Series): string =>
   `challenger-${modelVersion}.${seriesName(series)}`
 
-/** Whether a model speaks at a timeframe. @example speechStream('barrier-3', '1h') === 'speech-barrier-3.1h' */
+/** Whether a model speaks at a timeframe. @example speechStream('barrier-4', '1h') === 'speech-barrier-4.1h' */
 export const speechStream = (modelVersion: string, timeframe: Timeframe): string =>
   `speech-${modelVersion}.${timeframe}`
 
 /** @example universeStream('HL') === 'scan-HL.universe' */
 export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
 
-/** @example modelStream('barrier-3') === 'model-barrier-3' */
+/** @example modelStream('barrier-4') === 'model-barrier-4' */
 export const modelStream = (version: string): string => `model-${version}`
 
 /** @example monitoredStream('HL') === 'monitored-HL' */

@@ -32,6 +32,19 @@ const baselineSchema = z.object({
   net_mean_bps: bps,
 })
 
+const reliabilitySchema = z.array(
+  z.object({
+    from: z.number().describe('Lowest probability of the likelier side'),
+    to: z.number().describe('All below it; the last row has no other end than 1'),
+    races: count,
+    non_overlapping: count.describe(
+      'Of each series those whose windows do not overlap: an interval of `happened` has no more to stand on',
+    ),
+    said: z.number().describe('Mean probability of the likelier side'),
+    happened: z.number().describe('Share of races that it won'),
+  }),
+)
+
 /** Measurements of a model, for one series or pooled over the series of a timeframe. */
 export const trackRecordRowSchema = z.object({
   model_version: z.string(),
@@ -54,18 +67,17 @@ export const trackRecordRowSchema = z.object({
     .number()
     .nullable()
     .describe('Mean distance between what was said and what happened, over the rows of `reliability`'),
-  reliability: z.array(
-    z.object({
-      from: z.number().describe('Lowest probability of the likelier side'),
-      to: z.number().describe('All below it; the last row has no other end than 1'),
-      races: count,
-      non_overlapping: count.describe(
-        'Of each series those whose windows do not overlap: an interval of `happened` has no more to stand on',
+  reliability: reliabilitySchema,
+  closes: z
+    .object({
+      forecasts: count.describe('Windows with such a forecast that closed on either side of their entry'),
+      brier: z.number().nullable().describe('Mean squared error; 0.25 is a coin'),
+      calibration_error: z.number().nullable(),
+      reliability: reliabilitySchema.describe(
+        'Rows as above; a race is a window, won by the side that it closes on',
       ),
-      said: z.number().describe('Mean probability of the likelier side'),
-      happened: z.number().describe('Share of races that it won'),
-    }),
-  ),
+    })
+    .describe('The probability that the window closes above its entry, and how often it did'),
   spoken: z
     .object({ calls: count, reached: count, wins: count, net_mean_bps: bps })
     .describe('Every BUY and SELL; their windows overlap'),
@@ -130,15 +142,16 @@ export const speechRowSchema = z.object({
       '`withdrawn`: every verdict is HOLD there, even with a forecast. A model may be silent there by its file, too',
     ),
   since: instant.nullable().describe('From which bars on; null where calls were never withdrawn'),
+  window_days: count.describe('Days that a model is judged by: 180 up to 15m, 730 from 30m on'),
   auc_180d: z
     .number()
     .nullable()
     .describe(
-      'Chance that the race won by the upper barrier had the higher forecast, over 180 days; null of too few races',
+      'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored on recorded bars. Null of too few races',
     ),
   races_180d: count,
   days_running: count.describe(
-    'Days running below 0.5, or, where calls are withdrawn, at 0.505 or more; 14 of them change the state',
+    'Days running below 0.505, or, where calls are withdrawn, at 0.515 or more; 14 of them change the state',
   ),
 })
 

@@ -10,6 +10,7 @@ import {
   factorSchema,
   forecastFields,
   forecastShown,
+  probabilityFields,
   shiftedFrom,
   type Verdict,
 } from './verdict.ts'
@@ -31,7 +32,7 @@ export const verdictRowSchema = z.object({
     .int()
     .describe('100 × the calibrated probability that the likelier barrier comes before the other'),
   strength: z.int().describe('0–100 percentile, for ranking only'),
-  probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
+  probability: probabilityFields.probability,
   regime: regimeSchema,
   regime_since: instant,
   regime_strength: z.int(),
@@ -58,6 +59,7 @@ export const verdictRowSchema = z.object({
       'Recorded when the first bar of its race had closed, or, in logs of former releases, its window: it counts for nothing',
     ),
   ...forecastFields,
+  closes_higher: z.number().nullable().describe('Probability that the window closes above entry, or null'),
   visible_at: instant.describe(
     'When everybody could read it: the end of its window, or when it was recorded if that came later',
   ),
@@ -105,6 +107,7 @@ export const verdictRow = (
   bars_missed: barsMissed(verdict),
   recorded_late: verdict.recordedLate,
   ...forecastShown(verdict.forecast),
+  closes_higher: verdict.closesHigher ?? null,
   visible_at: visibleAt(verdict, recordedAt),
   decided_at: decidedAt === null ? null : isoTime(decidedAt),
 })

@@ -7,16 +7,18 @@ import { referencePages } from '../services/knowledge/index.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 import { commandsPage } from './commands-page.ts'
 import { modelPage } from './model/page/model-page.ts'
-import { spokenTimeframesModule } from './model/page/spoken-timeframes.ts'
+import { spokenTimeframesModule, walkedAucModule } from './model/page/spoken-timeframes.ts'
 import { wrapMarkdown } from './wrap-markdown.ts'
 
-answerHelp(`Writes the pages of docs/ that are made from code, contracts/spoken-timeframes.ts and services/cli/help.json.
+answerHelp(`Writes the pages of docs/ that are made from code, services/cli/help.json, and two files of contracts/ that
+are made from the verdict model.
 
   npm run docs`)
 writeFileSync(
   join(import.meta.dirname, '../contracts/spoken-timeframes.ts'),
   spokenTimeframesModule(loadModel()),
 )
+writeFileSync(join(import.meta.dirname, '../contracts/walked-auc.ts'), walkedAucModule(loadModel()))
 const commands = await loadCommands()
 writeFileSync(
   join(import.meta.dirname, '../services/cli/help.json'),

@@ -20,7 +20,7 @@ export const getMarketRegimeResponse = z.object({
   call: callFields.call,
   confidence: callFields.confidence,
   regime: callFields.regime,
-  regime_since: instantField.describe('Close of the bar at which this regime began'),
+  regime_since: instantField.describe('Close of the bar at which it began'),
   regime_strength: z
     .int()
     .min(0)

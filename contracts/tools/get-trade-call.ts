@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { factorSchema, forecastFields } from '../verdict.ts'
+import { factorSchema, forecastFields, probabilityFields } from '../verdict.ts'
 import {
   callFields,
   coinField,
@@ -20,7 +20,7 @@ export const getTradeCallRequest = z.strictObject({
 export const getTradeCallResponse = z.object({
   ...callFields,
   ...seriesFields,
-  probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
+  ...probabilityFields,
   barrier: z.number().describe('Distance of either barrier, as a fraction of the price'),
   ...forecastFields,
   price: z.number().describe('Close of the bar'),

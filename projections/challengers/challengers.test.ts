@@ -3,7 +3,7 @@ import type { Outcome } from '../../contracts/outcome.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { challengerVerdict, type Fact, fold, given, outcomeLabelled } from '../given-events.fixture.ts'
-import { timeframeRecordKey, trackRecord } from '../track-record/track-record.ts'
+import { type TrackRecord, timeframeRecordKey, trackRecord } from '../track-record/track-record.ts'
 import { challengers, pairedKey } from './challengers.ts'
 
 const BAR = Date.UTC(2025, 0, 1)
@@ -56,4 +56,16 @@ test('given a verdict that came behind the outcome of its bar, it waits for none
   const rows = fold(challengers, given(ended(0, 'up'), said(0), ended(1, 'up')))
   expect(rows[pairedKey('second-1', '1h')]).toMatchObject({ races: 0, unscored: 1 })
   expect(rows['open/SIM.BTC.1h']).toEqual({ open: [] })
+})
+
+test('given a challenger that forecasts no close, that of the spoken verdict is not counted for it', () => {
+  const closed = { closesHigher: 0.53, entryPrice: 100, closePrice: 101 }
+  const closesOf = (change: Partial<Verdict>) =>
+    (
+      fold(challengers, given(said(0, change), ended(0, 'up', closed)))[
+        timeframeRecordKey('second-1', '1h')
+      ] as TrackRecord
+    ).closesBrier
+  expect(closesOf({})).toEqual({ races: 0, squares: 0 })
+  expect(closesOf({ closesHigher: 0.48 })).toEqual({ races: 1, squares: expect.closeTo(0.52 ** 2, 12) })
 })

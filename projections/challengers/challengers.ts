@@ -9,7 +9,12 @@ import { scoreOutcome, type TrackRecordRows } from '../track-record/track-record
 /** A challenger's verdict whose window is open. */
 interface OpenVerdict
   extends JsonObject,
-    Readonly<Pick<Verdict, 'verdictId' | 'barClose' | 'modelVersion' | 'call' | 'probability' | 'barrier'>> {}
+    Readonly<
+      Pick<
+        Verdict,
+        'verdictId' | 'barClose' | 'modelVersion' | 'call' | 'probability' | 'closesHigher' | 'barrier'
+      >
+    > {}
 
 /** Open verdicts of a series, in the order of their bars: for each challenger as many as its window has bars. */
 interface OpenRow extends JsonObject {
@@ -41,7 +46,7 @@ const SAME_BARRIER = 1e-6
  */
 export const challengers: Projection = {
   name: 'challengers',
-  version: 1,
+  version: 2,
   changes: 'rows',
   events: ['ChallengerVerdictRecorded', 'OutcomeLabelled'],
   fold(rows, event) {
@@ -53,10 +58,12 @@ export const challengers: Projection = {
 const openKey = (series: Outcome | Verdict): string => `open/${seriesName(series)}`
 
 function takeVerdict(rows: Rows<JsonObject>, verdict: Verdict): void {
-  const { verdictId, barClose, modelVersion, call, probability, barrier, recordedLate } = verdict
+  const { verdictId, barClose, modelVersion, call, probability, closesHigher, barrier, recordedLate } =
+    verdict
   if (recordedLate) return leaveOut(rows, verdict)
   const { open } = (rows.get(openKey(verdict)) as OpenRow | undefined) ?? { open: [] }
-  const one = { verdictId, barClose, modelVersion, call, probability, barrier }
+  const close = closesHigher === undefined ? {} : { closesHigher }
+  const one = { verdictId, barClose, modelVersion, call, probability, ...close, barrier }
   rows.put(openKey(verdict), { open: [...open, one] })
 }
 
@@ -66,11 +73,13 @@ function takeOutcome(rows: Rows<JsonObject>, outcome: Outcome): void {
   const over = open.filter(({ barClose }) => barClose <= outcome.barClose)
   if (over.length === 0) return
   rows.put(openKey(outcome), { open: open.slice(over.length) })
+  // A challenger may have no such forecast, and is not scored by that of the model that spoke.
+  const { closesHigher: _spoken, ...raced } = outcome
   for (const { barrier, ...verdict } of over) {
     const isSame =
       verdict.barClose === outcome.barClose && Math.abs(barrier / outcome.barrier - 1) < SAME_BARRIER
     if (!isSame || outcome.recordedLate) leaveOut(rows, { ...outcome, ...verdict })
-    else score(rows, { ...outcome, ...verdict }, outcome)
+    else score(rows, { ...raced, ...verdict }, outcome)
   }
 }
 

@@ -11,7 +11,7 @@ interface FreeFrom extends JsonObject {
 
 export const MONTH_PREFIX = 'month/'
 
-/** @example monthKey('barrier-3', '1h', Date.UTC(2026, 0, 5)) === 'month/barrier-3/1h/2026-01' */
+/** @example monthKey('barrier-4', '1h', Date.UTC(2026, 0, 5)) === 'month/barrier-4/1h/2026-01' */
 const monthKey = (modelVersion: string, timeframe: string, barClose: number): string =>
   `${MONTH_PREFIX}${modelVersion}/${timeframe}/${new Date(barClose).toISOString().slice(0, 7)}`
 

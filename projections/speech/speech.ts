@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { SpeechChange } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
-import { DAY_MS, type Timeframe } from '../../contracts/timeframes.ts'
+import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import { WALKED_AUC } from '../../contracts/walked-auc.ts'
 import type { Projection, Rows } from '../projection.ts'
 
 /** Forecasts are counted in bins this wide; those within one tie, which moves the area by less than a thousandth. */
@@ -34,13 +35,37 @@ export function areaUnder(
   return { auc: placed / (ups * downs), ups, downs }
 }
 
-/** Days of outcomes that a model's skill at a timeframe is judged by. */
-export const SPEECH_WINDOW_DAYS = 180
 /** Days running, of those that had outcomes, before speech is withdrawn or restored. */
 export const SPEECH_DAYS_RUNNING = 14
-/** Below it a day speaks against calls; from {@link RESTORE_AUC} on for them. Between the two nothing changes back. */
-export const WITHDRAW_AUC = 0.5
-export const RESTORE_AUC = 0.505
+
+/** The rule by which a model is judged at a timeframe. */
+export interface SpeechRule {
+  readonly rule: number
+  /** Days of outcomes that count. */
+  readonly windowDays: number
+  /** Below it a day speaks against calls; from `restore` on for them. Between the two nothing changes back. */
+  readonly withdraw: number
+  readonly restore: number
+  /** AUC that stands for the days of the window that have no outcomes yet; without it only outcomes count. */
+  readonly walkedAuc?: number | undefined
+}
+
+/** Models of former releases keep the rule that their logs were written by. */
+const FORMER_MODELS: readonly string[] = ['barrier-1', 'barrier-2', 'barrier-3']
+/** From this bar length on the AUC of half a year is mostly chance. */
+const LONG_BAR_MS = 30 * 60_000
+
+/** @example speechRuleOf('barrier-4', '1h').windowDays === 730 */
+export const speechRuleOf = (modelVersion: string, timeframe: Timeframe): SpeechRule =>
+  FORMER_MODELS.includes(modelVersion)
+    ? { rule: 1, windowDays: 180, withdraw: 0.5, restore: 0.505 }
+    : {
+        rule: 2,
+        windowDays: timeframeMs(timeframe) < LONG_BAR_MS ? 180 : 730,
+        withdraw: 0.505,
+        restore: 0.515,
+        walkedAuc: WALKED_AUC[modelVersion]?.[timeframe],
+      }
 /** With fewer races in all, or won by either side, a day says nothing. */
 const FEWEST_RACES = 1_000
 const FEWEST_OF_A_SIDE = 100
@@ -86,11 +111,11 @@ const NO_DAY: DayRow = { up: NO_RACES, down: NO_RACES }
  * Whether each model still tells up from down, judged day by day from its outcomes as the log has them. A day is over
  * with the first outcome of a later one; what is labelled late counts from the next judgement on. Withdrawals and
  * restorations follow from their events, due changes from the outcomes: every process that folds the same log finds the
- * same change due. At most 180 rows of two hundred numbers are kept of a model at a timeframe.
+ * same change due. At most 730 rows of two hundred numbers are kept of a model at a timeframe.
  */
 export const speech: Projection<SpeechRow | DayRow> = {
   name: 'speech',
-  version: 1,
+  version: 2,
   changes: 'rows',
   events: ['OutcomeLabelled', 'SpeechWithdrawn', 'SpeechRestored'],
   fold(rows, event) {
@@ -132,10 +157,12 @@ function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
   const day = Math.floor(validUntil / DAY_MS)
   let row = rowOf(rows, outcome)
   const newest = row.days.at(-1)
-  if (newest !== undefined && day <= newest - SPEECH_WINDOW_DAYS) return
+  if (newest !== undefined && day <= newest - speechRuleOf(row.modelVersion, row.timeframe).windowDays) return
   if (newest !== undefined && day > newest) row = forgetBefore(rows, judge(rows, row, newest), day)
-  if (!row.days.includes(day)) row = { ...row, days: [...row.days, day].toSorted((a, b) => a - b) }
-  rows.put(speechKey(row.modelVersion, row.timeframe), row)
+  if (!row.days.includes(day)) {
+    row = { ...row, days: [...row.days, day].toSorted((a, b) => a - b) }
+    rows.put(speechKey(row.modelVersion, row.timeframe), row)
+  }
   const key = dayKey(row, day)
   const races = (rows.get(key) as DayRow | undefined) ?? NO_DAY
   rows.put(key, {
@@ -148,7 +175,8 @@ const atBin = (bins: readonly number[], probability: number): number => bins[bin
 
 /** Drops the days before the window of a new one. */
 function forgetBefore(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
-  const isPast = (one: number): boolean => one <= day - SPEECH_WINDOW_DAYS
+  const { windowDays } = speechRuleOf(row.modelVersion, row.timeframe)
+  const isPast = (one: number): boolean => one <= day - windowDays
   for (const one of row.days.filter(isPast)) rows.delete(dayKey(row, one))
   return { ...row, days: row.days.filter((one) => !isPast(one)) }
 }
@@ -165,14 +193,19 @@ function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
       down[bin] = (down[bin] ?? 0) + (won.down[bin] ?? 0)
     }
   }
-  const { auc, ups, downs } = areaUnder(up, down)
+  const { auc: measured, ups, downs } = areaUnder(up, down)
   const races = ups + downs
   if (races < FEWEST_RACES || Math.min(ups, downs) < FEWEST_OF_A_SIDE)
     return { ...row, auc: null, races, running: 0 }
-  const speaksForChange = row.withdrawn === null ? auc < WITHDRAW_AUC : auc >= RESTORE_AUC
+  const rule = speechRuleOf(row.modelVersion, row.timeframe)
+  const { windowDays, walkedAuc = measured, withdraw, restore } = rule
+  const share = Math.min(1, row.days.length / windowDays)
+  // A sum of two parts would round, and a log of a former release is to be counted as it was.
+  const auc = walkedAuc === measured ? measured : share * measured + (1 - share) * walkedAuc
+  const speaksForChange = row.withdrawn === null ? auc < withdraw : auc >= restore
   const running = speaksForChange ? row.running + 1 : 0
   const change = row.withdrawn === null ? 'withdraw' : 'restore'
-  const evidence = { day: day * DAY_MS, auc, races, days: running, rule: speech.version }
+  const evidence = { day: day * DAY_MS, auc, races, days: running, rule: rule.rule }
   const due = row.due ?? (running >= SPEECH_DAYS_RUNNING ? { change, ...evidence } : null)
   return { ...row, auc, races, running, due }
 }

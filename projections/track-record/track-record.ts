@@ -58,12 +58,16 @@ export interface TrackRecord extends JsonObject {
   readonly apart: CallTally
   /** Net returns of `apart` by blocks of time. */
   readonly blocks: BlockSums
+  /** Forecasts that the window closes higher, likewise, of windows that closed on either side of the entry. */
+  readonly closes: readonly ReliabilitySum[]
+  readonly closesBrier: BrierSum
   /** How far the price was to go: every forecast, HOLDs too; and how many of them have windows that do not overlap. */
   readonly ranges: RangeTally
   readonly rangesApart: number
   /** Series only: from when the next call, race of a percent, and range is apart, and the block that is being filled. */
   readonly freeFrom: number
   readonly reliabilityFreeFrom: readonly number[]
+  readonly closesFreeFrom: readonly number[]
   readonly rangesFreeFrom: number
   readonly block: Block & { readonly index: number }
   /** Verdicts that were recorded after the end of their window; part of no other figure. */
@@ -73,6 +77,7 @@ export interface TrackRecord extends JsonObject {
 }
 
 const RELIABILITY_BINS = 11
+const NO_BINS = Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0, apart: 0 }))
 const NO_VERDICTS = { BUY: 0, SELL: 0, HOLD: 0 } as const
 const NO_BARS = { no_engine: 0, series_closed: 0, no_bars: 0, not_followed: 0 } as const
 const NO_RACES = { up: 0, down: 0, both: 0, timeout: 0, incomplete: 0 } as const
@@ -96,7 +101,7 @@ type Row = TrackRecord | Block
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
-  version: 4,
+  version: 5,
   changes: 'shape',
   events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
@@ -115,10 +120,13 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   const name = seriesName(outcome)
   const seriesKey = seriesRecordKey(modelVersion, name)
   const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
-  const percent = reliabilityBin(outcome)
+  const freedBy = (free: readonly number[], forecast: Forecast | undefined): readonly number[] =>
+    isFree(free, forecast, barClose) ? free.with(binOf(forecast), outcome.validUntil) : free
+  const [race, close] = [raceForecast(outcome), closeForecast(outcome)]
   const apart = {
     isCall: outcome.call !== 'HOLD' && barClose >= own.freeFrom,
-    isRace: percent !== undefined && barClose >= (own.reliabilityFreeFrom[percent] ?? 0),
+    isRace: isFree(own.reliabilityFreeFrom, race, barClose),
+    isClose: isFree(own.closesFreeFrom, close, barClose),
     isRange: isScored(outcome) && barClose >= own.rangesFreeFrom,
   }
   const net = apart.isCall ? netReturn(outcome) : null
@@ -130,10 +138,8 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   rows.put(seriesKey, {
     ...counted,
     freeFrom: apart.isCall ? outcome.validUntil : own.freeFrom,
-    reliabilityFreeFrom:
-      apart.isRace && percent !== undefined
-        ? own.reliabilityFreeFrom.with(percent, outcome.validUntil)
-        : own.reliabilityFreeFrom,
+    reliabilityFreeFrom: freedBy(own.reliabilityFreeFrom, race),
+    closesFreeFrom: freedBy(own.closesFreeFrom, close),
     rangesFreeFrom: apart.isRange ? outcome.validUntil : own.rangesFreeFrom,
     blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
     block: { n: next.n, sum: next.sum, index },
@@ -202,14 +208,17 @@ function emptyRecord(
     spokenRaces: NO_RACES,
     brier: { races: 0, squares: 0 },
     brierSpoken: { races: 0, squares: 0 },
-    reliability: Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0, apart: 0 })),
+    reliability: NO_BINS,
+    closes: NO_BINS,
+    closesBrier: { races: 0, squares: 0 },
     spoken: NO_CALLS,
     apart: NO_CALLS,
     blocks: NO_BLOCKS,
     ranges: NO_RANGES,
     rangesApart: 0,
     freeFrom: 0,
-    reliabilityFreeFrom: Array.from({ length: RELIABILITY_BINS }, () => 0),
+    reliabilityFreeFrom: NO_BINS.map(() => 0),
+    closesFreeFrom: NO_BINS.map(() => 0),
     rangesFreeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
     recordedLate: NO_VERDICTS,
@@ -221,13 +230,19 @@ function emptyRecord(
 interface Apart {
   readonly isCall: boolean
   readonly isRace: boolean
+  readonly isClose: boolean
   readonly isRange: boolean
 }
 
 /** Counts one outcome in everything that does not depend on blocks. */
-function count(record: TrackRecord, outcome: Outcome, { isCall, isRace, isRange }: Apart): TrackRecord {
+function count(
+  record: TrackRecord,
+  outcome: Outcome,
+  { isCall, isRace, isClose, isRange }: Apart,
+): TrackRecord {
   const { call, race, barClose } = outcome
   const isSpoken = call !== 'HOLD'
+  const [first, close] = [raceForecast(outcome), closeForecast(outcome)]
   return {
     ...record,
     verdicts: record.verdicts + 1,
@@ -238,9 +253,11 @@ function count(record: TrackRecord, outcome: Outcome, { isCall, isRace, isRange 
     spokenRaces: isSpoken
       ? { ...record.spokenRaces, [race]: record.spokenRaces[race] + 1 }
       : record.spokenRaces,
-    brier: addForecast(record.brier, outcome),
-    brierSpoken: isSpoken ? addForecast(record.brierSpoken, outcome) : record.brierSpoken,
-    reliability: addReliability(record.reliability, outcome, isRace),
+    brier: addForecast(record.brier, first),
+    brierSpoken: isSpoken ? addForecast(record.brierSpoken, first) : record.brierSpoken,
+    reliability: addReliability(record.reliability, first, isRace),
+    closes: addReliability(record.closes, close, isClose),
+    closesBrier: addForecast(record.closesBrier, close),
     spoken: isSpoken ? countCall(record.spoken, outcome) : record.spoken,
     apart: isCall ? countCall(record.apart, outcome) : record.apart,
     ranges: countRange(record.ranges, outcome),
@@ -248,34 +265,53 @@ function count(record: TrackRecord, outcome: Outcome, { isCall, isRace, isRange 
   }
 }
 
-function addForecast(sum: BrierSum, { race, probability }: Outcome): BrierSum {
-  if (race !== 'up' && race !== 'down') return sum
-  const error = probability - (race === 'up' ? 1 : 0)
+/** A probability, and whether what it is of came about. */
+interface Forecast {
+  readonly probability: number
+  readonly cameAbout: boolean
+}
+
+/** Undefined where no barrier won. */
+const raceForecast = ({ race, probability }: Outcome): Forecast | undefined =>
+  race === 'up' || race === 'down' ? { probability, cameAbout: race === 'up' } : undefined
+
+/** Undefined where nothing was forecast, where bars are missing, and where the window closed at its entry. */
+const closeForecast = ({ closesHigher, entryPrice, closePrice }: Outcome): Forecast | undefined =>
+  closesHigher === undefined || entryPrice === null || closePrice === null || closePrice === entryPrice
+    ? undefined
+    : { probability: closesHigher, cameAbout: closePrice > entryPrice }
+
+function addForecast(sum: BrierSum, forecast: Forecast | undefined): BrierSum {
+  if (forecast === undefined) return sum
+  const error = forecast.probability - (forecast.cameAbout ? 1 : 0)
   return { races: sum.races + 1, squares: sum.squares + error * error }
 }
 
 function addReliability(
   bins: readonly ReliabilitySum[],
-  outcome: Outcome,
+  forecast: Forecast | undefined,
   isApart: boolean,
 ): readonly ReliabilitySum[] {
-  const place = reliabilityBin(outcome)
-  const bin = place === undefined ? undefined : bins[place]
-  if (place === undefined || bin === undefined) return bins
-  const { probability, race } = outcome
+  if (forecast === undefined) return bins
+  const place = binOf(forecast)
+  const bin = bins[place]
+  if (bin === undefined) return bins
+  const { probability, cameAbout } = forecast
   return bins.with(place, {
     races: bin.races + 1,
-    wins: bin.wins + (race === (probability >= 0.5 ? 'up' : 'down') ? 1 : 0),
+    wins: bin.wins + (cameAbout === probability >= 0.5 ? 1 : 0),
     said: bin.said + Math.max(probability, 1 - probability),
     apart: bin.apart + (isApart ? 1 : 0),
   })
 }
 
-/** The likelier side's percent above 50, the last bin taking all from 60 on; undefined where no barrier won. */
-const reliabilityBin = ({ race, probability }: Outcome): number | undefined =>
-  race !== 'up' && race !== 'down'
-    ? undefined
-    : Math.min(
-        RELIABILITY_BINS - 1,
-        Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50),
-      )
+/** Whether a forecast's window overlaps none before it that was counted apart in its bin. */
+const isFree = (
+  free: readonly number[],
+  forecast: Forecast | undefined,
+  barClose: number,
+): forecast is Forecast => forecast !== undefined && barClose >= (free[binOf(forecast)] ?? 0)
+
+/** The likelier side's percent above 50, the last bin taking all from 60 on. */
+const binOf = ({ probability }: Forecast): number =>
+  Math.min(RELIABILITY_BINS - 1, Math.max(0, Math.floor(100 * Math.max(probability, 1 - probability)) - 50))

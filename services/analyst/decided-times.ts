@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { decodeEvent, OutcomeLabelled } from '../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
@@ -154,12 +154,13 @@ export async function outcomePlace(
   return found
 }
 
+const OLDEST_SCHEMA = 3
 /** Both fields have been in every schema, in this order, and their names stand nowhere else in the JSON of an outcome. */
 const TIMES = /"barClose":(\d+),.*"decidedAt":(?:(\d+)|null),/
 
 function knownOf(recorded: RecordedEvent): Known {
-  const isCurrent = recorded.type === 'OutcomeLabelled' && recorded.schema === OutcomeLabelled.schema
-  const times = isCurrent && recorded.text !== undefined ? TIMES.exec(recorded.text) : null
+  const isRaced = recorded.type === 'OutcomeLabelled' && recorded.schema >= OLDEST_SCHEMA
+  const times = isRaced && recorded.text !== undefined ? TIMES.exec(recorded.text) : null
   if (times !== null) {
     const [, barClose, decidedAt] = times
     return { barClose: Number(barClose), decidedAt: decidedAt === undefined ? null : Number(decidedAt) }

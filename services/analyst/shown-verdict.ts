@@ -12,14 +12,14 @@ export interface ShownVerdict extends Pick<RecordedEvent, 'position' | 'revision
   readonly texts: (cursor: string, decidedAt: number | null) => RowTexts
 }
 
-/** Data of these schemas has one shape: `recordedLate` goes by another rule from schema 4 on. */
-const SCHEMAS: readonly number[] = [3, VerdictRecorded.schema]
+/** Data of these schemas has one shape: `recordedLate` goes by another rule from schema 4 on, and 5 may have a field more. */
+const SCHEMAS: readonly number[] = [3, 4, VerdictRecorded.schema]
 const [NAME, TIME, NUMBER] = ['"([^"\\\\]*)"', '(\\d+)', '([-+.e\\d]+)']
 const RANGE = ['p10', 'p25', 'p50', 'p75', 'p90'].map((name) => `"${name}":[-+.e\\d]+`).join(',')
 const SHAPE = new RegExp(
   `^\\{${[
     `"exchange":${NAME},"coin":${NAME},"timeframe":${NAME},"verdictId":${NAME},"barClose":${TIME}`,
-    `"validUntil":${TIME},"call":${NAME},"confidence":${NUMBER},"strength":${NUMBER},"probability":${NUMBER}`,
+    `"validUntil":${TIME},"call":${NAME},"confidence":${NUMBER},"strength":${NUMBER},"probability":${NUMBER}(?:,"closesHigher":${NUMBER})?`,
     `"regime":${NAME},"regimeSince":${TIME},"regimeStrength":${NUMBER},"volatilityPercentile":${NUMBER}`,
     `"price":${NUMBER},"barrier":${NUMBER}`,
     `"forecast":(?:null|\\{"model":"[^"\\\\]*","volatility":${NUMBER},(${RANGE})\\})`,
@@ -79,7 +79,7 @@ class CutOut implements ShownVerdict {
   // biome-ignore format: in the order of the columns
   texts(cursor: string, decidedAt: number | null): RowTexts {
     const { timeframe, barClose, validUntil } = this.data
-    const [, exchange, coin, , id, , , call, confidence, strength, probability, regime, regimeSince, regimeStrength,
+    const [, exchange, coin, , id, , , call, confidence, strength, probability, closesHigher, regime, regimeSince, regimeStrength,
       percentile, price, barrier, volatility, range, factors, reasoning, model, anchorBar, inputsHash, before,
       regimeBefore, recordedLate] = this.#parts
     const previous = before === undefined ? null : { barClose: Number(before), regime: regimeBefore }
@@ -90,7 +90,7 @@ class CutOut implements ShownVerdict {
       `"${regime}"`, Number(regimeSince), regimeStrength ?? NULL, percentile ?? NULL,
       price ?? NULL, barrier ?? NULL, factors ?? NULL, `"${reasoning}"`, `"${model}"`, Number(anchorBar), `"${inputsHash}"`,
       `"${shiftedFrom(about) ?? ''}"`, `${barsMissed(about)}`, recordedLate ?? NULL,
-      range === undefined ? NULL : `{${range}}`, volatility ?? NULL, recordedLate === 'true' ? `"${visibleAt({ validUntil, recordedLate: true }, this.at)}"` : validUntil,
+      range === undefined ? NULL : `{${range}}`, volatility ?? NULL, closesHigher ?? NULL, recordedLate === 'true' ? `"${visibleAt({ validUntil, recordedLate: true }, this.at)}"` : validUntil,
       decidedAt ?? NULL,
     ]
   }

@@ -9,7 +9,13 @@ import { FEWEST_BLOCKS, halfWidth95 } from '../../contracts/student-interval.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { SpeechAnswerRow, TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
-import { SERIES_PREFIX, type SpeechRow, TIMEFRAME_PREFIX, type TrackRecord } from '../../projections/index.ts'
+import {
+  SERIES_PREFIX,
+  type SpeechRow,
+  speechRuleOf,
+  TIMEFRAME_PREFIX,
+  type TrackRecord,
+} from '../../projections/index.ts'
 
 export interface TrackRecordQuery {
   readonly groupBy: 'series' | 'timeframe'
@@ -91,7 +97,10 @@ const meanBps = (sum: number, count: number): number | null => ratio(BASIS_POINT
 export function trackRecordRow(record: TrackRecord): TrackRecordRow {
   const { brier, brierSpoken, spoken, apart } = record
   const { exchange = null, coin = null } = (record.series && parseSeriesName(record.series)) || {}
-  const bins = reliabilityOf(record)
+  const bins = reliabilityOf(record.reliability)
+  // Until this release has folded the log, the rows of a former one answer, and have none.
+  const closes = record.closesBrier ?? { races: 0, squares: 0 }
+  const closesBins = reliabilityOf(record.closes ?? [])
   return {
     model_version: record.modelVersion,
     exchange,
@@ -109,6 +118,12 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
     brier_spoken_races: brierSpoken.races,
     calibration_error: calibrationError(bins),
     reliability: bins,
+    closes: {
+      forecasts: closes.races,
+      brier: ratio(closes.squares, closes.races),
+      calibration_error: calibrationError(closesBins),
+      reliability: closesBins,
+    },
     spoken: {
       calls: spoken.calls,
       reached: spoken.reached,
@@ -185,13 +200,14 @@ export function speechRow(row: SpeechRow): SpeechAnswerRow {
     timeframe: row.timeframe,
     state: row.withdrawn === null ? 'speaks' : 'withdrawn',
     since: since === undefined ? null : isoTime(since),
+    window_days: speechRuleOf(row.modelVersion, row.timeframe).windowDays,
     auc_180d: row.auc,
     races_180d: row.races,
     days_running: row.running,
   }
 }
 
-function reliabilityOf({ reliability }: TrackRecord): TrackRecordRow['reliability'] {
+function reliabilityOf(reliability: TrackRecord['reliability']): TrackRecordRow['reliability'] {
   return reliability.flatMap(({ races, wins, said, apart }, index) => {
     if (races === 0) return []
     const to = index === reliability.length - 1 ? 1 : (51 + index) / 100

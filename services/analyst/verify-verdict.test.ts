@@ -59,7 +59,7 @@ describe('verifying', () => {
     expect(event).toEqual({
       id: verdict.verdictId,
       type: 'VerdictRecorded',
-      schema: 4,
+      schema: 5,
       stream: 'verdict-SIM.BTC.1h',
       revision: 1,
       position: indexed,

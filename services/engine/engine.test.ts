@@ -88,6 +88,38 @@ describe('a verdict', () => {
     }
   })
 
+  test('says whether the window closes higher, by weights of its own on what the race was told from', () => {
+    const { closes } = model.timeframes['1h']
+    if (!closes?.skill) throw new Error('The model of this release has no such skill at 1h.')
+    for (const reading of alone.slice(LIMITS.warmUpBars)) {
+      const { factors, closesHigher = Number.NaN } = verdictOf(reading)
+      const score = factors.slice(1).reduce((sum, { value }, index) => {
+        const units = (value ?? 0) / (closes.scales[index] ?? 1)
+        return sum + (closes.coefficients[index] ?? 0) * Math.min(model.clip, Math.max(-model.clip, units))
+      }, 0)
+      expect(closesHigher).toBeCloseTo(1 / (1 + Math.exp(-closes.slope * score)), 12)
+    }
+  })
+
+  test('says nothing of the close where no skill at it is shown, and with a model that knows of none', () => {
+    const { closes: _none, ...races } = model.timeframes['1h']
+    const former = { ...model, timeframes: { ...model.timeframes, '1h': races } }
+    const [silent, speaking] = [former, model].map((one) => {
+      const engine = createEngine({ model: one })
+      const slot = engine.open(BTC)
+      for (const bar of bars) engine.push(slot, bar)
+      return verdictOf(engine.read(slot))
+    })
+    const { closesHigher, ...same } = speaking ?? expect.fail()
+    expect(silent).toStrictEqual(same)
+    expect(closesHigher).toBeDefined()
+    expect(model.timeframes['8h'].closes?.skill).toBe(false)
+    const engine = createEngine({ model })
+    const slow = engine.open({ ...BTC, timeframe: '8h' })
+    for (const bar of bars) engine.push(slow, { ...bar, openTime: bar.openTime * 8 })
+    expect(verdictOf(engine.read(slow))).not.toHaveProperty('closesHigher')
+  })
+
   test('calls, ranks and explains', () => {
     const verdicts = long.slice(LIMITS.warmUpBars).map((reading) => verdictOf(reading))
     expect(new Set(verdicts.map(({ call }) => call))).toEqual(new Set(['BUY', 'SELL', 'HOLD']))
@@ -135,6 +167,7 @@ describe('a verdict', () => {
       regimeStrength: 0,
       volatilityPercentile: 0,
     })
+    expect(verdictOf(reading)).not.toHaveProperty('closesHigher')
     expect(reading).toMatchObject({ metrics: { emaGapAtr: null, realisedVolatility: 0, barrier: 0.003 } })
   })
 })

@@ -12,11 +12,12 @@ import { barrierFraction } from './barrier.ts'
 import { callOf, TREND_ENTRY } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
 import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
+import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
-import { factorsOf, reasoningFor } from './reasoning.ts'
+import { closesHigherOf, factorsOf, reasoningFor } from './reasoning.ts'
 import { createSeriesPool, type SeriesPool } from './series-pool.ts'
-import { silenced } from './speech/silenced.ts'
+import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
 
 /** A verdict before it has an identity and a place; the log gives it both. */
@@ -173,6 +174,7 @@ export class SeriesEngine {
     const call = callOf(read(CELL.call))
     const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
     const factors = factorsOf(this.#options.model, cells, base)
+    const closesHigher = closesHigherOf(this.#options.model, timeframe, cells, base)
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const stillness = stillnessOf(cells, base)
@@ -189,6 +191,7 @@ export class SeriesEngine {
       confidence,
       strength: Math.round(100 * read(CELL.strength)),
       probability,
+      ...(closesHigher !== undefined && { closesHigher }),
       regime,
       regimeSince: read(CELL.regimeSince),
       regimeStrength: Math.round(100 * Math.min(1, regimeShare)),
@@ -315,10 +318,14 @@ export class SeriesEngine {
       return { status: 'insufficient_history', bars, barsNeeded: LIMITS.warmUpBars }
     }
     const verdict = this.#verdictOf(entry, base)
-    const withdrawn = this.#options.withdrawal?.(verdict.timeframe, verdict.barClose)
+    const { timeframe, coin, barClose } = verdict
+    const withdrawn = this.#options.withdrawal?.(timeframe, barClose)
+    const reason = withdrawn
+      ? withdrawalReason(withdrawn)
+      : this.#options.model.silentCoins.get(silenceKey(timeframe, coin))
     return {
       status: 'verdict',
-      verdict: withdrawn === undefined ? verdict : silenced(verdict, withdrawn),
+      verdict: reason === undefined ? verdict : silencedBecause(verdict, reason),
       metrics: this.#metricsOf(base),
     }
   }

@@ -5,7 +5,7 @@ import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { createModel, loadModel, verdictModelSchema } from './model.ts'
 
 const data = verdictModelSchema.parse(
-  JSON.parse(readFileSync(new URL('./models/barrier-3.json', import.meta.url), 'utf8')),
+  JSON.parse(readFileSync(new URL('./models/barrier-4.json', import.meta.url), 'utf8')),
 )
 
 const codeOf = (action: () => unknown): ErrorCode | undefined => {
@@ -20,7 +20,7 @@ const codeOf = (action: () => unknown): ErrorCode | undefined => {
 
 test('the model of this release loads and says where it comes from', () => {
   const model = loadModel()
-  expect(model.version).toBe('barrier-3')
+  expect(model.version).toBe('barrier-4')
   expect(model.provenance.series.length).toBeGreaterThan(0)
   expect(model.weights.length).toBe(TIMEFRAMES.length * model.names.length)
 })
@@ -42,12 +42,31 @@ test.each([
     'a scale of 0',
     { ...data, timeframes: { ...data.timeframes, '1h': { ...spoken, scales: data.features.map(() => 0) } } },
   ],
+  [
+    'a second forecast of fewer features',
+    {
+      ...data,
+      timeframes: {
+        ...data.timeframes,
+        '1h': { ...spoken, closes: { ...spoken.closes, coefficients: [0.1] } },
+      },
+    },
+  ],
   ['no features', { ...data, features: [] }],
   ['a missing timeframe', { ...data, timeframes: { '1h': spoken } }],
   ['an unknown field', { ...data, bonus: 1 }],
   ['no object', null],
 ])('refuses a model with %s', (_, wrong) => {
   expect(codeOf(() => createModel(wrong))).toBe('config_invalid')
+})
+
+test('a model of a former release, which forecasts races alone, loads as it is', () => {
+  const timeframes = Object.fromEntries(
+    Object.entries(data.timeframes).map(([timeframe, { closes: _later, ...races }]) => [timeframe, races]),
+  )
+  const former = createModel({ ...data, version: 'barrier-3', timeframes })
+  expect(former.weights).toEqual(loadModel().weights)
+  expect(former.timeframes['1h'].closes).toBeUndefined()
 })
 
 test('says of a file of another schema that it is to be fitted again', () => {

@@ -5,31 +5,42 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { ModelFile } from '../../contracts/proof-events.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { FEATURE_NAMES, FEATURES, type Feature, type FeatureName } from './features.ts'
+import { type Gate, gateSchema, silencesOf } from './gate.ts'
 import { type Provenance, provenanceSchema } from './provenance.ts'
 import { measuredSchema } from './scoring/scores-schema.ts'
 
 const finite = z.number()
 
+const skilledSchema = z.strictObject({
+  skill: z.literal(true),
+  /** One unit of each feature, and what a unit weighs, in the model's order. */
+  scales: z.array(finite.positive()).min(1).max(62),
+  coefficients: z.array(finite).min(1).max(62),
+  /** Decided races that the coefficients were fitted on. */
+  races: z.int().nonnegative(),
+  /** Platt scaling: log-odds = slope × score + offset. */
+  slope: finite.positive(),
+  offset: finite,
+  /** Scores of the recipe walked forward: on bars it was not fitted on. */
+  measured: measuredSchema,
+})
+
+const silentSchema = z.strictObject({
+  skill: z.literal(false),
+  /** Why this timeframe always answers HOLD; continues "HOLD because". */
+  reason: z.string().min(1).max(250),
+  measured: measuredSchema.optional(),
+})
+
+/**
+ * The second forecast of a timeframe, made of the same features: whether the window closes above the entry. It was
+ * fitted and scored as a race that the side of the close wins. Former models have none.
+ */
+const closesSchema = z.discriminatedUnion('skill', [skilledSchema, silentSchema]).optional()
+
 const timeframeSkillSchema = z.discriminatedUnion('skill', [
-  z.strictObject({
-    skill: z.literal(true),
-    /** One unit of each feature, and what a unit weighs, in the model's order. */
-    scales: z.array(finite.positive()).min(1).max(62),
-    coefficients: z.array(finite).min(1).max(62),
-    /** Decided races that the coefficients were fitted on. */
-    races: z.int().nonnegative(),
-    /** Platt scaling: log-odds = slope × score + offset. */
-    slope: finite.positive(),
-    offset: finite,
-    /** Scores of the recipe walked forward: on bars it was not fitted on. */
-    measured: measuredSchema,
-  }),
-  z.strictObject({
-    skill: z.literal(false),
-    /** Why this timeframe always answers HOLD; continues "HOLD because". */
-    reason: z.string().min(1).max(250),
-    measured: measuredSchema.optional(),
-  }),
+  skilledSchema.extend({ closes: closesSchema }),
+  silentSchema.extend({ closes: closesSchema }),
 ])
 
 /** Model files of other schemas are of other releases. */
@@ -48,10 +59,13 @@ export const verdictModelSchema = z.strictObject({
   clip: finite.positive(),
   features: z.array(z.enum(FEATURE_NAMES)).min(1).max(62),
   timeframes: z.record(z.enum(TIMEFRAMES), timeframeSkillSchema),
+  /** Scores of coins, and those that are silent; former models have none. */
+  gate: gateSchema.optional(),
 })
 
 export type VerdictModelData = z.infer<typeof verdictModelSchema>
 export type TimeframeSkill = VerdictModelData['timeframes'][Timeframe]
+export type Skill = z.infer<typeof skilledSchema | typeof silentSchema>
 
 /** The part of a model that computes verdicts. */
 export interface ScoringModel {
@@ -72,6 +86,9 @@ export interface ScoringModel {
 export interface VerdictModel extends ScoringModel {
   readonly version: string
   readonly provenance: Provenance
+  readonly gate: Gate
+  /** Why the calls of a coin are HOLD at a timeframe where others are made, by {@link silenceKey}. */
+  readonly silentCoins: ReadonlyMap<string, string>
 }
 
 /**
@@ -82,7 +99,7 @@ export interface VerdictModel extends ScoringModel {
 export function createModel(data: unknown): VerdictModel {
   const parsed = verdictModelSchema.safeParse(data)
   if (!parsed.success) throw unusableModelError(data, parsed.error)
-  const { version, provenance, clip, features, timeframes } = parsed.data
+  const { version, provenance, clip, features, timeframes, gate = {} } = parsed.data
   const repeated = features.find((name, index) => features.indexOf(name) !== index)
   if (repeated !== undefined) {
     throw new ServiceError('config_invalid', {
@@ -90,14 +107,16 @@ export function createModel(data: unknown): VerdictModel {
     })
   }
   for (const timeframe of TIMEFRAMES) {
-    const skill = timeframes[timeframe]
-    if (!skill.skill) continue
-    if (skill.scales.length === features.length && skill.coefficients.length === features.length) continue
+    const { closes, ...skill } = timeframes[timeframe]
+    const isWhole = (one: Skill | undefined): boolean =>
+      !one?.skill || (one.scales.length === features.length && one.coefficients.length === features.length)
+    if (isWhole(skill) && isWhole(closes)) continue
     throw new ServiceError('config_invalid', {
       message: `The verdict model names ${features.length} features and has another number of scales or coefficients at ${timeframe}; give each feature one of both.`,
     })
   }
-  return { version, provenance, ...scoringOf(features, clip, timeframes) }
+  const silentCoins = silencesOf(gate)
+  return { version, provenance, gate, silentCoins, ...scoringOf(features, clip, timeframes) }
 }
 
 /** Lays out the numbers of a model for those that compute with it. */
@@ -136,7 +155,14 @@ function unusableModelError(data: unknown, error: z.ZodError): ServiceError {
   return new ServiceError('config_invalid', { message: `The verdict model cannot be used: ${reason}.` })
 }
 
-const RELEASED_MODEL = new URL('./models/barrier-3.json', import.meta.url)
+/** The model of this release, and former ones whose verdicts can still be computed again. */
+const KEPT_MODELS: readonly string[] = ['barrier-4', 'barrier-3']
+
+/** The file of a model that came with this release; undefined for others. */
+export const keptModelFile = (version: string): URL | undefined =>
+  KEPT_MODELS.includes(version) ? new URL(`./models/${version}.json`, import.meta.url) : undefined
+
+const RELEASED_MODEL = new URL('./models/barrier-4.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.

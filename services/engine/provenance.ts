@@ -26,6 +26,8 @@ export const recipeSchema = z.strictObject({
   fewestRaces: z.int().positive(),
   firstSlope: z.number().positive(),
   steepestSlope: z.number().positive(),
+  /** Features and recipe were chosen on bars before this instant, Unix milliseconds; later ones chose nothing. */
+  chosenUntil: timeMs.optional(),
 })
 
 export type Recipe = z.infer<typeof recipeSchema>

@@ -1,4 +1,5 @@
 import type { Regime } from '../../contracts/regime.ts'
+import type { Timeframe } from '../../contracts/timeframes.ts'
 import { type Factor, type Forecast, likelierBarrier, type Verdict } from '../../contracts/verdict.ts'
 import { BUY_ENTRY, BUY_EXIT } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell } from './cells.ts'
@@ -45,6 +46,29 @@ export function factorsOf(model: VerdictModel, cells: Float64Array, base: number
     }
   }
   return factors
+}
+
+/**
+ * The probability that the window of a series' newest bar closes above its entry, of the same measurements as the race;
+ * undefined where the model has shown no skill at it, and in a market that stands still.
+ *
+ * @param base the series' first cell
+ */
+export function closesHigherOf(
+  { names, clip, timeframes }: VerdictModel,
+  timeframe: Timeframe,
+  cells: Float64Array,
+  base: number,
+): number | undefined {
+  const { closes } = timeframes[timeframe]
+  if (closes?.skill !== true || stillnessOf(cells, base) !== undefined) return undefined
+  const { offset, slope, scales, coefficients } = closes
+  let logOdds = offset
+  for (let index = 0; index < names.length; index++) {
+    const value = cell(cells, base + CELL.features + CELLS_PER_FEATURE * index)
+    logOdds += contributionOf(value, 1 / (scales[index] ?? 1), slope * (coefficients[index] ?? 0), clip)
+  }
+  return probabilityOf(logOdds)
 }
 
 const REGIME_WORDS: Readonly<Record<Regime, string>> = {

@@ -4,6 +4,7 @@ import type { Call } from '../../contracts/verdict.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { type CallSign, callOf, nextCall } from './call-trigger.ts'
 import type { FeatureName } from './features.ts'
+import { silenceKey } from './gate.ts'
 import type { VerdictModel } from './model.ts'
 import { BIAS_FACTOR, contributionOf, probabilityOf } from './reasoning.ts'
 import { wasSilenced } from './speech/silenced.ts'
@@ -68,7 +69,10 @@ export function createWhatIf(model: VerdictModel): (row: RecordedSaying) => Othe
       keep(ANY_CALL)
       return { kind: 'lacking', features: weighed }
     }
-    const speaks = weighed !== 'still' && model.speaks[TIMEFRAMES.indexOf(row.timeframe)] === true
+    const speaks =
+      weighed !== 'still' &&
+      model.speaks[TIMEFRAMES.indexOf(row.timeframe)] === true &&
+      !model.silentCoins.has(silenceKey(row.timeframe, row.coin))
     const probability = weighed === 'still' ? 0.5 : weighed
     const calls: CallSign[] = speaks ? [...new Set(before.map((call) => nextCall(call, probability)))] : [0]
     keep(calls)

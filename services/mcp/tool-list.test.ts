@@ -14,6 +14,9 @@ import { webhookTools } from './webhook-tools.ts'
 
 const REFUSAL = { code: 'quota_exhausted', message: 'No calls are left.', next_step: 'Wait.' }
 
+/** Fields that answers lack where the model has shown no skill at what they say. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['closes_higher', 'odds'])
+
 const isValid = async (schema: object, value: unknown): Promise<boolean> =>
   !('issues' in (await fromJsonSchema(schema)['~standard'].validate(value)))
 
@@ -30,6 +33,7 @@ describe.each(listedTools().map((tool) => [tool.name as ToolName, tool] as const
     const { _service, ...bare } = sampleAnswer(name)
     expect(await isValid(tool.outputSchema, bare)).toBe(false)
     for (const field of Object.keys(bare)) {
+      if (LEFT_OUT.has(field)) continue
       expect(await isValid(tool.outputSchema, { ...bare, _service, [field]: undefined }), field).toBe(false)
     }
     expect(await isValid(tool.outputSchema, {})).toBe(false)

@@ -286,7 +286,7 @@ scan = signals.scan_trade_calls(timeframe="1m", include_holds=True)
 pairs["TradeScan"] = (TradeScan, scan)
 pairs["ScanRow"] = (ScanRow, scan["calls"][0])
 pairs["ExpectedRange"] = (ExpectedRange, next(row["expected_range"] for row in signals.replay() if row["expected_range"]))
-print(json.dumps({name: [sorted(kind.__annotations__), sorted(answer)] for name, (kind, answer) in pairs.items()}))`,
+print(json.dumps({name: [sorted(kind.__required_keys__), sorted(answer.keys() - kind.__optional_keys__)] for name, (kind, answer) in pairs.items()}))`,
       { url, start: rows[0]?.bar_close, end: rows.at(-1)?.bar_close },
     )) as Record<string, [string[], string[]]>
     for (const [name, [said, answered]] of Object.entries(found)) expect(said, name).toEqual(answered)
@@ -714,9 +714,11 @@ describe('a delivery', () => {
   const keys = generateKeyPairSync('ed25519')
   const whpk = ({ publicKey }: { publicKey: KeyObject }): string =>
     `whpk_${publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64')}`
-  const signed = sign(null, Buffer.from(`a.${now / 1_000}.${body}`), keys.privateKey).toString('base64')
+  const publicSignature = sign(null, Buffer.from(`a.${now / 1_000}.${body}`), keys.privateKey).toString(
+    'base64',
+  )
   const publicly = (change: object = {}) => {
-    const standard = { 'webhook-id': 'a', 'webhook-signature': `v1,ab v1a,${signed}` }
+    const standard = { 'webhook-id': 'a', 'webhook-signature': `v1,ab v1a,${publicSignature}` }
     const given = { ...headers, 'X-Service-Signature': '', ...standard, ...change }
     return { secret: [], publicKeys: [whpk(keys)], headers: given }
   }

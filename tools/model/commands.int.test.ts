@@ -84,7 +84,7 @@ describe('fit', () => {
     expect(printed.selections).toEqual([
       { folders: ['d', 'e'], timeframes: TIMEFRAMES, coins: ['BTC'], exchanges: ['SIM'] },
     ])
-    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-3', timeframes: { '1h': { skill: true } } })
+    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-4', timeframes: { '1h': { skill: true } } })
     expect(printed.reported).toContain('SIM.BTC.1h from 1970-01-01: 8000 bars')
     const kept = await run(fitCommand, ['--data', 'd', '--out', 'm.json', '--version', 'mine-7'])
     expect(kept.out).toBe('')
@@ -136,7 +136,7 @@ describe('evaluate', () => {
     expect(refused.reported).toContain('no bar of this data with a finished race is later')
     const asked = await run(evaluateCommand, [...args, '--in-sample'], [older], files)
     expect(asked.code).toBe(0)
-    expect(asked.out).toContain('IN SAMPLE: model barrier-3')
+    expect(asked.out).toContain('IN SAMPLE: model barrier-4')
     const wrong = await run(evaluateCommand, ['--data', 'd', '--model', 'n.json'], [older], files)
     expect(wrong.code).toBe(2)
     expect(wrong.reported).toContain('The model file n.json cannot be read: ')

@@ -20,6 +20,7 @@ import {
   timeframeList,
   UsageError,
 } from './training-command.ts'
+import { partOf } from './walk-forward.ts'
 
 export const EVALUATE_HELP = `Prints how good the recipe of this release is on folders of candles, walked forward.
 
@@ -64,8 +65,8 @@ async function scoreModel(
     const { features: _, ...calls } = seriesSamples(model, history)
     const border = calls.barClose.findIndex((barClose) => barClose >= to)
     const seen = border < 0 ? calls.barClose.length : border
-    if (seen > 0 && withInSample) earlier.push(part(calls, 0, seen))
-    if (seen < calls.barClose.length) later.push(part(calls, seen, calls.barClose.length))
+    if (seen > 0 && withInSample) earlier.push(partOf(calls, 0, seen))
+    if (seen < calls.barClose.length) later.push(partOf(calls, seen, calls.barClose.length))
   }
   if (later.length === 0 && !withInSample) {
     throw new ServiceError('market_data_missing', {
@@ -77,16 +78,6 @@ async function scoreModel(
     ...(withInSample ? { inSample: evaluateColumns(earlier) } : {}),
   }
 }
-
-const part = (calls: SeriesCalls, from: number, until: number): SeriesCalls => ({
-  series: calls.series,
-  barClose: calls.barClose.subarray(from, until),
-  probability: calls.probability.subarray(from, until),
-  sign: calls.sign.subarray(from, until),
-  race: calls.race.subarray(from, until),
-  barrier: calls.barrier.subarray(from, until),
-  rise: calls.rise.subarray(from, until),
-})
 
 /**
  * Prints how good the recipe of this release is on folders of candles: walked forward, every forecast by a

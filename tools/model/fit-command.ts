@@ -17,11 +17,11 @@ import {
 
 export const FIT_HELP = `Fits the model of this release's recipe on folders of candles, and writes it as JSON.
 
-  npm run fit -- --data <folder> [--data <folder> …] [--out model.json] [--version barrier-3]
+  npm run fit -- --data <folder> [--data <folder> …] [--out model.json] [--version barrier-4]
 
 ${DATA_HELP}
   --out FILE           writes the model there; to the standard output without it
-  --version NAME       the version of the model; barrier-3 without it`
+  --version NAME       the version of the model; barrier-4 without it`
 
 const versionSchema = verdictModelSchema.shape.version
 
@@ -40,7 +40,7 @@ export function fitCommand(args: readonly string[], ports: FitPorts): Promise<nu
     const flags = readFlags(args, {
       ...DATA_FLAGS,
       out: { type: 'string' },
-      version: { type: 'string', default: 'barrier-3' },
+      version: { type: 'string', default: 'barrier-4' },
     })
     const { version, out } = flags
     if (!versionSchema.safeParse(version).success)
@@ -61,7 +61,11 @@ export function fitCommand(args: readonly string[], ports: FitPorts): Promise<nu
 function reportModel(model: VerdictModelData, report: TrainingPorts['report']): void {
   for (const timeframe of TIMEFRAMES) {
     const skill = model.timeframes[timeframe]
+    const { closes } = skill
     report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
+    report(
+      `${timeframe} closes: ${closes?.skill ? `speaks, slope ${closes.slope}` : `silent because ${closes?.reason}`}`,
+    )
   }
   const { measured } = model.timeframes[TARGET_TIMEFRAME]
   if (measured === undefined) return

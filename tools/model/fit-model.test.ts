@@ -29,6 +29,19 @@ describe('a planted edge', () => {
     expect(won.calledByBlocks.low ?? 0).toBeGreaterThan(Math.max(won.alwaysBuy.value, won.alwaysSell.value))
   })
 
+  test('is found in the side that windows close on, by coefficients of their own', () => {
+    const { closes, ...races } = fitted.timeframes['1h']
+    if (!closes?.skill || !races.skill) throw new Error('No skill was found.')
+    expect(closes.measured.auc?.low).toBeGreaterThan(0.52)
+    expect(closes.coefficients).not.toEqual(races.coefficients)
+    // More windows close on one side than reach a barrier.
+    expect(closes.races).toBeGreaterThan(races.races)
+    // Calls that follow a drift are right about the close, too.
+    expect(races.measured.closedAsCalled?.low).toBeGreaterThan(0.5)
+    expect(races.measured.chosenAuc).toEqual(races.measured.auc)
+    expect(races.measured.untouchedAuc).toBeNull()
+  })
+
   test('is gone where outcomes are moved', () => {
     const { auc, placeboAuc } = fitted.timeframes['1h'].measured ?? expect.fail('Nothing was measured.')
     // A market with long moods gives even chance a wide interval; the edge lies beyond it.
@@ -42,10 +55,8 @@ describe('a planted edge', () => {
       ['BTC', BARS],
       ['ETH', BARS],
     ])
-    expect(fitted.timeframes['4h']).toEqual({
-      skill: false,
-      reason: 'no skill was measured at 4h: too few bars were recorded',
-    })
+    const silent = { skill: false, reason: 'no skill was measured at 4h: too few bars were recorded' }
+    expect(fitted.timeframes['4h']).toEqual({ ...silent, closes: silent })
   })
 })
 

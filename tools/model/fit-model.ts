@@ -2,16 +2,29 @@ import { seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { BARRIER_FLOOR } from '../../services/engine/barrier.ts'
 import { FEATURE_NAMES } from '../../services/engine/features.ts'
+import type { TimeframeGate } from '../../services/engine/gate.ts'
 import { REALISED_VOLATILITY_BARS } from '../../services/engine/indicators/update-indicators.ts'
-import { scoringOf, type TimeframeSkill, type VerdictModelData } from '../../services/engine/model.ts'
+import { type Skill, scoringOf, type VerdictModelData } from '../../services/engine/model.ts'
 import type { Provenance, Recipe, UsedSeries } from '../../services/engine/provenance.ts'
+import { blockOf, type SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
 import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { evaluateCalls } from '../../services/engine/scoring/evaluate-verdicts.ts'
+import { blockMean, type Measure } from '../../services/engine/scoring/intervals.ts'
+import { scoreCalls } from '../../services/engine/scoring/score-calls.ts'
+import type { Measured } from '../../services/engine/scoring/scores-schema.ts'
+import { gateOf } from './gate.ts'
 import { roundedNumbers } from './rounded-numbers.ts'
 import type { SeriesHistory } from './series-history.ts'
-import { type SeriesSamples, seriesSamples } from './series-samples.ts'
+import { closesAsRaces, type SeriesSamples, seriesSamples } from './series-samples.ts'
 import { lackOfSkill } from './skill.ts'
-import { fitUntil, movedOutcomes, type Training, walkForward } from './walk-forward.ts'
+import {
+  fitUntil,
+  movedOutcomes,
+  partOf,
+  type Training,
+  type WalkedCalls,
+  walkForward,
+} from './walk-forward.ts'
 
 /** Hears a line per step of a long piece of work. */
 export type Report = (line: string) => void
@@ -55,6 +68,8 @@ export async function prepare(
 /** The scores of a timeframe, and what its scores are to be multiplied by from now on. */
 export interface RecipeScore {
   readonly evaluation: TimeframeEvaluation
+  readonly gate: TimeframeGate
+  readonly measured: Measured
   readonly slope: number
 }
 
@@ -73,32 +88,95 @@ export function evaluateRecipe(
     })
   const { calls, slope } = walk(training, '')
   if (!calls.some(({ race }) => race.length > 0)) return undefined
-  const used = new Set([timeframe, ...training.recipe.sources[timeframe]])
-  const moved = [...training.samplesOf].flatMap(([source, samples]): [Timeframe, SeriesSamples[]][] =>
-    used.has(source) ? [[source, movedOutcomes(samples)]] : [],
-  )
-  const placebo = walk({ ...training, samplesOf: new Map(moved) }, ' placebo')
-  return { evaluation: evaluateCalls(timeframe, calls, placebo.calls), slope }
+  const placebo = walk(changed(training, timeframe, movedOutcomes), ' placebo')
+  const evaluation = evaluateCalls(timeframe, calls, placebo.calls)
+  const { chosenUntil = Number.POSITIVE_INFINITY } = training.recipe
+  const measured = {
+    ...evaluation.all,
+    placeboAuc: evaluation.placeboAuc,
+    chosenAuc: aucBetween(calls, 0, chosenUntil),
+    untouchedAuc: aucBetween(calls, chosenUntil, Number.POSITIVE_INFINITY),
+    closedAsCalled: closedAsCalled(calls),
+  }
+  return { evaluation, measured, gate: gateOf(timeframe, calls), slope }
 }
 
-function skillAt(timeframe: Timeframe, training: Training, report: Report): TimeframeSkill {
+/** AUC of the forecasts at bars that close from one instant on and before another; null without both sides. */
+function aucBetween(all: readonly SeriesCalls[], from: number, until: number): Measure | null {
+  const some = all.flatMap((calls) => {
+    const isWithin = (at: number): boolean => at >= from && at < until
+    const first = calls.barClose.findIndex(isWithin)
+    return first < 0 ? [] : [partOf(calls, first, calls.barClose.findLastIndex(isWithin) + 1)]
+  })
+  return some.length === 0 ? null : scoreCalls(some).auc
+}
+
+/** How often windows closed on the side that was called; null without a call. */
+function closedAsCalled(all: readonly WalkedCalls[]): Measure | null {
+  const [asCalled, blocks]: [number[], number[]] = [[], []]
+  for (const { series, barClose, sign, close } of all) {
+    for (const [place, side] of sign.entries()) {
+      const rise = close[place] ?? Number.NaN
+      if (side === 0 || Number.isNaN(rise) || rise === 0) continue
+      asCalled.push(side > 0 === rise > 0 ? 1 : 0)
+      blocks.push(blockOf(series.timeframe, barClose[place] ?? 0))
+    }
+  }
+  const mean = blockMean(asCalled, blocks)
+  return mean === undefined ? null : { value: mean.value, low: mean.low, high: mean.high }
+}
+
+/** The training of a timeframe with other samples in place of its own. */
+function changed(
+  training: Training,
+  timeframe: Timeframe,
+  change: (samples: readonly SeriesSamples[]) => SeriesSamples[],
+): Training {
+  const used = new Set([timeframe, ...training.recipe.sources[timeframe]])
+  const samplesOf = [...training.samplesOf].flatMap(([source, samples]): [Timeframe, SeriesSamples[]][] =>
+    used.has(source) ? [[source, change(samples)]] : [],
+  )
+  return { ...training, samplesOf: new Map(samplesOf) }
+}
+
+interface Judged {
+  readonly skill: Skill
+  /** Of a timeframe that speaks. */
+  readonly gate?: TimeframeGate
+}
+
+function judge(timeframe: Timeframe, training: Training, report: Report): Judged {
   const scored = evaluateRecipe(training, timeframe, report)
   if (scored === undefined)
-    return { skill: false, reason: `no skill was measured at ${timeframe}: too few bars were recorded` }
-  const { evaluation, slope } = scored
-  const measured = { ...evaluation.all, placeboAuc: evaluation.placeboAuc }
+    return silent({ reason: `no skill was measured at ${timeframe}: too few bars were recorded` })
+  const { measured, gate, slope } = scored
   const reason = lackOfSkill(timeframe, measured)
-  if (reason !== undefined) return { skill: false, reason, measured }
+  if (reason !== undefined) return silent({ reason, measured })
   const { scales, coefficients, races } = fitUntil(training, timeframe, Number.POSITIVE_INFINITY)
   return {
-    skill: true,
-    scales: [...scales],
-    coefficients: [...coefficients],
-    races,
-    slope,
-    offset: 0,
-    measured,
+    skill: {
+      skill: true,
+      scales: [...scales],
+      coefficients: [...coefficients],
+      races,
+      slope,
+      offset: 0,
+      measured,
+    },
+    gate,
   }
+}
+
+const silent = (about: Omit<Skill & { readonly skill: false }, 'skill'>): Judged => ({
+  skill: { skill: false, ...about },
+})
+
+/** Both forecasts of a timeframe: which barrier comes first, and on which side of the entry the window closes. */
+function judgeBoth(timeframe: Timeframe, training: Training, report: Report) {
+  const closing = changed(training, timeframe, (samples) => samples.map(closesAsRaces))
+  const { skill, gate } = judge(timeframe, training, report)
+  const closes = judge(timeframe, closing, (line) => report(`closes, ${line}`)).skill
+  return { skill: { ...skill, closes }, ...(gate && { gate }) }
 }
 
 /**
@@ -120,12 +198,18 @@ export function fitModel(
     to: Math.max(...used.map(({ to }) => to)),
     series: [...used],
   }
+  const judged = forEachTimeframe((timeframe) => judgeBoth(timeframe, training, report))
+  const gates = TIMEFRAMES.flatMap((timeframe) => {
+    const { gate } = judged[timeframe]
+    return gate === undefined ? [] : [[timeframe, gate] as const]
+  })
   return roundedNumbers({
     schema: 2,
     version,
     provenance,
     clip: training.recipe.clip,
     features: [...FEATURE_NAMES],
-    timeframes: forEachTimeframe((timeframe) => skillAt(timeframe, training, report)),
+    timeframes: forEachTimeframe((timeframe) => judged[timeframe].skill),
+    gate: Object.fromEntries(gates),
   })
 }

@@ -25,4 +25,5 @@ export const RECIPE: Recipe = {
   fewestRaces: 3_000,
   firstSlope: 0.9,
   steepestSlope: 1.5,
+  chosenUntil: Date.UTC(2025, 6, 1),
 }

@@ -14,10 +14,13 @@ const { timeframes } = loadModel()
 
 test('speaks only where it was measured to have skill', () => {
   for (const timeframe of TIMEFRAMES) {
-    const skill = timeframes[timeframe]
-    if (skill.skill) expect(lackOfSkill(timeframe, skill.measured)).toBeUndefined()
-    else if (skill.measured) expect(lackOfSkill(timeframe, skill.measured)).toBe(skill.reason)
+    const { closes = expect.fail('It has no second forecast.') } = timeframes[timeframe]
+    for (const skill of [timeframes[timeframe], closes]) {
+      if (skill.skill) expect(lackOfSkill(timeframe, skill.measured)).toBeUndefined()
+      else if (skill.measured) expect(lackOfSkill(timeframe, skill.measured)).toBe(skill.reason)
+    }
   }
+  expect([timeframes['1h'].closes?.skill, timeframes['30m'].closes?.skill]).toEqual([true, false])
   expect(timeframes['1h'].skill).toBe(true)
   expect(timeframes['1d'].skill).toBe(false)
 })

@@ -18,6 +18,8 @@ import type { SeriesHistory } from './series-history.ts'
 export interface SeriesSamples extends SeriesCalls {
   /** As many a bar as the model has, in its order; NaN where one could not be measured. */
   readonly features: Float32Array
+  /** Return from the open of the window to its last close, whenever the race ended; NaN where that bar is missing. */
+  readonly close: Float32Array
 }
 
 const [UP, DOWN, BOTH, TIMEOUT, INCOMPLETE] = [
@@ -55,6 +57,7 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
     rise: new Float32Array(room),
     probability: new Float32Array(room),
     sign: new Int8Array(room),
+    close: new Float32Array(room),
   }
   let settled = 0
   for (let index = 0; index < end; index++) {
@@ -86,9 +89,34 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
     runRace(bars, index, barMs, windowBars, barrier, ended)
     samples.race[at] = ended.race
     samples.rise[at] = ended.rise
+    samples.close[at] = windowReturn(bars, index, barMs, windowBars)
   }
   return samples
 }
+
+/** As bars follow one another at least a bar apart, one that is where it belongs has all the others before it. */
+export function windowReturn(
+  bars: readonly Candle[],
+  index: number,
+  barMs: number,
+  windowBars: number,
+): number {
+  const last = bars[index + windowBars]
+  const isWhole = last?.openTime === (bars[index]?.openTime ?? 0) + windowBars * barMs
+  return isWhole ? last.close / (bars[index + 1]?.open ?? Number.NaN) - 1 : Number.NaN
+}
+
+/**
+ * Samples whose races are won by the side that the window closes on. What is fitted and scored on them forecasts
+ * whether it closes above the entry; a close at the entry decides nothing.
+ */
+export const closesAsRaces = (samples: SeriesSamples): SeriesSamples => ({
+  ...samples,
+  race: Uint8Array.from(samples.close, (rise) =>
+    Number.isNaN(rise) ? INCOMPLETE : rise > 0 ? UP : rise < 0 ? DOWN : TIMEOUT,
+  ),
+  rise: samples.close,
+})
 
 /** The newest result of `runRace`: one object for millions of races. */
 const ended = { race: 0, rise: 0 }

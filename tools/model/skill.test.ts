@@ -31,7 +31,12 @@ test.each([
     { winRates: { ...winRates, calledByBlocks: { value: 0.55, low: winRates.alwaysSell.value, high: 0.6 } } },
     'the best constant call',
   ],
-  ['whose skill has passed', { newestAuc: { value: 0.499, low: 0.46, high: 0.54 } }, 'newest 180 days'],
+  [
+    'whose skill has passed',
+    { newestYearAuc: { value: 0.52, low: 0.5, high: 0.54 } },
+    "over the newest 365 days an AUC of 0.520 [0.500, 0.540] may be a coin's",
+  ],
+  ['whose newest year nobody scored', { newestYearAuc: null }, 'no race was decided'],
 ])('a timeframe %s holds', (_, change, words) => {
   expect(lackOfSkill('1h', { ...measured, ...change })).toContain(words)
 })

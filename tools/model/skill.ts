@@ -17,7 +17,7 @@ const FEWEST_DAYS = 180
  * 1. the whole interval of the AUC lies above a coin's and above what the same recipe scored on moved outcomes,
  * 2. where it spoke its forecasts are better than saying one half,
  * 3. its calls won more often than the best constant call on the same bars, with their whole interval,
- * 4. over the newest 180 observed days the AUC is no worse than a coin's, for skill passes.
+ * 4. over the newest 365 observed days the whole interval of the AUC lies above a coin's, too, for skill passes.
  *
  * @returns words that continue "HOLD because"
  */
@@ -25,7 +25,7 @@ export function lackOfSkill(
   timeframe: Timeframe,
   scores: Scores & { readonly placeboAuc: Measure | null },
 ): string | undefined {
-  const { auc, newestAuc, placeboAuc, brierSpoken, winRates, observedDays } = scores
+  const { auc, newestYearAuc, placeboAuc, brierSpoken, winRates, observedDays } = scores
   const none = `no skill was measured at ${timeframe}: `
   if (auc === null || auc.low === null) return `${none}too few races were recorded`
   if (auc.low <= COIN_AUC) return `${none}an AUC of ${interval(auc, 3)} may be a coin's`
@@ -41,8 +41,8 @@ export function lackOfSkill(
   if (called.low === null || called.low <= best) {
     return `${none}its calls won ${interval(called, 1, 100)} % of decided races, the best constant call ${(100 * best).toFixed(1)} %`
   }
-  if (newestAuc === null || newestAuc.value < COIN_AUC) {
-    return `${none}over the newest 180 days ${newestAuc === null ? 'no race was decided' : `its AUC was ${interval(newestAuc, 3)}, below a coin's`}`
+  if (newestYearAuc?.low === undefined || newestYearAuc.low === null || newestYearAuc.low <= COIN_AUC) {
+    return `${none}over the newest 365 days ${newestYearAuc ? `an AUC of ${interval(newestYearAuc, 3)} may be a coin's` : 'no race was decided'}`
   }
   if (observedDays < FEWEST_DAYS) {
     return `${none}only ${observedDays} days of bars that no fit had seen were there to score it on`

@@ -30,6 +30,7 @@ function samples(
     rise: new Float32Array(COUNT).fill(0.01),
     probability: new Float32Array(COUNT).fill(0.5),
     sign: new Int8Array(COUNT),
+    close: new Float32Array(COUNT).fill(0.01),
   }
 }
 

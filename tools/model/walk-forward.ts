@@ -59,10 +59,12 @@ export function fitUntil(training: Training, timeframe: Timeframe, until: number
   return fitScore(groups, until, columns, recipe)
 }
 
+export type WalkedCalls = SeriesCalls & Pick<SeriesSamples, 'close'>
+
 /** Result of a walk through the history of a timeframe. */
 export interface Walk {
   /** Calls by forecasts that had not seen their bars. */
-  readonly calls: readonly SeriesCalls[]
+  readonly calls: readonly WalkedCalls[]
   /** Factor for the scores of the next fit. */
   readonly slope: number
 }
@@ -95,7 +97,7 @@ export function walkForward(
 
 /** A series on its way through a walk. */
 interface Track {
-  readonly calls: SeriesCalls
+  readonly calls: WalkedCalls
   /** Score of every bar that was forecast; as many as `done` says. */
   readonly scores: Float64Array
   done: number
@@ -111,6 +113,7 @@ function createTrack(samples: SeriesSamples, start: number): Track {
     race: samples.race.subarray(first),
     barrier: samples.barrier.subarray(first),
     rise: samples.rise.subarray(first),
+    close: samples.close.subarray(first),
     probability: new Float32Array(samples.race.length - first),
     sign: new Int8Array(samples.race.length - first),
   }
@@ -167,3 +170,14 @@ export const movedOutcomes = (all: readonly SeriesSamples[]): SeriesSamples[] =>
     barrier: rolled(samples.barrier),
     rise: rolled(samples.rise),
   }))
+
+/** Some calls of a series, one after the other. */
+export const partOf = (calls: SeriesCalls, from: number, until: number): SeriesCalls => ({
+  series: calls.series,
+  barClose: calls.barClose.subarray(from, until),
+  probability: calls.probability.subarray(from, until),
+  sign: calls.sign.subarray(from, until),
+  race: calls.race.subarray(from, until),
+  barrier: calls.barrier.subarray(from, until),
+  rise: calls.rise.subarray(from, until),
+})

@@ -125,7 +125,12 @@ class _Judged(_Spoken):
     reasoning: str
 
 
-class TradeCall(_Judged):
+class _Odds(TypedDict, total=False):
+    closes_higher: float
+    odds: str
+
+
+class TradeCall(_Judged, _Odds):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -207,6 +212,7 @@ class Verdict(_Judged):
     shifted_from: str
     bars_missed: int
     recorded_late: bool
+    closes_higher: Optional[float]
     visible_at: str
     decided_at: Optional[str]
 
@@ -298,6 +304,9 @@ class WebhookSubscription(TypedDict):
     exchange: Optional[str]
     top_n: Optional[int]
     cadence: Optional[str]
+    max_per_second: Optional[int]
+    in_order: bool
+    ed25519: bool
     state: str
     reason: Optional[str]
     state_since: str
@@ -411,9 +420,9 @@ class SignalClient:
         """A new signing secret, shown this once: overlap_hours."""
         return self.call("rotate_webhook_secret", id=id, **request)
 
-    def test_webhook(self, id) -> Dict[str, Any]:
-        """Sends a sample now, and says what the endpoint answered."""
-        return self.call("test_webhook", id=id)
+    def test_webhook(self, id, **request) -> Dict[str, Any]:
+        """Sends a sample now (event), and says what the endpoint answered."""
+        return self.call("test_webhook", id=id, **request)
 
     def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
         """Attempts, newest first: after, limit, result."""

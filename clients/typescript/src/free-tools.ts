@@ -93,6 +93,11 @@ export interface NewWebhookRequest extends WebhookFilter {
   readonly form?: 'signed_json' | 'discord' | 'slack' | 'telegram'
   readonly bot_token?: string
   readonly chat_id?: string | number
+  /** Attempts a second at most. */
+  readonly max_per_second?: number | null
+  /** The next delivery is sent once the one before was taken or given up. */
+  readonly in_order?: boolean
+  readonly ed25519?: boolean
   /** Signals after this: `now`, a position or an instant. */
   readonly start?: string
 }
@@ -130,6 +135,10 @@ export interface WebhookSubscription {
   readonly exchange: string | null
   readonly top_n: number | null
   readonly cadence: Cadence | null
+  readonly max_per_second: number | null
+  readonly in_order: boolean
+  /** Deliveries carry a `v1a` signature too, which published keys check. */
+  readonly ed25519: boolean
   readonly state: 'active' | 'paused' | 'degraded' | 'disabled' | 'stopped'
   readonly reason: string | null
   readonly state_since: string
@@ -210,7 +219,7 @@ export interface FreeTools {
     readonly answer: { readonly secret: string; readonly overlap_until: string }
   }
   readonly test_webhook: {
-    readonly request: One
+    readonly request: One & { readonly event?: Signal }
     readonly answer: {
       readonly delivery_id: string
       readonly event: Signal

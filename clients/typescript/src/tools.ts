@@ -78,7 +78,12 @@ export interface TradeCall extends Answered, Forecast {
   readonly coin: string
   readonly timeframe: Timeframe
   readonly exchange: string
+  /** That the upper barrier comes first, given that one of them is reached. */
   readonly probability: number
+  /** That the window closes above its entry; missing where the model has shown no skill at it. */
+  readonly closes_higher?: number
+  /** Both probabilities in words. */
+  readonly odds?: string
   readonly barrier: number
   readonly price: number
   readonly bar_close: string
@@ -226,7 +231,10 @@ export interface VerdictFilter {
 }
 
 /** A recorded verdict. */
-export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
+export interface Verdict
+  extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms' | 'closes_higher' | 'odds'> {
+  /** That the window closes above its entry; null where the model has shown no skill at it. */
+  readonly closes_higher: number | null
   /** Cursor after this row. */
   readonly cursor: string
   readonly recorded_at: string

@@ -2,7 +2,7 @@ import { createGzip, zstdCompressSync } from 'node:zlib'
 import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
-import { SEALED_COLUMNS, type SealedRow } from './sealed-columns.ts'
+import { type SealedRow, sealedColumns } from './sealed-columns.ts'
 
 /**
  * Rows that are encoded at a time. Readers of whole columns like more, and everybody else waits meanwhile: these take
@@ -20,7 +20,8 @@ export function encodeSealedParquet(
   { exchange, date }: { readonly exchange: string; readonly date: string },
 ): RowEncoder<SealedRow> {
   const metadata = { schema_version: String(version), exchange, date }
-  const encoder = parquetEncoder(take, SEALED_COLUMNS, {
+  const columns = sealedColumns(version)
+  const encoder = parquetEncoder(take, columns, {
     groupRows: ROW_GROUP_ROWS,
     codec: 'ZSTD',
     compressors: { ZSTD: (input: Uint8Array) => zstdCompressSync(input) },
@@ -28,20 +29,21 @@ export function encodeSealedParquet(
     ...(version === 1 && { instant: INSTANT_OF_SCHEMA_1 }),
   })
   return {
-    add: (row) => encoder.add(SEALED_COLUMNS.map(({ name }) => JSON.stringify(row[name] ?? null))),
+    add: (row) => encoder.add(columns.map(({ name }) => JSON.stringify(row[name] ?? null))),
     finish: () => encoder.finish(),
   }
 }
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
-export function encodeSealedCsv(take: TakeBytes): RowEncoder<SealedRow> {
+export function encodeSealedCsv(take: TakeBytes, version: SealedSchema): RowEncoder<SealedRow> {
+  const columns = sealedColumns(version)
   const gzip = createGzip()
   const ended = new Promise<void>((resolve, reject) => {
     gzip.on('data', take).once('end', resolve).once('error', reject)
   })
   // `finish` awaits this promise and reports the error.
   ended.catch(() => undefined)
-  let lines = csvLine(SEALED_COLUMNS.map(({ name }) => name))
+  let lines = csvLine(columns.map(({ name }) => name))
 
   async function write(): Promise<void> {
     const text = lines
@@ -51,7 +53,7 @@ export function encodeSealedCsv(take: TakeBytes): RowEncoder<SealedRow> {
 
   return {
     async add(row) {
-      lines += csvLine(SEALED_COLUMNS.map(({ name }) => row[name] ?? null))
+      lines += csvLine(columns.map(({ name }) => row[name] ?? null))
       if (lines.length >= CSV_CHARACTERS) await write()
     },
     async finish() {

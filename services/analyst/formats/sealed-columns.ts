@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { verdictRow } from '../../../contracts/verdict-row.ts'
 import { type Column, column, VERDICT_COLUMNS } from './verdict-columns.ts'
@@ -8,9 +9,12 @@ import { type Column, column, VERDICT_COLUMNS } from './verdict-columns.ts'
 /** A verdict with its outcome, by the names of the columns. */
 export type SealedRow = JsonObject
 
-/** Columns of a sealed file; new ones join at the end. */
-export const SEALED_COLUMNS: readonly Column[] = [
-  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor'),
+/** Columns of a file as it was sealed by a schema; new ones join at the end. */
+export const sealedColumns = (version: SealedSchema): readonly Column[] =>
+  version < 3 ? COLUMNS : [...COLUMNS, column('closes_higher', 'number', true)]
+
+const COLUMNS: readonly Column[] = [
+  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor' && name !== 'closes_higher'),
   column('race', 'text'),
   column('entry_price', 'number', true),
   column('exit_price', 'number', true),

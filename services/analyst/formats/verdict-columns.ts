@@ -46,6 +46,7 @@ export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
   column('recorded_late', 'boolean'),
   column('expected_range', 'json', true),
   column('expected_volatility', 'number', true),
+  column('closes_higher', 'number', true),
   column('visible_at', 'instant'),
   column('decided_at', 'instant', true),
 ]

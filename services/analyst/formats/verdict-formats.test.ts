@@ -89,6 +89,10 @@ function readCsv(text: string): string[][] {
   return records
 }
 
+const OPTIONAL = new Set<string>(
+  VERDICT_COLUMNS.filter(({ isOptional }) => isOptional).map(({ name }) => name),
+)
+
 const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record<string, unknown>[]>>> = {
   ndjson: async (bytes) =>
     bytes
@@ -107,7 +111,7 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       Object.fromEntries(
         header.map((name, index) => {
           const text = record[index] ?? ''
-          if (text === '' && (name.startsWith('expected_') || name === 'decided_at')) return [name, null]
+          if (text === '' && OPTIONAL.has(name)) return [name, null]
           if (['factors', 'recorded_late', 'expected_range'].includes(name))
             return [name, JSON.parse(text) as unknown]
           return [name, numeric.has(name) ? Number(text) : text]
@@ -140,6 +144,7 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   recorded_late: fc.boolean(),
   expected_range: fc.option(fc.record({ p10: finite, p25: finite, p50: finite, p75: finite, p90: finite })),
   expected_volatility: fc.option(finite),
+  closes_higher: fc.option(finite),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),
@@ -214,12 +219,12 @@ test('columns are the fields of a row, in their order', () => {
 
 test('CSV without rows has its header, Parquet its columns', async () => {
   expect((await encoded('csv', [])).toString()).toMatch(
-    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility,visible_at,decided_at\r\n$/,
+    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility,closes_higher,visible_at,decided_at\r\n$/,
   )
   expect((await encoded('ndjson', [])).length).toBe(0)
   const bytes = new Uint8Array(await encoded('parquet', []))
   const metadata = await parquetMetadataAsync(bytes.buffer)
-  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 31])
+  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 32])
 })
 
 test('Parquet has typed columns and groups of 2,000 rows, written one by one', async () => {
@@ -295,7 +300,7 @@ test.skipIf(arrowReader === undefined)(
         { text: 5, uuid: 5, json: 5, integer: 2, number: 3, instant: 10, boolean: 6 }[kind],
       ]),
     )
-    expect(arrowReader?.(new Uint8Array(await encoded('arrow', []))).schema.fields).toHaveLength(30)
+    expect(arrowReader?.(new Uint8Array(await encoded('arrow', []))).schema.fields).toHaveLength(31)
   },
 )
 

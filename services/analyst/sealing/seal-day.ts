@@ -11,7 +11,7 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { SealedDay } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { SEALED_COLUMNS, type SealedRow, sealedRow } from '../formats/sealed-columns.ts'
+import { type SealedRow, sealedColumns, sealedRow } from '../formats/sealed-columns.ts'
 
 /** A day as files; the same events give the same bytes. */
 export interface SealedFiles {
@@ -25,7 +25,7 @@ const MOST_ROWS = 5_000_000
 type Day = Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>
 
 /** Schema of days that are sealed from now on. */
-export const NEWEST_SCHEMA: SealedSchema = 2
+export const NEWEST_SCHEMA: SealedSchema = 3
 
 /**
  * Makes the files of a day whose windows have closed, from the log. It holds the verdicts of a row
@@ -47,7 +47,7 @@ export async function sealDay(
   const parquet = openFile(join(folder, 'verdicts.parquet'))
   const csv = openFile(join(folder, 'verdicts.csv.gz'))
   try {
-    const encoders = [encodeSealedParquet(parquet.take, version, day), encodeSealedCsv(csv.take)]
+    const encoders = [encodeSealedParquet(parquet.take, version, day), encodeSealedCsv(csv.take, version)]
     let rows = 0
     for await (const row of rowsOf(store, day, signal)) {
       rows += 1
@@ -184,7 +184,7 @@ export const manifestOf = (
   exchange: day.exchange,
   date: day.date,
   rows,
-  columns: SEALED_COLUMNS.map(({ name, kind }) => ({ name, type: kind })),
+  columns: sealedColumns(NEWEST_SCHEMA).map(({ name, kind }) => ({ name, type: kind })),
   files: (Object.keys(files) as SealedFileName[]).map((name) => ({
     name,
     ...files[name],

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
+import type { Series } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { createBars } from '../../composition/roles/bars.ts'
-import { createEngine, loadModel } from '../../engine/index.ts'
+import { createEngine, keptModelFile, loadModel } from '../../engine/index.ts'
 import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
@@ -21,11 +22,11 @@ const simulated = (): MarketFeed =>
   })
 
 /** What an engine said at the last bar of the past. */
-async function recorded(feed: MarketFeed): Promise<Verdict> {
-  const engine = createEngine({ model: loadModel() })
-  const slot = engine.open(SERIES)
+async function recorded(feed: MarketFeed, series: Series = SERIES, model = loadModel()): Promise<Verdict> {
+  const engine = createEngine({ model })
+  const slot = engine.open(series)
   const ending = new AbortController()
-  for await (const { bars, funding, phase } of feed.batches({ series: [SERIES], signal: ending.signal })) {
+  for await (const { bars, funding, phase } of feed.batches({ series: [series], signal: ending.signal })) {
     if (phase === 'live') break
     for (const one of funding) engine.pushFunding(one.market, one.funding)
     for (const { candle } of bars) engine.push(slot, candle)
@@ -38,10 +39,14 @@ async function recorded(feed: MarketFeed): Promise<Verdict> {
 
 async function* pages(
   feed: MarketFeed,
-  { anchorBar, barClose }: Verdict,
+  { exchange, coin, timeframe, anchorBar, barClose }: Verdict,
   change: (bar: Candle) => Candle = (bar) => bar,
 ) {
-  const page = await createBars(feed)({ series: SERIES, from: anchorBar, to: barClose }, signal, 'tester')
+  const page = await createBars(feed)(
+    { series: { exchange, coin, timeframe }, from: anchorBar, to: barClose },
+    signal,
+    'tester',
+  )
   yield { ...page, bars: page.bars.map(change) }
 }
 
@@ -63,6 +68,15 @@ test('a verdict comes out the same to the last bit from the bars that are served
   await expect(
     recomputeVerdict({ ...verdict, anchorBar: verdict.barClose - HOUR_MS }, pages(feed, verdict)),
   ).rejects.toThrow(/no verdict follows from so few/)
+})
+
+test('a verdict of a former model comes out as it was said, where the present one makes no call', async () => {
+  const feed = simulated()
+  const former = loadModel(keptModelFile('barrier-3'))
+  const verdict = await recorded(feed, { ...SERIES, timeframe: '4h' }, former)
+  expect(former.timeframes['4h'].skill && !loadModel().timeframes['4h'].skill).toBe(true)
+  expect(verdict.probability).not.toBe(0.5)
+  expect((await recomputeVerdict(verdict, pages(feed, verdict))).differences).toEqual([])
 })
 
 test('bars are served in pages, with their gaps', async () => {

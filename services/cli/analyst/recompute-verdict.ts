@@ -1,10 +1,11 @@
 import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { createEngine, loadModel } from '../../engine/index.ts'
+import { createEngine, keptModelFile, loadModel } from '../../engine/index.ts'
 
 /** Fields of a verdict that follow from its place in the log, and not from bars. */
 const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
@@ -26,15 +27,17 @@ export interface Recomputed {
  * Computes a verdict again from its bars, from the one where its state began.
  *
  * @param pages bars in the order of their time
- * @param file of the model; that of this release unless given
+ * @param file of the model; the one that came with this release unless given
+ * @param schema of the event; former ones lack fields that this release computes
  * @throws ServiceError `config_invalid` for another model than the verdict names, or bars that lead to no verdict
  */
 export async function recomputeVerdict(
   recorded: Verdict,
   pages: AsyncIterable<Pick<BarsAnswer, 'bars' | 'funding'>>,
   file?: string,
+  schema = VerdictRecorded.schema,
 ): Promise<Recomputed> {
-  const model = file === undefined ? loadModel() : loadModel(file)
+  const model = loadModel(file ?? keptModelFile(recorded.modelVersion))
   if (model.version !== recorded.modelVersion)
     throw new ServiceError('config_invalid', {
       message: `The verdict was computed with ${recorded.modelVersion}, and this is ${model.version}; name its file with --model.`,
@@ -72,7 +75,9 @@ export async function recomputeVerdict(
     })
   const said: JsonObject = recorded
   const found: JsonObject = reading.verdict
-  const differences = Object.keys(said)
+  // A field that is left out would hide what it had to say.
+  const fields = schema < VerdictRecorded.schema ? said : { ...found, ...said }
+  const differences = Object.keys(fields)
     .filter(
       (field) =>
         !PLACED.has(field) &&

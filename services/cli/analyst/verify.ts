@@ -25,7 +25,7 @@ export const verifyCommand = defineCommand({
     model: {
       schema: z.string().min(1).optional(),
       help: 'With --recompute: the file of the model, where it is not that of this release.',
-      example: 'barrier-3.json',
+      example: 'barrier-4.json',
     },
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     json: switchFlag('Writes the whole verification as JSON.'),
@@ -56,7 +56,8 @@ export const verifyCommand = defineCommand({
       if (!flags.recompute) return
       const verdict = verdictSchema.parse(verification.event.data)
       const { anchorBar: from, barClose: to } = verdict
-      const found = await recomputeVerdict(verdict, source.bars(verdict, { from, to }, signal), flags.model)
+      const bars = source.bars(verdict, { from, to }, signal)
+      const found = await recomputeVerdict(verdict, bars, flags.model, verification.event.schema)
       for (const { field, recorded, recomputed } of found.differences)
         stdout.write(
           `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,

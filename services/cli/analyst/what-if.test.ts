@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Call } from '../../../contracts/verdict.ts'
@@ -108,6 +108,12 @@ test('both are scored on the same races, and nothing is where one of them is not
     withdrawn: 0,
     late: 1,
     races: 3,
+    brier_difference: {
+      value: expect.closeTo(mean(1 - first, 1 - BUY, 1 - BUY) - mean(0.46, 0.46, 0.54), 12),
+      low: null,
+      high: null,
+    },
+    better: null,
     recorded: {
       buy: 2,
       sell: 1,
@@ -138,6 +144,32 @@ test('a table says the same to people', async () => {
   expect(text).toMatch(/lacks range_position$/m)
   expect(text).toContain('6 verdicts beside other-1: 4 compared, 1 agree.')
   expect(text).toMatch(/in favour +1 of 2 +3 of 3\n/)
+  expect(text).toMatch(
+    /^Brier, other less recorded: -0\.\d{5} \[unknown\]\.\nNeither is shown to be the better one/m,
+  )
+})
+
+describe('the better of two models', () => {
+  /** A race a day: of ten the recorded forecast of 0.54 is right in so many, and the other one, of 0.73, as well. */
+  const summaryOf = async (rightOfTen: number) => {
+    const bars = Array.from({ length: 200 }, (_, day) => 24 * day)
+    const text = await written(
+      bars.map((bar) => row(bar, 'BUY', 1)),
+      bars.map((bar, day) => (day % 10 < rightOfTen ? ended(bar, 'up', 101) : ended(bar, 'down', 99))),
+    )
+    return (JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as { summary: WhatIfSummary }).summary
+  }
+
+  test('is named where it beats the other one and a coin', async () => {
+    expect(await summaryOf(8)).toMatchObject({ better: 'other' })
+    expect((await summaryOf(8)).brier_difference?.high).toBeLessThan(0)
+  })
+
+  test('is not named where it only errs less loudly', async () => {
+    const { better, brier_difference } = await summaryOf(5)
+    expect(brier_difference?.low).toBeGreaterThan(0)
+    expect(better).toBeNull()
+  })
 })
 
 test('verdicts that were not decided yet are compared and not scored; none at all is refused', async () => {

@@ -3,12 +3,17 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { shareText } from '../../../contracts/share-text.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { CALLS, type Call } from '../../../contracts/verdict.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type CallTally, countCall, NO_CALLS } from '../../../projections/index.ts'
 import {
+  blockMean,
+  blockOf,
   createWhatIf,
+  interval,
   loadModel,
+  type Measure,
   type OtherSaying,
   type VerdictModel,
   wasSilenced,
@@ -132,6 +137,10 @@ export interface WhatIfSummary extends JsonObject {
   readonly late: number
   /** Races that one barrier won, at bars where both forecasts are known. */
   readonly races: number
+  /** Brier score of the other model less that of the recorded one, race by race; null without races. */
+  readonly brier_difference: (Measure & JsonObject) | null
+  /** The model whose forecasts beat the other's and one half, both beyond their 95 % intervals; null where none does. */
+  readonly better: 'recorded' | 'other' | null
   readonly recorded: SideSummary
   readonly other: SideSummary
 }
@@ -144,14 +153,15 @@ const UNTOLD = -1
 class Side {
   readonly said: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   #calls: CallTally = NO_CALLS
-  #squares = 0
+  /** Squared error of the forecast of each race. */
+  readonly errors: number[] = []
 
   score(outcome: BarOutcome, probability: number, call: Call | undefined): void {
-    if (isDecided(outcome)) this.#squares += (probability - (outcome.race === 'up' ? 1 : 0)) ** 2
+    if (isDecided(outcome)) this.errors.push((probability - (outcome.race === 'up' ? 1 : 0)) ** 2)
     if (call !== undefined && call !== 'HOLD') this.#calls = countCall(this.#calls, { ...outcome, call })
   }
 
-  summary(races: number): SideSummary {
+  summary(brier: Measure | undefined): SideSummary {
     const { reached, wins, trades, inFavour } = this.#calls
     return {
       buy: this.said.BUY,
@@ -161,12 +171,29 @@ class Side {
       won: wins,
       exits: trades,
       in_favour: trades === 0 ? null : inFavour / trades,
-      brier: races === 0 ? null : this.#squares / races,
+      brier: brier?.value ?? null,
     }
   }
 }
 
 const isDecided = ({ race }: BarOutcome): boolean => race === 'up' || race === 'down'
+
+/** Brier score of always saying one half. */
+const COIN_BRIER = 0.25
+
+/**
+ * Louder forecasts of noise score worse than quiet ones, so the better of two may know as little as the other: a
+ * winner has to beat a coin as well.
+ */
+function betterOf(
+  recorded: Measure | undefined,
+  other: Measure | undefined,
+  difference: Measure | undefined,
+): WhatIfSummary['better'] {
+  const beatsCoin = (one: Measure | undefined): boolean => (one?.high ?? 1) < COIN_BRIER
+  if ((difference?.low ?? 0) > 0) return beatsCoin(recorded) ? 'recorded' : null
+  return (difference?.high ?? 0) < 0 && beatsCoin(other) ? 'other' : null
+}
 
 /** Counts rows, and scores both sides as outcomes come. */
 class Tally {
@@ -174,7 +201,9 @@ class Tally {
   readonly #recorded = new Side()
   readonly #other = new Side()
   readonly #lacking = new Map<string, number>()
-  readonly #count = { rows: 0, compared: 0, agreements: 0, untold: 0, withdrawn: 0, late: 0, races: 0 }
+  readonly #count = { rows: 0, compared: 0, agreements: 0, untold: 0, withdrawn: 0, late: 0 }
+  /** Close of the bar of each race. */
+  readonly #raceTimes: number[] = []
   readonly #period = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY }
 
   take(row: VerdictRow, said: OtherSaying): void {
@@ -222,7 +251,7 @@ class Tally {
       while (at >= 0 && (cells[at] ?? 0) > outcome.barClose) at -= WAITING
       if (at < 0 || cells[at] !== outcome.barClose) return
       const [said = 0, otherSaid = 0, call = UNTOLD, otherCall = UNTOLD] = cells.slice(at + 1, at + WAITING)
-      if (isDecided(outcome)) this.#count.races += 1
+      if (isDecided(outcome)) this.#raceTimes.push(outcome.barClose)
       this.#recorded.score(outcome, said, otherCall === UNTOLD ? undefined : CALLS[call])
       this.#other.score(outcome, otherSaid, CALLS[otherCall])
     }
@@ -250,11 +279,24 @@ class Tally {
 
   summary() {
     assert(this.#count.agreements <= this.#count.compared, 'no more calls agree than are compared')
+    const shown = new Set([...this.#waiting.values()].map(({ series }) => series.timeframe))
+    // Races of several timeframes overlap as those of the longest do.
+    const longest = TIMEFRAMES.findLast((timeframe) => shown.has(timeframe)) ?? '1m'
+    const blocks = this.#raceTimes.map((barClose) => blockOf(longest, barClose))
+    const mean = (errors: readonly number[]) => blockMean(errors, blocks)
+    const [recorded, other] = [this.#recorded.errors, this.#other.errors]
+    const [brier, otherBrier] = [mean(recorded), mean(other)]
+    const difference = mean(other.map((error, place) => error - (recorded[place] ?? 0)))
     return {
       ...this.#count,
+      races: blocks.length,
+      brier_difference: difference
+        ? { value: difference.value, low: difference.low, high: difference.high }
+        : null,
+      better: betterOf(brier, otherBrier, difference),
       lacking: Object.fromEntries(this.#lacking),
-      recorded: this.#recorded.summary(this.#count.races),
-      other: this.#other.summary(this.#count.races),
+      recorded: this.#recorded.summary(brier),
+      other: this.#other.summary(otherBrier),
     }
   }
 }
@@ -284,7 +326,8 @@ export const TABLE_LINES: Lines = {
     return `${row.bar_close}  ${name}  ${said(row.call, row.probability)}  ${beside}\n`
   },
   summary(summary, fitted) {
-    const { rows, compared, agreements, untold, lacking, withdrawn, late, races } = summary
+    const { rows, compared, agreements, untold, lacking, withdrawn, late, races, better } = summary
+    const difference = summary.brier_difference
     const line = (name: string, of: (side: SideSummary) => string): string =>
       `${name.padEnd(28)}${of(summary.recorded).padStart(14)}${of(summary.other).padStart(14)}`
     const left = [
@@ -311,6 +354,10 @@ export const TABLE_LINES: Lines = {
       line('calls with an exit', ({ exits }) => grouped(exits)),
       line('  in favour', ({ in_favour, exits }) => shareText(in_favour, exits)),
       line(`Brier, ${grouped(races)} races`, ({ brier }) => brier?.toFixed(5) ?? 'unknown'),
+      `Brier, other less recorded: ${difference === null ? 'unknown' : interval(difference, 5)}.`,
+      better === null
+        ? 'Neither is shown to be the better one: that would have to beat the other, and a coin, beyond the 95 % interval.'
+        : `The ${better} model is shown to be the better one, beyond the 95 % interval.`,
     ]
     return `${lines.join('\n')}\n`
   },

@@ -9,7 +9,7 @@ export type ReliabilityBin = ReturnType<typeof reliabilityTable>[number]
  * The probabilities beside the outcomes, by percent and over all rows. Windows of most races overlap, so the 95 % interval
  * stands on as many races as do not.
  */
-export function reliabilityTable(rows: readonly TrackRecordRow[]) {
+export function reliabilityTable(rows: readonly Pick<TrackRecordRow, 'reliability'>[]) {
   const bins = new Map<number, Record<'from' | 'to' | 'races' | 'non_overlapping' | 'wins' | 'sum', number>>()
   for (const { from, to, races, non_overlapping, said, happened } of rows.flatMap((row) => row.reliability)) {
     const bin = bins.get(from) ?? { from, to, races: 0, non_overlapping: 0, wins: 0, sum: 0 }

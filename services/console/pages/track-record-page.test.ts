@@ -74,3 +74,15 @@ test('the record of a simulated market says that it is about made-up prices, and
   expect(pageOf(everyHour, 'simulated')).toContain(said)
   for (const market of ['live', 'recorded'] as const) expect(pageOf(everyHour, market)).not.toContain(said)
 })
+
+test('forecasts of the close have a table of their own, where there are any', () => {
+  expect(pageOf(everyHour)).toContain('No window with such a forecast has closed yet.')
+  const closed = everyHour.map((_, hour) =>
+    won(hour * HOUR_MS, { closesHigher: 0.47, entryPrice: 100, closePrice: hour % 4 === 0 ? 101 : 99 }),
+  )
+  const part = pageOf(closed)
+    .replace(/[\s\S]*<h2 id="closes">/, '')
+    .replace(/<h2 id="equity">[\s\S]*/, '')
+  // Windows that were to close lower 53 times in 100, and did 76 of 102 times; 13 of them do not overlap.
+  expect(part).toMatch(/>53.0 %<[\s\S]*>102<[\s\S]*>13<[\s\S]*>76 of 102</)
+})

@@ -82,6 +82,8 @@ function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook):
 <h2 id="reliability">Does the confidence hold?</h2>
 <div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same. ${csv('reliability')}</figcaption></figure>
 <div>${reliabilityRows(bins)}</div></div>
+<h2 id="closes">Does it close where it was said?</h2>
+${closesPart(rows)}
 <h2 id="equity">Equity after costs</h2>
 ${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="ranges">How far the price went</h2>
@@ -157,10 +159,24 @@ interface Ends {
 const ends = ({ low, high }: Ends, trials: number): string =>
   low === null || high === null || trials < FEWEST_FOR_PERCENT ? '' : `${percent(low)}–${percent(high)}`
 
-const reliabilityRows = (bins: readonly ReliabilityBin[]): Html =>
-  table('The same as a table', bins, {
+/** The second forecast: on which side of the entry a window closes, whichever barrier came first. */
+function closesPart(rows: readonly TrackRecordRow[]): Html {
+  const bins = reliabilityTable(rows.map(({ closes }) => closes))
+  if (bins.length === 0) return html`<p>No window with such a forecast has closed yet.</p>`
+  const about =
+    'Said against happened: how probable the side was that the window was to close on, above or below its entry'
+  return html`<p>A call is about which barrier comes first. Whether the window then closes above its entry is another question, with a probability of its own: often the price closes a little on one side, and seldom far on the other.</p>
+${reliabilityRows(bins, about, '#Windows')}`
+}
+
+const reliabilityRows = (
+  bins: readonly ReliabilityBin[],
+  caption = 'The same as a table',
+  counted = '#Races',
+): Html =>
+  table(caption, bins, {
     Said: ({ said }) => percent(said),
-    '#Races': ({ races }) => whole(races),
+    [counted]: ({ races }: ReliabilityBin) => whole(races),
     '#Not overlapping': (bin) => whole(bin.non_overlapping),
     '#Happened': happenedText,
     '#95 % interval': (bin) => ends(bin, bin.non_overlapping),

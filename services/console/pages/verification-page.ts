@@ -82,6 +82,7 @@ ${facts([
   ['regime', verdict.regime],
   ['price', rounded(verdict.price)],
   ['probability', rounded(verdict.probability)],
+  ['closes_higher', verdict.closes_higher === null ? 'none' : rounded(verdict.closes_higher)],
   ['barrier', rounded(verdict.barrier)],
   ['valid_until', verdict.valid_until],
   ['reasoning', verdict.reasoning],

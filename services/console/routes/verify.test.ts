@@ -90,6 +90,7 @@ describe('GET /verify/:verdict_id', () => {
       '17',
       'the upper barrier was reached first',
       'HOLD BTC 1h on SIM',
+      '<tr><th scope="row">closes_higher</th><td>none</td></tr>',
     ]) {
       expect(response.body).toContain(text)
     }

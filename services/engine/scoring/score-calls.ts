@@ -11,6 +11,7 @@ const BASIS_POINTS = 10_000
 
 /** Skill that was there once says little: the newest days are scored alone, too. */
 const NEWEST_DAYS = 180
+const NEWEST_YEAR = 365
 
 const [UP, DOWN, BOTH, TIMEOUT, INCOMPLETE] = [
   RACE_OUTCOMES.indexOf('up'),
@@ -30,19 +31,18 @@ export function scoreCalls(all: readonly SeriesCalls[]): Scores {
   const spoken = forecastsOf(all, ({ sign }, place) => sign[place] !== 0)
   const { races, from, to, verdicts, buys, sells } = countCalls(all)
   const whole = verdicts - races.incomplete
-  const newest = newestDays(all)
-  const recent = forecastsOf(all, ({ barClose }, place) => (barClose[place] ?? 0) >= newest.from)
   const { error, bins } = calibration(forecasts)
   const counted = tradesOf(all)
   return {
     verdicts,
     from,
     to,
-    observedDays: newest.observed,
+    observedDays: observedDays(all).length,
     races,
     timeoutShare: whole === 0 ? null : races.timeout / whole,
     auc: aucOf(forecasts),
-    newestAuc: aucOf(recent),
+    newestAuc: aucOfNewest(all, NEWEST_DAYS),
+    newestYearAuc: aucOfNewest(all, NEWEST_YEAR),
     brier: forecasts.outcome.length === 0 ? null : brierScore(forecasts),
     brierSpoken: spoken.outcome.length === 0 ? null : brierScore(spoken),
     calibrationError: forecasts.outcome.length === 0 ? null : error,
@@ -113,13 +113,18 @@ function countCalls(all: readonly SeriesCalls[]) {
   return { races, verdicts, buys, sells, from, to }
 }
 
-/** Days with a verdict, and the first of the newest of them: a span with holes says less than its ends promise. */
-function newestDays(all: readonly SeriesCalls[]): { observed: number; from: number } {
+/** Days with a verdict, newest first: a span with holes says less than its ends promise. */
+export function observedDays(all: readonly SeriesCalls[]): readonly number[] {
   const days = new Set<number>()
   for (const { barClose } of all) for (const at of barClose) days.add(Math.floor(at / DAY_MS))
-  const newestFirst = [...days].toSorted((a, b) => b - a)
-  const first = newestFirst[Math.min(NEWEST_DAYS, newestFirst.length) - 1] ?? 0
-  return { observed: days.size, from: first * DAY_MS }
+  return [...days].toSorted((a, b) => b - a)
+}
+
+/** AUC of the forecasts of the newest observed days; null where only one side won. */
+export function aucOfNewest(all: readonly SeriesCalls[], count: number): Measure | null {
+  const days = observedDays(all)
+  const from = DAY_MS * (days[Math.min(count, days.length) - 1] ?? 0)
+  return aucOf(forecastsOf(all, ({ barClose }, place) => (barClose[place] ?? 0) >= from))
 }
 
 /** Calls apart whose races are over, as columns. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const count = z.int().nonnegative()
 const fraction = z.number().min(0).max(1)
-const measureSchema = z.strictObject({
+export const measureSchema = z.strictObject({
   value: z.number(),
   low: z.number().nullable(),
   high: z.number().nullable(),
@@ -76,6 +76,8 @@ export const scoresSchema = z.strictObject({
   auc: measureSchema.nullable(),
   /** The same over the newest 180 observed days. */
   newestAuc: measureSchema.nullable(),
+  /** The same over the newest 365; former models have none. */
+  newestYearAuc: measureSchema.nullable().optional(),
   brier: measureSchema.nullable(),
   /** Brier score of BUY and SELL alone. */
   brierSpoken: measureSchema.nullable(),
@@ -98,4 +100,13 @@ export type EveryCall = z.infer<typeof everyCallSchema>
 export type Scores = z.infer<typeof scoresSchema>
 
 /** Scores out of sample, with the AUC of the same recipe on labels that were moved away from their bars. */
-export const measuredSchema = scoresSchema.extend({ placeboAuc: measureSchema.nullable() })
+export const measuredSchema = scoresSchema.extend({
+  placeboAuc: measureSchema.nullable(),
+  /** AUC before the recipe's `chosenUntil`, and from there on; missing in models fitted without one. */
+  chosenAuc: measureSchema.nullable().optional(),
+  untouchedAuc: measureSchema.nullable().optional(),
+  /** Share of BUY and SELL verdicts whose window closed on the called side, at whichever barrier the race ended. */
+  closedAsCalled: measureSchema.nullable().optional(),
+})
+
+export type Measured = z.infer<typeof measuredSchema>

@@ -10,17 +10,20 @@ import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/
 import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import { createEngine } from '../engine.ts'
-import { loadModel } from '../model.ts'
+import { keptModelFile, loadModel } from '../model.ts'
 import { createRace } from '../race.ts'
 import { readCandles } from '../testing/read-candles.ts'
 import { decideSpeech, SPEAKING } from './decide-speech.ts'
 import { recordDue } from './keep-speech.ts'
+import { withdrawalReason } from './silenced.ts'
 import { createStandingOrders } from './standing-orders.ts'
 
 const FOLDER = '../shared/data/binance-usdm'
 const isDataAbsent = !existsSync(FOLDER)
 const whenPresent = isDataAbsent ? ` (skipped: no recorded data at ${FOLDER})` : ''
-const MODEL = loadModel()
+/** Its log is judged by the rule of its release. */
+const MODEL = loadModel(keptModelFile('barrier-3'))
+const RELEASED = loadModel()
 const DUE = { change: 'withdraw', day: 100 * DAY_MS, auc: 0.48, races: 5_000, days: 14, rule: 1 } as const
 const ABOUT = { modelVersion: MODEL.version, timeframe: '1h' } as const
 const rowWith = (due: SpeechRow['due']): SpeechRow => ({
@@ -49,9 +52,9 @@ const ordersOf = (store: EventStore) =>
     onFailure: (reason) => expect.fail(reason),
   })
 
-async function changesIn(store: EventStore): Promise<ServiceEvent[]> {
+async function changesIn(store: EventStore, model = MODEL.version): Promise<ServiceEvent[]> {
   const events = []
-  for await (const event of store.read(speechStream(MODEL.version, '1h'))) events.push(decodeEvent(event))
+  for await (const event of store.read(speechStream(model, '1h'))) events.push(decodeEvent(event))
   return events
 }
 
@@ -110,13 +113,13 @@ interface Told {
 }
 
 /** What the log and its readers make of outcomes, each due change recorded as soon as it is found. */
-async function live(told: readonly Told[]) {
+async function live(told: readonly Told[], model = MODEL.version) {
   const store = openMemoryStore({ now: () => 0 })
   const rows = rowsInMemory<NonNullable<ReturnType<ReturnType<typeof rowsInMemory>['get']>>>()
   const take = (event: ServiceEvent): void => {
     if (speech.needs !== 'recorded') speech.fold(rows as never, event)
   }
-  const [template] = given(outcomeLabelled({ timeframe: '1h', modelVersion: MODEL.version }))
+  const [template] = given(outcomeLabelled({ timeframe: '1h', modelVersion: model }))
   if (template?.type !== 'OutcomeLabelled') throw new TypeError('no outcome')
   const events: ServiceEvent[] = []
   let known = 0
@@ -124,16 +127,16 @@ async function live(told: readonly Told[]) {
     const event: ServiceEvent = { ...template, data: { ...template.data, ...one } }
     events.push(event)
     take(event)
-    const row = rows.get(speechKey(MODEL.version, '1h')) as SpeechRow
+    const row = rows.get(speechKey(model, '1h')) as SpeechRow
     if (row.due === null) continue
     await recordDue(path(store), row)
-    for (const change of (await changesIn(store)).slice(known)) {
+    for (const change of (await changesIn(store, model)).slice(known)) {
       known += 1
       events.push(change)
       take(change)
     }
   }
-  return { store, events, rows, changes: await changesIn(store) }
+  return { store, events, rows, changes: await changesIn(store, model) }
 }
 
 const typesAndDays = (changes: readonly ServiceEvent[], from: number) =>
@@ -195,10 +198,19 @@ describe('a series whose skill is destroyed halfway', () => {
     expect(spoken?.barClose).toBe(FROM + 505 * DAY_MS)
     expect(silent).toEqual({ ...spoken, call: 'HOLD', strength: 0, reasoning: expect.any(String) })
     expect(silent?.reasoning).toMatch(
-      /^HOLD, because calls at 1h are withdrawn since 2026-05-21: over 180 days its forecasts ranked worse than chance \(AUC 0\.4\d\d over \d+ races\)\.$/,
+      /^HOLD, because calls at 1h are withdrawn since 2026-05-21: over 180 days its forecasts ranked no better than chance \(AUC 0\.4\d\d over \d+ races\)\.$/,
     )
     const [silentBefore, spokenBefore] = said.at(-2) ?? []
     expect(silentBefore).toEqual(spokenBefore)
+  })
+
+  test('of the present model is judged by two years, whose time before the first outcome the walk stands for', async () => {
+    const { changes } = await live(MADE_UP, RELEASED.version)
+    expect(typesAndDays(changes, FROM)).toEqual([['SpeechWithdrawn', 757]])
+    expect(changes[0]?.data).toMatchObject({ rule: 2, days: 14 })
+    const change = changes[0]?.type === 'SpeechWithdrawn' ? changes[0].data : expect.fail('No change.')
+    expect(change.auc).toBeLessThan(0.505)
+    expect(withdrawalReason(change)).toContain('over 730 days its forecasts ranked no better than chance')
   })
 
   test.skipIf(isDataAbsent)(`is silenced where it was recorded, too${whenPresent}`, async () => {

@@ -2,7 +2,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import { forecastShown } from '../../../contracts/verdict.ts'
+import { forecastShown, probabilitiesShown } from '../../../contracts/verdict.ts'
 import type { FreshReading } from './board-reading.ts'
 
 /** The answer of `get_trade_call`. */
@@ -18,7 +18,7 @@ export const tradeCallAnswer = (
   coin: verdict.coin,
   timeframe: verdict.timeframe,
   exchange: verdict.exchange,
-  probability: verdict.probability,
+  ...probabilitiesShown(verdict),
   barrier: verdict.barrier,
   ...forecastShown(verdict.forecast),
   price: verdict.price,

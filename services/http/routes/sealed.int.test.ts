@@ -106,6 +106,8 @@ describe('sealed days', () => {
           recordedLate: minute % 97 === 5,
           // Of a market that stood still there is none.
           ...(minute % 50 === 3 && { forecast: null }),
+          // Not every model forecasts where the window closes.
+          ...(minute % 3 !== 1 && { closesHigher: 0.4 + chance(6) / 5 }),
         }
         const data = aVerdict({ ...series, ...change, reasoning: `Bar ${minute}, "quoted", of ${coin}.` })
         const race = RACE_OUTCOMES[Math.floor(5 * chance(2))] ?? 'up'
@@ -120,8 +122,9 @@ describe('sealed days', () => {
         }
         verdicts?.push({ id, type: VerdictRecorded.type, schema: VerdictRecorded.schema, data, meta })
         const { event } = outcomeLabelled({ coin, call, barClose, ...ended })
-        const { validUntil, probability, barrier, recordedLate, forecast } = data
-        const said = { validUntil, probability, barrier, recordedLate, forecast }
+        const { validUntil, probability, closesHigher, barrier, recordedLate, forecast } = data
+        const close = closesHigher === undefined ? {} : { closesHigher }
+        const said = { validUntil, probability, ...close, barrier, recordedLate, forecast }
         outcomes?.push({
           ...event,
           id: nextId(),
@@ -235,7 +238,7 @@ describe('sealed days', () => {
     const calls = await parquetReadObjects({ file, metadata, compressors, columns: ['call'] })
     const buys = calls.filter(({ call }) => call === 'BUY').length
     expect(buys).toBe(COINS.length * 480)
-    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '2' })
+    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '3' })
     expect(read / all).toBeLessThan(0.01)
 
     const local = join(directory, 'local.parquet')
@@ -283,6 +286,11 @@ describe('sealed days', () => {
     const { schema } = await parquetMetadataAsync(new Uint8Array(rawPayload).buffer)
     const barClose = schema.find(({ name }) => name === 'bar_close')
     expect([barClose?.converted_type, barClose?.logical_type]).toEqual(['TIMESTAMP_MILLIS', undefined])
+    expect(schema.at(-1)?.name).toBe('labelled_position')
+    expect(manifest.columns.at(-1)?.name).toBe('closes_higher')
+    const { rawPayload: csv } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.csv.gz')
+    expect(hash('sha256', csv)).toBe(former.files['verdicts.csv.gz'].sha256)
+    expect(gunzipSync(csv).toString().split('\r\n')[0]).toMatch(/,labelled_position$/)
     if (sealed !== undefined) rows.put(key, sealed)
   })
 

@@ -133,7 +133,7 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
   })
 }
 
-/** A row of the coins by its place, as in `barrier-3 BTC`. */
+/** A row of the coins by its place, as in `barrier-4 BTC`. */
 const coinPlace = ({ model_version: version, coin }: RecordCoin): string => `${version} ${coin}`
 
 /** Requests within this time share one count. */

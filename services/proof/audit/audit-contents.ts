@@ -275,7 +275,8 @@ export class AuditedContents {
       )
     const differing = COPIED.filter(
       (field) =>
-        verdict[field] !== data[field] && canonicalJson(verdict[field]) !== canonicalJson(data[field]),
+        verdict[field] !== data[field] &&
+        canonicalJson(verdict[field] ?? null) !== canonicalJson(data[field] ?? null),
     )
     if (differing.length > 0)
       return this.#findings.add(

@@ -37,7 +37,7 @@ export interface AuditTools {
     bars: readonly Candle[],
   ) => JsonObject
   /** Computes a verdict again from its bars, with the model whose file hashes to that. */
-  readonly recompute: (verdict: Verdict, sha256: string) => Promise<Recomputation>
+  readonly recompute: (verdict: Verdict, sha256: string, schema: number) => Promise<Recomputation>
   /** The rows of the published track record; undefined where there is none. */
   readonly published: (grouping: RecordGrouping) => Promise<readonly JsonObject[] | undefined>
   /** Waits until a checkpoint holds what was published. */
@@ -131,7 +131,8 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     contents.take(index, entry, event, schema)
     if (event === undefined) return
     for (const { recount } of records) recount.take(index, event)
-    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA) sample.take(index, event.data)
+    if (event.type === 'VerdictRecorded' && schema >= FIRST_COMPARABLE_SCHEMA)
+      sample.take({ index, schema, verdict: event.data })
   })
   const { series: all, files, settled, ...found } = contents.end()
   const { doubts: contentDoubts, unchecked: contentGaps, ...summary } = found
@@ -140,7 +141,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   unchecked.push(...contentGaps)
   const { recomputed, doubtful } = await checkOutcomes(all, tools, findings, unchecked)
   const sampled = await sample.check(
-    (verdict) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? ''),
+    ({ verdict, schema }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? '', schema),
     findings,
   )
   unchecked.push(...sampled.unchecked, 'whether bars are those of the venue: compare some of them with it')

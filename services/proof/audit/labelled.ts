@@ -8,6 +8,7 @@ export const COPIED = [
   'modelVersion',
   'call',
   'probability',
+  'closesHigher',
   'barrier',
   'forecast',
   'recordedLate',

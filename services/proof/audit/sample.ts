@@ -21,6 +21,8 @@ const MOST_OTHER_CALLS = 0.1
 
 interface Drawn {
   readonly index: number
+  /** Schema of its event: former ones lack fields that this release computes. */
+  readonly schema: number
   readonly verdict: Verdict
 }
 
@@ -35,30 +37,30 @@ export class Sample {
     this.#random = random
   }
 
-  take(index: number, verdict: Verdict): void {
+  take(one: Drawn): void {
     this.#seen += 1
     if (this.#drawn.length < SAMPLE) {
-      this.#drawn.push({ index, verdict })
+      this.#drawn.push(one)
       return
     }
     const place = Math.floor(this.#random() * this.#seen)
-    if (place < SAMPLE) this.#drawn[place] = { index, verdict }
+    if (place < SAMPLE) this.#drawn[place] = one
   }
 
   /** Computes them again. */
   async check(
-    recompute: (verdict: Verdict) => Promise<Recomputation>,
+    recompute: (drawn: Drawn) => Promise<Recomputation>,
     findings: Findings,
   ): Promise<{ readonly same: number; readonly doubts: string[]; readonly unchecked: string[] }> {
     const without = new Map<string, number>()
     const otherwise: (Drawn & { readonly differences: readonly string[] })[] = []
     let same = 0
-    for (const { index, verdict } of this.#drawn) {
-      const found = await recompute(verdict)
+    for (const one of this.#drawn) {
+      const found = await recompute(one)
       if (typeof found === 'string') without.set(found, (without.get(found) ?? 0) + 1)
       else if (found.differences.length === 0) same += 1
-      else if (found.hasSameInputs) accuse(findings, { index, verdict, differences: found.differences })
-      else otherwise.push({ index, verdict, differences: found.differences })
+      else if (found.hasSameInputs) accuse(findings, { ...one, differences: found.differences })
+      else otherwise.push({ ...one, differences: found.differences })
     }
     const otherCalls = otherwise.filter(({ differences }) => differences.includes('call'))
     const isMuch =

@@ -19,6 +19,7 @@ const measured = {
   timeoutShare: 0.4567,
   auc: { value: 0.54321, low: 0.531, high: 0.555 },
   newestAuc: { value: 0.521, low: 0.49, high: 0.552 },
+  newestYearAuc: { value: 0.525, low: 0.505, high: 0.545 },
   brier: { value: 0.24871, low: null, high: null },
   brierSpoken: { value: 0.24731, low: 0.246, high: 0.249 },
   calibrationError: 0.0123,
@@ -43,6 +44,9 @@ const measured = {
   },
   flipsPerDay: 1.634,
   placeboAuc: { value: 0.501, low: 0.49, high: 0.512 },
+  chosenAuc: { value: 0.551, low: null, high: null },
+  untouchedAuc: { value: 0.512, low: 0.499, high: 0.525 },
+  closedAsCalled: { value: 0.476, low: 0.466, high: 0.486 },
 } as const
 const speaking = {
   skill: true,
@@ -53,6 +57,7 @@ const speaking = {
   offset: 0,
   measured,
 } as const
+const rate = (value: number) => ({ value, low: value - 0.01, high: value + 0.01 })
 const silent = { skill: false, reason: 'no race was ever run' } as const
 
 const model = {
@@ -70,6 +75,7 @@ const model = {
       refitDays: 91,
       fewestRefits: 8,
       fewestRaces: 3_000,
+      chosenUntil: Date.UTC(2025, 6, 1),
     },
     label: { deviationBars: 50, floor: 0.003 },
     from: Date.UTC(2019, 8, 8),
@@ -91,9 +97,28 @@ const model = {
   names: ['momentum_24', 'price_to_ema50'],
   timeframes: {
     ...Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, silent])),
-    '1h': speaking,
+    '1h': { ...speaking, closes: { ...speaking, coefficients: [-0.02, 0.1], slope: 0.7 } },
     '2h': { ...silent, measured },
-    '4h': speaking,
+    '4h': { ...speaking, closes: { ...silent, reason: 'no close was ever scored' } },
+  },
+  gate: {
+    '1h': {
+      walkedAuc: 0.53,
+      coins: [
+        { coin: 'BTC', observedDays: 500, races: 9_000, auc: { value: 0.55, low: 0.53, high: 0.57 } },
+        {
+          coin: 'LTC',
+          observedDays: 500,
+          races: 9_000,
+          auc: { value: 0.51, low: 0.49, high: 0.53 },
+          silence: 'no skill was shown for LTC at 1h',
+        },
+      ],
+      confidences: [
+        { from: 50, to: 53, calls: 4_990, won: rate(0.53), inFavour: rate(0.48), gross: rate(7) },
+        { from: 58, to: 60, calls: 10, won: rate(0.9), inFavour: rate(0.9), gross: rate(90) },
+      ],
+    },
   },
 } as unknown as VerdictModel
 
@@ -126,10 +151,10 @@ describe('the page of the model', () => {
 
   test('has a row for every timeframe, with the scores that were measured', () => {
     const scores =
-      '2021-04-01 | 2025-01-01 | 1,371 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.521 [0.490, 0.552] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
-    expect(page).toContain(`| 1h | 8 | ${scores} | 0.9 | BUY, SELL, HOLD |`)
+      '2021-04-01 | 2025-01-01 | 1,371 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.551 | 0.512 [0.499, 0.525] | 0.521 [0.490, 0.552] | 0.525 [0.505, 0.545] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
+    expect(page).toContain(`| 1h | 8 | ${scores} | 0.9 | BUY, SELL, HOLD; *unconfirmed* |`)
     expect(page).toContain(`| 2h | 8 | ${scores} |  | HOLD only |`)
-    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  |  |  | HOLD only |')
+    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  |  |  |  |  |  | HOLD only |')
     for (const timeframe of TIMEFRAMES) expect(page).toContain(`\n| ${timeframe} |`)
     expect(page).toContain('- 12h answers HOLD because no race was ever run.')
     expect(page).not.toContain('- 1h answers HOLD')
@@ -140,6 +165,31 @@ describe('the page of the model', () => {
     expect(page).toContain(
       '| 1h | 5,000 | 47.1 % | 48.7 [47.7, 49.7] | 49.0 | 50.0 | 49.5 | 7.7 [3.0, 12.5] | 1.0 | -1.0 | 0.0 | -4.3 [-9.0, 0.5] | -1.8 |',
     )
+  })
+
+  test('tells coins apart, and calls by their confidence where there are a hundred', () => {
+    expect(page).toContain('| Coin | 1h |')
+    expect(page).toContain('| BTC | 0.550 [0.530, 0.570] |')
+    expect(page).toContain('| LTC | 0.510 [0.490, 0.530] HOLD only |')
+    expect(page).toContain('| 50–53 | 4,990: 53.0 / 48.0; 7.0 [7.0, 7.0] |')
+    expect(page).toContain('| 58–60 |  |')
+  })
+
+  test('says how surely and how soon a model without skill falls silent', () => {
+    expect(page).toMatch(/\| 1h \| 730 \| 0\.00\d\d \| \d+ % \| \d+ % \| \d+ \|/)
+  })
+
+  test('says how often windows close as called, and how good the forecasts of that are', () => {
+    expect(page).toContain(
+      '| Timeframe | Closed as called, % | AUC before 2025-07-01 | AUC from 2025-07-01 |',
+    )
+    expect(page).toContain(
+      '| 1h | 47.6 [46.6, 48.6] | 0.551 | 0.512 [0.499, 0.525] | 0.501 [0.490, 0.512] | 0.2473 [0.2460, 0.2490] | 0.012 | 0.7 | yes; *unconfirmed* |',
+    )
+    expect(page).toContain('|  | no: no close was ever scored |')
+    expect(page).toContain('| `momentum_24` | -0.02 (0.25) |')
+    const races = { ...model, timeframes: { ...model.timeframes, '1h': speaking, '4h': speaking } }
+    expect(modelPage(races as unknown as VerdictModel, ranges).join('\n')).not.toContain('close higher?')
   })
 
   test('says how far prices may go, with what was measured of it', () => {

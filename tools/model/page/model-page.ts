@@ -2,16 +2,13 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
 import type { TimeframeSkill, VerdictModel } from '../../../services/engine/model.ts'
-import type { Measure } from '../../../services/engine/scoring/intervals.ts'
+import { confirmed, grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
+import { closesSection } from './closes-section.ts'
 import { featureMeaning } from './feature-meanings.ts'
+import { coinSection, confidenceSection, speechSection } from './gate-sections.ts'
 import { rangesSection } from './ranges-section.ts'
 
-/** As many digits as a model is written with. */
-const PARAMETER_DIGITS = 6
 const SCORE_DIGITS = 4
-
-const parameter = (value: number | undefined): string =>
-  String(Number((value ?? Number.NaN).toFixed(PARAMETER_DIGITS)))
 
 /**
  * The sections of the page about the verdict model, in Markdown.
@@ -25,23 +22,28 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
   '## How good is it?',
   'Measured walk-forward: every forecast is by a fit that had not seen its bar, nor any bar of its window. Brackets hold 95 % intervals from blocks of time, because windows overlap and coins move together. A race is decided when one of the two barriers is reached within the window. An AUC of 0.5 is a coin. Always saying 50 % has a Brier score of 0.25, and lower is better; *spoken* counts only the bars it said BUY or SELL on. The calibration error is the mean distance of what was said from what happened. What these words mean is in [indicators-and-regimes.md](indicators-and-regimes.md#what-are-confidence-and-strength).',
   scoresTable(model),
+  `Features, windows and recipe were chosen on bars before ${day(model.provenance.recipe.chosenUntil ?? model.provenance.to)}, so the first of the two AUCs that are split there flatters. Later bars chose nothing. *Unconfirmed* is a timeframe that they alone do not tell from a coin: the interval of its AUC from then on reaches 0.5.`,
   ...silences(model),
   'A timeframe makes calls where all of these hold on 180 observed days at least:',
   [
     '- the whole interval of its AUC lies above 0.5 and above the AUC of the placebo;',
     '- its Brier score where it spoke is below 0.25;',
     '- the whole interval of its win rate, by blocks, lies above the best constant call on the same bars;',
-    '- the AUC of the newest 180 observed days is at least 0.5.',
+    '- the whole interval of the AUC of the newest 365 observed days lies above 0.5.',
   ].join('\n'),
   'Days without a bar count for nothing.',
+  ...coinSection(model),
+  ...speechSection(model),
   '## How good are its calls, with every call counted?',
   'The table counts calls that do not overlap, of each series one after the other. A call is entered at the next open and left at a barrier or, where none is reached, at the close of the window. *In favour* is the share of them that ended on the called side; beside it the same share for always BUY, always SELL and a coin on the same bars. *Gross* is the mean return of a call in basis points, *net* after 12 of costs; t is the distance of the net return from 0 in standard errors. This is the figure to judge calls by.',
   everyCallTable(model),
   'No timeframe is shown to be profitable after costs, and none is promised to be.',
+  ...confidenceSection(model),
   '## How often do its calls win the races that are decided?',
   'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
   winsTable(model),
   ...reliabilitySection(model),
+  ...closesSection(model),
   ...rangesSection(ranges),
   '## What is it made of?',
   `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred and there is no intercept, so a market turned upside down gets the opposite verdict.`,
@@ -54,16 +56,7 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
 ]
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
-const grouped = (value: number): string => value.toLocaleString('en')
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-
-/** "0.540 [0.527, 0.552]", in units of `factor`; empty where nothing was measured. */
-function interval(measure: Measure | null, digits: number, factor = 1): string {
-  if (measure === null) return ''
-  const { value, low, high } = measure
-  const text = (number: number): string => (factor * number).toFixed(digits)
-  return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
-}
 
 function origin({ provenance, timeframes }: VerdictModel): string[] {
   const { recipe, label, from, to, series } = provenance
@@ -92,10 +85,11 @@ const introduction = ({ version, timeframes }: VerdictModel): string => {
   return `Verdicts of this release are computed by the model \`${version}\`. It ${calls}${holds}. It is information, not advice.`
 }
 
-function scoresTable({ timeframes }: VerdictModel): string {
+function scoresTable({ timeframes, provenance }: VerdictModel): string {
+  const border = day(provenance.recipe.chosenUntil ?? provenance.to)
   const rows = TIMEFRAMES.map((timeframe) => {
     const skill = timeframes[timeframe]
-    const calls = skill.skill ? 'BUY, SELL, HOLD' : 'HOLD only'
+    const calls = skill.skill ? `BUY, SELL, HOLD${confirmed(skill)}` : 'HOLD only'
     const slope = skill.skill ? parameter(skill.slope) : ''
     return [timeframe, String(WINDOW_BARS[timeframe]), ...scoreCells(skill.measured), slope, calls]
   })
@@ -109,7 +103,10 @@ function scoresTable({ timeframes }: VerdictModel): string {
       'Decided races',
       'Timed out',
       'AUC',
+      `AUC before ${border}`,
+      `AUC from ${border}`,
       'AUC, newest 180 days',
+      'AUC, newest year',
       'Placebo AUC',
       'Brier',
       'Brier spoken',
@@ -122,7 +119,7 @@ function scoresTable({ timeframes }: VerdictModel): string {
 }
 
 function scoreCells(measured: TimeframeSkill['measured']): string[] {
-  if (measured === undefined) return Array.from({ length: 11 }, () => '')
+  if (measured === undefined) return Array.from({ length: 14 }, () => '')
   const { from, to, races, timeoutShare, calibrationError } = measured
   return [
     day(from),
@@ -131,7 +128,10 @@ function scoreCells(measured: TimeframeSkill['measured']): string[] {
     grouped(races.up + races.down),
     timeoutShare === null ? '' : percent(timeoutShare),
     interval(measured.auc, 3),
+    interval(measured.chosenAuc ?? null, 3),
+    interval(measured.untouchedAuc ?? null, 3),
     interval(measured.newestAuc, 3),
+    interval(measured.newestYearAuc ?? null, 3),
     interval(measured.placeboAuc, 3),
     interval(measured.brier, SCORE_DIGITS),
     interval(measured.brierSpoken, SCORE_DIGITS),
@@ -213,9 +213,6 @@ function winsTable({ timeframes }: VerdictModel): string {
   )
 }
 
-/** The timeframe whose probabilities are shown beside what happened. */
-const SHOWN_TIMEFRAME = '1h'
-
 function reliabilitySection({ timeframes }: VerdictModel): string[] {
   const { measured } = timeframes[SHOWN_TIMEFRAME]
   if (measured === undefined) return []
@@ -288,6 +285,3 @@ function coefficientsTable({ names, timeframes }: VerdictModel): string[] {
     ),
   ]
 }
-
-const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')

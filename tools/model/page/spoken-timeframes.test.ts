@@ -4,13 +4,18 @@ import { SPOKEN_TIMEFRAMES } from '../../../contracts/spoken-timeframes.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import { loadModel } from '../../../services/engine/model.ts'
-import { spokenTimeframesModule } from './spoken-timeframes.ts'
+import { spokenTimeframesModule, walkedAucModule } from './spoken-timeframes.ts'
 
 test('what callers are told of timeframes is what the model of this release does', () => {
   const file = readFileSync(new URL('../../../contracts/spoken-timeframes.ts', import.meta.url), 'utf8')
   expect(file).toBe(spokenTimeframesModule(loadModel()))
   const { timeframes } = loadModel()
   expect(TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)).toEqual(SPOKEN_TIMEFRAMES)
+})
+
+test('what stands for the time before a model has outcomes is what its walk scored', () => {
+  const file = readFileSync(new URL('../../../contracts/walked-auc.ts', import.meta.url), 'utf8')
+  expect(file).toBe(walkedAucModule(loadModel()))
 })
 
 test('a scan looks where calls are made, unless it is told otherwise', () => {

@@ -29,6 +29,12 @@ export interface RegimeMeasures {
   readonly downHitShare: number
   /** How well the volatility percentile told a high variance of the next 24 bars from a low one. */
   readonly volatility: { readonly overall: Foresight; readonly recent: Foresight }
+  /** Share of bars that are called VOLATILE, and of those that are as lively, in a trend or not. */
+  readonly volatileShare: number
+  readonly livelyShare: number
+  /** How well either told a high variance of the next 24 bars from a low one, against recent bars. */
+  readonly volatileWord: Foresight
+  readonly livelyWord: Foresight
 }
 
 /** A turn of the market is a move of this many ATR14 away from an extreme. */
@@ -71,7 +77,11 @@ export function measureRegime(
   timeframe: Timeframe,
   bars: readonly Candle[],
 ): RegimeMeasures {
-  const { directions, adxDirections, ranges, volatilityPercentiles } = regimeTrack(model, timeframe, bars)
+  const { directions, adxDirections, ranges, volatilityPercentiles, lively } = regimeTrack(
+    model,
+    timeframe,
+    bars,
+  )
   const barMs = timeframeMs(timeframe)
   const closes = bars.map((bar) => bar.close)
   const legs = zigzag(
@@ -79,6 +89,15 @@ export function measureRegime(
     bars.map((bar) => bar.low),
     ranges.map((range) => TURN_ATR * range),
   )
+  const volatile = lively.map((one, index) => (directions[index] === 0 ? one : 0))
+  const foresight = (values: readonly number[]) =>
+    volatilityForesight(closes, values, {
+      after: AHEAD_BARS,
+      recent: LIMITS.volatilityBars,
+      from: LIMITS.warmUpBars,
+    })
+  const share = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
   return {
     bars: bars.length,
     changes: labelChanges(directions, barMs),
@@ -87,10 +106,10 @@ export function measureRegime(
     ...judge(directions, legs),
     upHitShare: directionHitShare(closes, directions, 1, AHEAD_BARS),
     downHitShare: directionHitShare(closes, directions, -1, AHEAD_BARS),
-    volatility: volatilityForesight(closes, volatilityPercentiles, {
-      after: AHEAD_BARS,
-      recent: LIMITS.volatilityBars,
-      from: LIMITS.warmUpBars,
-    }),
+    volatility: foresight(volatilityPercentiles),
+    volatileShare: share(volatile),
+    livelyShare: share(lively),
+    volatileWord: foresight(volatile).recent,
+    livelyWord: foresight(lively).recent,
   }
 }

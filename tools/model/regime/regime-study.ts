@@ -4,10 +4,10 @@ import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/time
 import { loadModel } from '../../../services/engine/model.ts'
 import { readCandles } from '../../../services/engine/testing/read-candles.ts'
 import { answerHelp } from '../../../testing/answer-help.ts'
-import { measureRegime } from './measure-regime.ts'
+import { regimeColumns } from './regime-columns.ts'
 import { regimeTable } from './regime-table.ts'
 
-const HELP = `Prints what the regime was worth on files of candles, one column each.
+const HELP = `Prints what the regime was worth on files of candles, and beside each on its bars with the direction drawn by a coin.
 
   npm run -s study:regime -- <candles.csv.gz> …`
 
@@ -34,7 +34,7 @@ function main(files: readonly string[]): number {
       return 4
     }
     const title = basename(file).replace(/\.csv\.gz$/, '')
-    columns.push({ title, measures: measureRegime(model, timeframe, bars) })
+    columns.push(...regimeColumns(model, title, timeframe, bars))
   }
   process.stdout.write(`${regimeTable(columns)}\n`)
   return 0

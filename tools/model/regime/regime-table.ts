@@ -24,6 +24,10 @@ const ROWS: readonly (readonly [string, (measures: RegimeMeasures) => string])[]
   [`TRENDING_DOWN: lower ${AHEAD_BARS} bars later`, (measures) => percent(measures.downHitShare)],
   ['volatility AUC, against recent bars', ({ volatility }) => interval(volatility.recent)],
   ['volatility AUC, against all bars', ({ volatility }) => interval(volatility.overall)],
+  ['bars called VOLATILE', ({ volatileShare }) => percent(volatileShare)],
+  ['bars as lively, in a trend or not', ({ livelyShare }) => percent(livelyShare)],
+  ['AUC of VOLATILE, against recent bars', ({ volatileWord }) => interval(volatileWord)],
+  ['AUC of that liveliness', ({ livelyWord }) => interval(livelyWord)],
 ]
 
 /** Histories side by side, one column each, as a Markdown table. */

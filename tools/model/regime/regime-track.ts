@@ -14,6 +14,8 @@ export interface RegimeTrack {
   /** ATR14 in price; NaN before it is valid. */
   readonly ranges: readonly number[]
   readonly volatilityPercentiles: readonly number[]
+  /** 1 from a percentile above 0.92 until it falls below 0.75, in a trend or not; the label says so outside of trends alone. */
+  readonly lively: readonly number[]
 }
 
 /** The usual threshold of the plain rule. */
@@ -30,6 +32,7 @@ export function regimeTrack(model: VerdictModel, timeframe: Timeframe, bars: rea
   const adxDirections: Direction[] = []
   const ranges: number[] = []
   const volatilityPercentiles: number[] = []
+  const lively: number[] = []
   for (const bar of bars) {
     pool.push(slot, bar)
     const read = (offset: number): number => cell(pool.cells, base + offset)
@@ -38,6 +41,7 @@ export function regimeTrack(model: VerdictModel, timeframe: Timeframe, bars: rea
     adxDirections.push(isTrend ? asDirection(read(CELL.plusDi14) - read(CELL.minusDi14)) : 0)
     ranges.push(read(CELL.atr14))
     volatilityPercentiles.push(read(CELL.volatilityPercentile))
+    lively.push(read(CELL.volatile))
   }
-  return { directions, adxDirections, ranges, volatilityPercentiles }
+  return { directions, adxDirections, ranges, volatilityPercentiles, lively }
 }
