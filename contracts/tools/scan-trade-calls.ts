@@ -47,15 +47,8 @@ export const scanTradeCallsRequest = z.strictObject({
     .describe(
       'expected_range: p10 to p90, the farthest first; expected_return: refused, no model tells it; volume, change: of 24 hours, change up or down',
     ),
-  lens: z
-    .enum(LENSES)
-    .optional()
-    .describe('Takes and ranks coins by this figure, in place of universe_by and rank_by'),
-  min_liquidity_usd: z
-    .number()
-    .min(0)
-    .optional()
-    .describe('Least quote volume of 24 hours; USDT and USDC count as USD'),
+  lens: z.enum(LENSES).optional().describe('Ranks coins by this, in place of universe_by and rank_by'),
+  min_liquidity_usd: z.number().min(0).optional().describe('Least quote volume of 24 hours'),
 })
 
 export const scanRow = z.object({
@@ -63,13 +56,13 @@ export const scanRow = z.object({
   coin: coinSchema,
   ...callFields,
   price: z.number(),
-  change_24h: z.number().nullable().describe('Price change over 24 hours, as a fraction; null where unknown'),
+  change_24h: z.number().nullable().describe('Change over 24 hours as a fraction; null where unknown'),
   quote_volume_24h: z.number().describe('Traded in 24 hours, in the quote currency'),
   lens_value: z
     .number()
     .nullable()
     .describe(
-      'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume and open interest in the quote currency, volatility as ATR of 14 bars in percent of the price; null without a lens, and where not known',
+      'What `lens` ranks by: funding as a yearly fraction, changes of 24 hours as fractions, volume and open interest in quote currency, volatility as 14-bar ATR in percent; null without a lens or where unknown',
     ),
   bar_close: instantField,
   valid_until: instantField,
@@ -82,13 +75,13 @@ export const scanTradeCallsResponse = z.object({
   exchange: exchangeSchema,
   timeframe: timeframeSchema,
   completed_at: instantField.describe('Market time of the scan'),
-  universe_ranked_at: instantField.describe('When the coins were ranked; normally within the hour'),
+  universe_ranked_at: instantField.describe('When coins were ranked; normally within the hour'),
   calls: z.array(scanRow),
   scanned: z.int().nonnegative().describe('Coins with a fresh verdict'),
   holds: z.int().nonnegative().describe('How many of them say HOLD'),
   errors: z
     .array(z.object({ coin: coinSchema, code: z.string(), message: z.string() }))
-    .describe('Coins of the universe without a fresh verdict, and why'),
+    .describe('Coins without a fresh verdict, and why'),
   lens_note: z.string().nullable().describe('Why `lens_value` is null, where the lens is not known'),
   note: z.string().nullable().describe('Why there can be no rows: of the timeframe, or of the floor'),
 })

@@ -9,15 +9,18 @@ const CATALOGUE = '/contracts/event-catalogue.ts'
 
 const CHANGES: readonly (readonly [RegExp, string])[] = [
   [/NEWEST_LOG_FORMAT = 4\b/, 'NEWEST_LOG_FORMAT = 5'],
-  [/(type: 'VerdictRecorded',\s+schema: )4,/, `$15,`],
+  [/(type: 'VerdictRecorded',\s+schema: )5,/, `$16,`],
   [
     /(data: )verdictSchema,/,
     `$1verdictSchema.extend({ novelty: z.string().default('of the next release') }),`,
   ],
-  [/(3: \(data\) => data,)/, `$1 4: (data) => ({ ...data, novelty: 'unsaid' }),`],
   [
-    /(formats: \{ 3: 2, 4: 3)( \},\s+downcasters: \{)/,
-    '$1, 5: 5$2 5: ({ novelty: _later, ...data }) => data,',
+    /(type: 'VerdictRecorded',[\s\S]*?4: \(data\) => data,)/,
+    `$1 5: (data) => ({ ...data, novelty: 'unsaid' }),`,
+  ],
+  [
+    /(formats: \{ 3: 2, 4: 3, 5: 4)( \},\s+downcasters: \{)/,
+    '$1, 6: 5$2 6: ({ novelty: _later, ...data }) => data,',
   ],
 ]
 

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** The log as this release reads it: what the next one adds is left out. */
 const asThisRelease = (event: RecordedEvent): RecordedEvent =>
-  event.type === 'VerdictRecorded' && event.schema === 5 ? { ...event, schema: 4 } : event
+  event.type === 'VerdictRecorded' && event.schema === 6 ? { ...event, schema: 5 } : event
 
 describe.skipIf(missingServers !== undefined)(`a rolling upgrade under load${missingServers ?? ''}`, () => {
   test('has two releases on one log, which is written for both until it is raised; roles are added, moved and taken away', async () => {
@@ -74,9 +74,9 @@ describe.skipIf(missingServers !== undefined)(`a rolling upgrade under load${mis
     // What a newer engine recorded so far is what the older one could read.
     const taken = records.calls.length
     await expect.poll(() => records.calls.length - taken, { timeout: 30_000 }).toBeGreaterThan(10)
-    expect(await verdictSchemas()).toEqual(new Set([4]))
+    expect(await verdictSchemas()).toEqual(new Set([5]))
     expect(await raise()).toEqual({ format: 5, newest: 5 })
-    await expect.poll(verdictSchemas, { timeout: 60_000, interval: 500 }).toEqual(new Set([4, 5]))
+    await expect.poll(verdictSchemas, { timeout: 60_000, interval: 500 }).toEqual(new Set([5, 6]))
     await expect(former.start()).rejects.toThrow(/ended at its start with 1:[\s\S]*newer release/)
 
     await load.stop()

@@ -38,9 +38,10 @@ export interface Labelled extends Pick<Outcome, Raced> {
 
 /** A copy, so that the rest can be freed. Fields are named: objects that grow by loops take three times the memory. */
 export const judged = (verdict: Verdict): Judged => {
-  const { verdictId, barClose, validUntil, modelVersion, call, probability, barrier, forecast } = verdict
-  const { recordedLate } = verdict
-  return { verdictId, barClose, validUntil, modelVersion, call, probability, barrier, forecast, recordedLate }
+  const { verdictId, barClose, validUntil, modelVersion, call, probability, closesHigher } = verdict
+  const { barrier, forecast, recordedLate } = verdict
+  const foretold = closesHigher === undefined ? { probability } : { probability, closesHigher }
+  return { verdictId, barClose, validUntil, modelVersion, call, ...foretold, barrier, forecast, recordedLate }
 }
 
 /** @param index of the entry of the outcome */
