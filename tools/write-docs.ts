@@ -10,8 +10,7 @@ import { modelPage } from './model/page/model-page.ts'
 import { spokenTimeframesModule, walkedAucModule } from './model/page/spoken-timeframes.ts'
 import { wrapMarkdown } from './wrap-markdown.ts'
 
-answerHelp(`Writes the pages of docs/ that are made from code, services/cli/help.json, and two files of contracts/ that
-are made from the verdict model.
+answerHelp(`Writes what is made from code: pages of docs/, the help of the commands, and what contracts say of the model.
 
   npm run docs`)
 writeFileSync(

@@ -334,6 +334,7 @@ class ProjectionRun {
     if (comparePositions(upTo, after) <= 0) return true
     let batch: RecordedEvent[] = []
     let looked = 0
+    let isFirst = true
     let goesOn = true
     const give = (to: Position): void => {
       goesOn &&= this.#take(batch, to)
@@ -343,11 +344,12 @@ class ProjectionRun {
     // A reading that breaks goes on from here, also where nothing matched.
     const onLooked = async (seen: LookedAt): Promise<void> => {
       looked += seen.events
-      await turn()
+      // A short past is folded at once: nobody is served before that.
+      if (!isFirst) await turn()
+      isFirst = false
       if (looked >= LOOKED_EVENTS) give(seen.upTo)
     }
     const filter = { types: this.#projection.events }
-    await turn()
     for await (const event of store.readAll({ after, upTo, filter, signal, together: true, onLooked })) {
       if (!goesOn) return false
       batch.push(event)

@@ -196,7 +196,8 @@ test('callers have their turn between the pages of a build, whoever builds', asy
     },
   }
   await run(three(2))
-  expect(readers.size).toBeGreaterThan(3 * 7)
+  // The first page of each has no turn of its own: a short past is folded at once.
+  expect(readers.size).toBeGreaterThan(3 * 6)
   // Only the first pages may fall together with others.
   expect([...readers.values()].filter((those) => those.size > 1).length).toBeLessThan(3)
 })
