@@ -334,7 +334,7 @@ class ProjectionRun {
     if (comparePositions(upTo, after) <= 0) return true
     let batch: RecordedEvent[] = []
     let looked = 0
-    let isFirst = true
+    let pages = 0
     let goesOn = true
     const give = (to: Position): void => {
       goesOn &&= this.#take(batch, to)
@@ -345,8 +345,7 @@ class ProjectionRun {
     const onLooked = async (seen: LookedAt): Promise<void> => {
       looked += seen.events
       // A short past is folded at once: nobody is served before that.
-      if (!isFirst) await turn()
-      isFirst = false
+      if (pages++ > 0) await turn()
       if (looked >= LOOKED_EVENTS) give(seen.upTo)
     }
     const filter = { types: this.#projection.events }
