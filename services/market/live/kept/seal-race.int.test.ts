@@ -107,7 +107,7 @@ test('while another process seals, nothing is touched; once it has ended, howeve
   const path = JSON.stringify(`${folder}.lock`)
   const lockUrl = JSON.stringify(new URL('../../../runtime/sqlite/file-lock.ts', import.meta.url).href)
   const script = `import { takeFileLock } from ${lockUrl}
-    takeFileLock(${path}, 'a test'); console.log('held'); setInterval(() => {}, 1e6)`
+    const lock = takeFileLock(${path}, 'a test'); console.log('held'); setInterval(() => lock, 1e6)`
   const other = spawn(process.execPath, ['--input-type=module', '-e', script])
   await once(other.stdout, 'data')
   await sealKept(file, 'one')
