@@ -47,7 +47,7 @@ const SAME_BARRIER = 1e-6
 export const challengers: Projection = {
   name: 'challengers',
   version: 2,
-  changes: 'rows',
+  changes: 'shape',
   events: ['ChallengerVerdictRecorded', 'OutcomeLabelled'],
   fold(rows, event) {
     if (event.type === 'ChallengerVerdictRecorded') takeVerdict(rows, event.data)
