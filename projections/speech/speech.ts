@@ -187,7 +187,7 @@ function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   const down = new Float64Array(BINS)
   for (const one of row.days) {
     const won = (rows.get(dayKey(row, one)) as DayRow | undefined) ?? NO_DAY
-    // Each day that is over adds up to 180 others: pairs of an iterator cost ten times as much.
+    // Each day that is over adds up to 730 others: pairs of an iterator cost ten times as much.
     for (let bin = 0; bin < BINS; bin++) {
       up[bin] = (up[bin] ?? 0) + (won.up[bin] ?? 0)
       down[bin] = (down[bin] ?? 0) + (won.down[bin] ?? 0)

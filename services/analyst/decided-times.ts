@@ -154,13 +154,12 @@ export async function outcomePlace(
   return found
 }
 
-const OLDEST_SCHEMA = 3
 /** Both fields have been in every schema, in this order, and their names stand nowhere else in the JSON of an outcome. */
 const TIMES = /"barClose":(\d+),.*"decidedAt":(?:(\d+)|null),/
 
 function knownOf(recorded: RecordedEvent): Known {
-  const isRaced = recorded.type === 'OutcomeLabelled' && recorded.schema >= OLDEST_SCHEMA
-  const times = isRaced && recorded.text !== undefined ? TIMES.exec(recorded.text) : null
+  const isOutcome = recorded.type === 'OutcomeLabelled'
+  const times = isOutcome && recorded.text !== undefined ? TIMES.exec(recorded.text) : null
   if (times !== null) {
     const [, barClose, decidedAt] = times
     return { barClose: Number(barClose), decidedAt: decidedAt === undefined ? null : Number(decidedAt) }

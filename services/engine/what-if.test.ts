@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import { createEngine, type EngineReading } from './engine.ts'
 import { loadModel, type VerdictModel } from './model.ts'
-import { silenced } from './speech/silenced.ts'
+import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { createWhatIf } from './what-if.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
@@ -120,7 +120,7 @@ test('calls that were withdrawn stay so for the model that they were withdrawn f
     day: '2025-01-01',
   }
   const said = run(8, OTHER).map(({ recorded, own }) => ({
-    recorded: silenced(recorded, change as never),
+    recorded: silencedBecause(recorded, withdrawalReason(change as never)),
     own,
   }))
   const [same, other] = [createWhatIf(RELEASED), createWhatIf(OTHER)]

@@ -1,3 +1,4 @@
+export { regimeShiftData, tradeCallData } from './deliveries/delivery-body.ts'
 export { openDeliveryLog } from './deliveries/delivery-log.ts'
 export {
   createDeliveryQueries,

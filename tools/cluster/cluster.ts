@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../../contracts/errors.ts'
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { START } from '../../contracts/position.ts'
@@ -71,7 +72,6 @@ const SETTINGS = {
   LOG_LEVEL: 'warn',
   CONSOLE: 'off',
 } as const
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 export interface ClusterOptions {
   readonly roles: Readonly<Record<string, string>>

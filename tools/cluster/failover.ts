@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { reasonOf } from '../../contracts/errors.ts'
 import { openEventStoreDbStore } from '../../services/log/eventstoredb/eventstoredb-store.ts'
 import { answerHelp } from '../../testing/answer-help.ts'
@@ -35,7 +36,6 @@ const ROLES = {
 } as const
 /** How long is watched, and how long everything may settle before the next. */
 const [WATCHED_MS, SETTLE_MS] = [14_000, 3_000]
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** One goes, is missed, and comes back. */
 async function strike(group: Group, how: Strike['how'], member: Member): Promise<Strike> {

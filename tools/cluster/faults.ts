@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { TestServer } from '../../testing/servers/test-server.ts'
 import type { Line } from './line.ts'
@@ -24,8 +25,6 @@ export interface Fault {
 
 /** A stop may take so long, and what the operating system needs to start a process on a busy machine. */
 const STOP_WITHIN_MS = 10_000
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A process by its name, or by a role: the one that does least besides. */
 const named = ({ members }: Ground, role: string): Member => {

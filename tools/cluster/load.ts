@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { signAuthorization } from '../../services/payments/testing/chain/sign-authorization.ts'
 import { encoded, paymentV2 } from '../../services/payments/testing/sign-payment.ts'
 import { stateOf } from './audit.ts'
@@ -74,7 +75,6 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
   const { members, operatorToken, receiver, records, rate, random } = options
   const ending = new AbortController()
   const isRunning = (): boolean => !ending.signal.aborted
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
   const pick = <One>(list: readonly One[]): One => list[Math.floor(random() * list.length)] as One
   const underWay = new Set<Promise<unknown>>()
   const inBackground = (work: Promise<unknown>): void => {

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../../testing/servers/server-port.ts'
 import { type Line, startLine } from './line.ts'
 import { mountDisk, type OwnDisk } from './own-disk.ts'
-import { faultsOf, hold, leaderOf, type NodeFaults, pause, type StoreNode, stateOf } from './store-nodes.ts'
+import { faultsOf, hold, leaderOf, type NodeFaults, type StoreNode, stateOf } from './store-nodes.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 const NODES = 3

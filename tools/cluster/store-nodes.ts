@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** A node of a store on this machine. */
 export interface StoreNode {
@@ -20,8 +21,6 @@ export interface NodeFaults {
 
 const BETWEEN_STALLS_MS = 3_000
 const ANSWER_MS = 1_000
-
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** `leader`, `follower`, …; undefined where the node does not answer. */
 export const stateOf = ({ port }: StoreNode): Promise<string | undefined> =>
@@ -63,19 +62,25 @@ function isThere(pid: number): boolean {
   }
 }
 
+/** Does something again and again, with a while between. */
+export async function stalls(times: number, stall: () => Promise<void>): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    await stall()
+    await pause(BETWEEN_STALLS_MS)
+  }
+}
+
 export const faultsOf = (nodes: readonly StoreNode[]) => ({
   async freezeLeader(ms: number): Promise<void> {
     const leader = await leaderOf(nodes)
     if (leader !== undefined) await hold([leader], ms)
   },
-  async stallFollowers(ms: number, times: number): Promise<void> {
-    for (let n = 0; n < times; n++) {
+  stallFollowers: (ms: number, times: number): Promise<void> =>
+    stalls(times, async () => {
       const leader = await leaderOf(nodes)
       await hold(
         nodes.filter((node) => node !== leader),
         ms,
       )
-      await pause(BETWEEN_STALLS_MS)
-    }
-  },
+    }),
 })

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { startWireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
-import { faultsOf, hold, type NodeFaults, pause, readNodes } from './store-nodes.ts'
+import { faultsOf, hold, type NodeFaults, readNodes, stalls } from './store-nodes.ts'
 
 /** The event store of a cluster, and what can be done to it. */
 export interface StoreUnderTest {
@@ -14,7 +15,6 @@ export interface StoreUnderTest {
 
 /** A node that stands still for less is not replaced. */
 const REPLACED_AFTER_MS = 12_000
-const BETWEEN_STALLS_MS = 3_000
 
 /** A server in this process that speaks the store's protocol. */
 export async function startDouble(): Promise<StoreUnderTest> {
@@ -35,14 +35,12 @@ export async function startDouble(): Promise<StoreUnderTest> {
     faults: {
       // A cluster whose leader stands still and is not replaced: the longest that callers can meet.
       freezeLeader: silent,
-      async stallFollowers(ms, times) {
-        for (let n = 0; n < times; n++) {
+      stallFollowers: (ms, times) =>
+        stalls(times, async () => {
           double.faults.loseFollowers()
           await pause(ms)
           double.faults.followersReturn()
-          await pause(BETWEEN_STALLS_MS)
-        }
-      },
+        }),
     },
     stop: () => double.stop(),
   }

@@ -13,8 +13,10 @@ import {
   createGuardedSender,
   createSecret,
   createSign,
+  regimeShiftData,
   type SampleOutcome,
   sendSample,
+  tradeCallData,
 } from '../../webhooks/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { FILTER_FLAGS, queryOf, SOURCE_FLAGS } from '../kit/common-flags.ts'
@@ -138,24 +140,19 @@ async function* deliveriesOf({ flags, texts, stderr, environment, signal }: Inpu
 
 /** The signals of a verdict, with the fields that webhooks are sent with. */
 function signalsOf(row: VerdictRow, server: string): JsonObject[] {
-  const { coin, timeframe, exchange, call, confidence, strength, regime, price, bar_close } = row
-  const { valid_until, verdict_id, model_version, expected_range, expected_volatility } = row
-  const series = { coin, timeframe, exchange }
-  const verify_url = `${server}/verify/${verdict_id}`
-  const forecast = expected_range === null ? {} : { expected_range, expected_volatility }
-  const said = {
-    call,
-    confidence,
-    strength,
-    regime,
-    price,
-    bar_close,
-    valid_until,
-    verdict_id,
-    model_version,
+  const { expected_range: range, expected_volatility: volatility, closes_higher: closesHigher } = row
+  const verdict = {
+    ...row,
+    barClose: Date.parse(row.bar_close),
+    validUntil: Date.parse(row.valid_until),
+    verdictId: row.verdict_id,
+    modelVersion: row.model_version,
+    forecast: range && { model: '', volatility: volatility ?? 0, ...range },
+    ...(closesHigher !== null && { closesHigher }),
   }
-  const shift = { regime, prior_regime: row.shifted_from, confidence, bar_close, verdict_id }
-  const calls = [{ type: 'trade_call', ...series, ...said, ...forecast, verify_url }]
-  const shifts = [{ type: 'regime_shift', ...series, ...shift, verify_url }]
-  return [...(call === 'HOLD' ? [] : calls), ...(row.shifted_from === '' ? [] : shifts)]
+  const { shifted_from: priorRegime } = row
+  return [
+    ...(row.call === 'HOLD' ? [] : [tradeCallData(verdict, server)]),
+    ...(priorRegime === '' ? [] : [regimeShiftData({ ...verdict, priorRegime }, server)]),
+  ]
 }

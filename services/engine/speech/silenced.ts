@@ -10,15 +10,9 @@ export const withdrawalReason = ({ modelVersion, timeframe, auc, races, from }: 
   `${WITHDRAWN} ${timeframe} are withdrawn since ${isoTime(from).slice(0, 10)}: over ${speechRuleOf(modelVersion, timeframe).windowDays} days its forecasts ranked no better than chance (AUC ${auc.toFixed(3)} over ${races} races)`
 
 /**
- * A verdict at a timeframe where calls are withdrawn. Its forecast stays as it is, so that it is scored, and calls can
- * be restored. To recompute a verdict, compute it from its bars and apply this.
+ * A verdict that makes no call for a reason that is not in its bars. Its forecast stays as it is, so that it is scored,
+ * and calls can be restored. To recompute a verdict, compute it from its bars and apply this.
  */
-export const silenced = <Draft extends Pick<Verdict, 'call' | 'strength' | 'reasoning'>>(
-  draft: Draft,
-  change: SpeechChange,
-): Draft => silencedBecause(draft, withdrawalReason(change))
-
-/** A verdict that makes no call for a reason that is not in its bars. */
 export const silencedBecause = <Draft extends Pick<Verdict, 'call' | 'strength' | 'reasoning'>>(
   draft: Draft,
   reason: string,

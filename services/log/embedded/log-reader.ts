@@ -79,7 +79,7 @@ export class LogReader {
         if (signal?.aborted === true || isErasedData(row.data)) return
         // Neighbours of a stream lie in as many blocks, each of which is unpacked.
         if (isArchivedData(row.data)) await setImmediate()
-        yield asText === true ? this.#unparsed(row) : this.#recorded(row)
+        yield this.#recorded(row, asText)
       }
       const last = rows.at(-1)
       if (last === undefined || rows.length < page) return
@@ -107,7 +107,7 @@ export class LogReader {
       const { rows, lookedUpTo } = this.#lookAt(position, end, Math.min(left, LIMITS.readPageEvents), filter)
       for (const row of rows) {
         if (signal?.aborted === true || (until !== undefined && row.at > until)) return
-        yield asText === true ? this.#unparsed(row) : this.#recorded(row)
+        yield this.#recorded(row, asText)
       }
       const events = lookedUpTo - position
       assert(events > 0, "a page's cursor advances", events)
@@ -240,14 +240,10 @@ export class LogReader {
     })
   }
 
-  #recorded(row: Row): RecordedEvent {
+  #recorded(row: Row, asText?: boolean): RecordedEvent {
+    if (asText === true) return new Unparsed(this.#contents.filled(row))
     row.recorded ??= this.#parsed(row)
     return row.recorded
-  }
-
-  #unparsed(row: Row): RecordedEvent {
-    const whole = this.#contents.filled(row)
-    return new Unparsed(whole)
   }
 
   #parsed(row: Row): RecordedEvent {

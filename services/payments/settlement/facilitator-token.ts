@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { ed25519KeyOf } from '../../runtime/secrets/ed25519.ts'
 
 /** Makes the value of `Authorization` for one request to a facilitator. */
 export type Authorize = (method: 'GET' | 'POST', url: URL) => string | Promise<string>
@@ -43,8 +44,8 @@ export function cdpAuthorize(cdpKey: string, now: () => number): Authorize {
   }
 }
 
-/** The PKCS #8 prefix of the 32 bytes of an Ed25519 key (RFC 8410 §7). */
-const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+/** The public key follows the seed. */
+const SEED_BYTES = 32
 
 function readKey(secret: string): KeyObject {
   const pem = secret.replaceAll('\\n', '\n')
@@ -52,7 +53,7 @@ function readKey(secret: string): KeyObject {
   const tries: (() => KeyObject)[] = pem.includes('-----BEGIN')
     ? [() => createPrivateKey(pem)]
     : bytes.length === 64
-      ? [() => createPrivateKey({ key: ed25519(bytes), format: 'der', type: 'pkcs8' })]
+      ? [() => ed25519KeyOf(bytes.subarray(0, SEED_BYTES))]
       : [
           () => createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' }),
           () => createPrivateKey({ key: bytes, format: 'der', type: 'sec1' }),
@@ -66,8 +67,6 @@ function readKey(secret: string): KeyObject {
     message: 'X402_CDP_KEY holds no private key of Ed25519 or P-256 behind its colon',
   })
 }
-
-const ed25519 = (bytes: Buffer): Buffer => Buffer.concat([ED25519_PKCS8, bytes.subarray(0, 32)])
 
 /** The key, or undefined: what node:crypto throws may show parts of it. */
 function keyOf(read: () => KeyObject): KeyObject | undefined {

@@ -1,9 +1,10 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { createPublicKey, sign } from 'node:crypto'
 import type { PaymentChain } from '../../../contracts/chain.ts'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { REFUND_CAUSES } from '../../../contracts/refund-events.ts'
+import { ed25519KeyOf } from '../../runtime/secrets/ed25519.ts'
 import type { Payment } from '../state/payment-state.ts'
 
 /** One of `accepts`, as it is offered. */
@@ -36,8 +37,6 @@ export const REFUND_TERMS = {
 } as const
 const REFUND_POLICY = '/docs/paying#can-i-have-my-money-back'
 
-/** In front of the 32 bytes of a seed: DER of PKCS #8. */
-const SEED_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const KEY_NAME = 'x402'
 
 /**
@@ -53,7 +52,7 @@ export function createOfferSigner({
   readonly seed: Uint8Array
   readonly publicUrl: () => string
 }): OfferSigner {
-  const key = createPrivateKey({ key: Buffer.concat([SEED_PREFIX, seed]), format: 'der', type: 'pkcs8' })
+  const key = ed25519KeyOf(seed)
   const { kty, crv, x } = createPublicKey(key).export({ format: 'jwk' })
   const origin = (): string => publicUrl() || DOCUMENTED_ADDRESS
   const did = (): string => `did:web:${encodeURIComponent(new URL(origin()).host)}`

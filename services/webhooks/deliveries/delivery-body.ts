@@ -64,13 +64,20 @@ export function deliveryBody(parts: BodyParts): Buffer {
 
 /** `data` of a signal's body. */
 export function signalData(signal: Signal, baseUrl: string, topN: number | null): JsonObject {
-  if (signal.type === 'trade_call') return tradeCallData(signal, baseUrl)
-  if (signal.type === 'regime_shift') return regimeShiftData(signal, baseUrl)
+  if (signal.type === 'trade_call') return tradeCallData(signal.data, baseUrl)
+  if (signal.type === 'regime_shift') return regimeShiftData(signal.data, baseUrl)
   if (signal.type === 'model_notice') return modelNoticeData(signal, baseUrl)
   return digestData(signal, baseUrl, topN)
 }
 
-const tradeCallData = ({ data }: TradeCallSignal, baseUrl: string): JsonObject => ({
+type CalledVerdict = Omit<
+  TradeCallSignal['data'],
+  'regimeSince' | 'regimeStrength' | 'volatilityPercentile' | 'barrier' | 'factors' | 'reasoning' | Provenance
+>
+/** Fields that say how a verdict was computed and recorded. */
+type Provenance = 'anchorBar' | 'inputsHash' | 'previous' | 'recordedLate'
+
+export const tradeCallData = (data: CalledVerdict, baseUrl: string): JsonObject => ({
   type: 'trade_call',
   coin: data.coin,
   timeframe: data.timeframe,
@@ -90,7 +97,7 @@ const tradeCallData = ({ data }: TradeCallSignal, baseUrl: string): JsonObject =
   verify_url: verifyUrl(baseUrl, data),
 })
 
-const regimeShiftData = ({ data }: RegimeShiftSignal, baseUrl: string): JsonObject => ({
+export const regimeShiftData = (data: RegimeShiftSignal['data'], baseUrl: string): JsonObject => ({
   type: 'regime_shift',
   coin: data.coin,
   timeframe: data.timeframe,

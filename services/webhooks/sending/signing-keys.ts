@@ -1,8 +1,7 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
+import { ed25519KeyOf } from '../../runtime/secrets/ed25519.ts'
 
-/** An Ed25519 key in PKCS #8 up to its 32 bytes (RFC 8410), and the length of those of a public one. */
-const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 const KEY_BYTES = 32
 
 /** Keys whose signatures anybody can check: the one that signs, and all that are published, as Standard Webhooks writes them. */
@@ -16,9 +15,7 @@ export function signingKeysFrom(seeds: {
   readonly known: readonly Uint8Array[]
   readonly used: number
 }): SigningKeys {
-  const keys = seeds.known.map((seed) =>
-    createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: 'der', type: 'pkcs8' }),
-  )
+  const keys = seeds.known.map(ed25519KeyOf)
   const published = keys.map((key) => {
     const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
     return `whpk_${spki.subarray(-KEY_BYTES).toString('base64')}`
