@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { didYouMean, nearestName } from './nearest-name.ts'
 
-// What is none of a list is refused in one way everywhere: with the list, and what of it was likely meant.
+// A value outside a list is refused in the same words everywhere: they name the list and the likely value.
 z.config({
   customError({ code, values, input }) {
     if (code !== 'invalid_value' || !Array.isArray(values) || values.length < 2 || input === undefined)

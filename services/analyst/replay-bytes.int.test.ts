@@ -175,7 +175,7 @@ test('rows are those of their definition, in NDJSON and CSV', async () => {
   )
 })
 
-/** Of answers for which each row was parsed and written again. */
+/** Hashes of answers whose rows were parsed and written again. */
 const FORMER: Readonly<Record<VerdictFormat, string>> = {
   ndjson: '008734ab2aef6e2601ce6410fd5cdffc737f90db4d9e3d725a0a252c18b554f5',
   csv: '5c9892b2b5d9286c6e14813e91371f5309b7aa857154950b8122ac74f917292b',

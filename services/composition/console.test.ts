@@ -96,7 +96,7 @@ describe('on a terminal', () => {
     expect(screen.shown.slice(12, 15)).toEqual(['where to go', expect.any(String), expect.any(String)])
     expect([btc, eth, screen.shown[23]?.slice(0, 24) ?? '']).toEqual([13, 14, ''])
     expect(screen.shown.findIndex((line) => line.startsWith('1 verdicts said HOLD'))).toBe(15)
-    // What others write, such as the log or the code of a sign-in, is not written over.
+    // Lines of other writers stay, such as the log and sign-in codes.
     for (let line = 0; line < 20; line++) {
       screen.write(`of another ${line}\n`)
       terminal.verdicts([buy('BTC', 100 + line)])

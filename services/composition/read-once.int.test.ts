@@ -10,7 +10,7 @@ import { readSettings } from '../runtime/config/read-settings.ts'
 import { type RunningService, startService } from './start-service.ts'
 
 const FILLED = 3_000
-/** What parts look at again: the newest events, a page at most each, and what is recorded meanwhile. */
+/** Events that parts read again: the newest ones, a page for each part at most, and those recorded meanwhile. */
 const FEW = 600
 
 const folder = mkdtempSync(join(tmpdir(), 'read-once-'))

@@ -78,9 +78,9 @@ export interface TradeCall extends Answered, Forecast {
   readonly coin: string
   readonly timeframe: Timeframe
   readonly exchange: string
-  /** That the upper barrier comes first, given that one of them is reached. */
+  /** Probability that the upper barrier comes first, given that one of them is reached. */
   readonly probability: number
-  /** That the window closes above its entry; missing where the model has shown no skill at it. */
+  /** Probability that the window closes above its entry; missing where the model has shown no skill at it. */
   readonly closes_higher?: number
   /** Both probabilities in words. */
   readonly odds?: string
@@ -233,7 +233,7 @@ export interface VerdictFilter {
 /** A recorded verdict. */
 export interface Verdict
   extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms' | 'closes_higher' | 'odds'> {
-  /** That the window closes above its entry; null where the model has shown no skill at it. */
+  /** Probability that the window closes above its entry; null where the model has shown no skill at it. */
   readonly closes_higher: number | null
   /** Cursor after this row. */
   readonly cursor: string

@@ -24,7 +24,7 @@ test('a notice is mailed to the owner, so often in an hour, over all processes',
   world.now += HOUR_MS
   await other.mailOwner(accountId, MAIL)
   expect(notices()).toHaveLength(LIMITS.noticeMailsPerHour + 1)
-  // Who asks for a code is not kept from it.
+  // Sign-in codes are mailed all the same.
   await world.signIn(accounts, EMAIL)
 })
 

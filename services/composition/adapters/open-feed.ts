@@ -107,7 +107,7 @@ async function openSimulatedFeed(
 ): Promise<MarketFeed> {
   // The process that computes the market sets its pace; the others go by it.
   if (settings.ROLES.includes('engine')) await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
-  // What is anchored between the two readings is seen by both.
+  // The head comes first: an anchor that is appended in between is read, and followed too.
   const after = await store.head()
   let { anchor } = await readAnchor(store)
   const following = followAnchor(store, after, closing, (next) => {

@@ -75,7 +75,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     one.on('pageerror', (error) => complaints.push(String(error)))
   }
 
-  /** What is wrong with the page that is shown, in both colour schemes, wide and on a phone. */
+  /** Faults of the page that is shown, in both colour schemes, on a wide screen and on a phone. */
   async function faults(name: string, on: Page = page): Promise<string[]> {
     const found: string[] = []
     await on.evaluate(axe.source)

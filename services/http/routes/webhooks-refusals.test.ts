@@ -71,7 +71,7 @@ describe('who asks', () => {
   )
 })
 
-test('a wrong address beside wrong events is told at once, and so is each where both are missing', async () => {
+test('one refusal names a wrong address and wrong events, and both where both are missing', async () => {
   const own = await aWebhookEdge()
   const fieldsOf = async (payload: object) => {
     const { body } = await own.ask('POST', '/api/webhooks', { payload })

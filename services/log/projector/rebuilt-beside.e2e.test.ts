@@ -37,7 +37,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const run = (directory: string, version: number, at = '', signal = 'SIGKILL') =>
   spawn(process.execPath, [CHILD, directory, String(version), at, signal], { stdio: 'inherit' })
 
-/** What answers at once, and once all is built; and the files that are left. */
+/** Answers of the first moment, and after the build; and the files that are left. */
 async function opened(directory: string, version: number) {
   const store = await openEmbeddedStore({ directory, now: Date.now })
   const tables = openRowTables(join(directory, 'projections.db'), 'log-1')
