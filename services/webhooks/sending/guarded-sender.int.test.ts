@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { WebhookRequest } from './sender.ts'
 import type { ServerSide } from './testing/hostile-server.fixture.ts'
 import { bench, OK, requestTo, sendInTurn, useSenderBench } from './testing/sender-bench.fixture.ts'
 
@@ -88,6 +89,19 @@ describe('an endpoint that behaves', () => {
     expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     expect([a.connections(), b.connections()]).toEqual([2, 1])
   })
+})
+
+test('past so many connections in all, those of the origin used longest ago end with their requests', async () => {
+  const servers = await Promise.all([OK, OK, OK].map((answer) => bench.answering(answer)))
+  const [a, b, c] = servers.map(({ port }) => requestTo(port)) as [
+    WebhookRequest,
+    WebhookRequest,
+    WebhookRequest,
+  ]
+  const sender = bench.senderOf({}, { connectionsKept: 2 })
+  const outcomes = await sendInTurn(sender, [a, b, a, c, a, b])
+  expect(outcomes.map(({ status }) => status)).toEqual(Array(6).fill(200))
+  expect(servers.map((server) => server.connections())).toEqual([1, 2, 1])
 })
 
 describe('ending', () => {

@@ -62,6 +62,7 @@ export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
   readonly attemptMs?: number
   readonly originsKept?: number
   readonly connectionsPerOrigin?: number
+  readonly connectionsKept?: number
   /** Certificates of authorities, in PEM, instead of those that Node.js knows. */
   readonly authorities?: readonly string[]
 }
@@ -76,9 +77,8 @@ export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
  */
 export function createGuardedSender(options: GuardedSenderOptions): Sender {
   const { guard, now, clock = systemSweepClock, connectMs, attemptMs = LIMITS.webhookAttemptMs } = options
-  const connector = createGuardedConnector({ guard, connectMs, authorities: options.authorities })
-  const { originsKept, connectionsPerOrigin } = options
-  const pools = createOriginPools({ connector, originsKept, connectionsPerOrigin })
+  const connector = createGuardedConnector({ guard, connectMs, authorities: options.authorities, now })
+  const pools = createOriginPools({ ...options, connector })
   const sweep = createDeadlineSweep<Exchange>(
     clock,
     attemptMs,
