@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { WebhookRequest } from './sender.ts'
@@ -118,6 +119,7 @@ describe('ending', () => {
     const ended = Array.from({ length: 20 }, () => sender.send(requestTo(server.port), ending.signal))
     const other = sender.send(requestTo(server.port))
     await all.promise
+    expect(getEventListeners(ending.signal, 'abort')).toHaveLength(1)
     ending.abort()
     for (const outcome of await Promise.all(ended)) expect(outcome.kind).toBe('aborted')
     for (const { socket } of arrived) if (!socket.destroyed) socket.write(OK)

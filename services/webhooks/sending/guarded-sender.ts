@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -85,7 +84,20 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     (exchange) => exchange.end('timed_out', `no whole answer within ${attemptMs / 1_000} s`),
     () => pools.cutFloods(),
   )
+  /** One signal ends all attempts of a shard, and a listener for each would cost more than the attempt's signature. */
+  const cut = new WeakMap<AbortSignal, Set<Exchange>>()
   let isClosing = false
+
+  function cutBy(signal: AbortSignal): Set<Exchange> {
+    const known = cut.get(signal)
+    if (known !== undefined) return known
+    const under = new Set<Exchange>()
+    cut.set(signal, under)
+    const endAll = (): void =>
+      under.forEach((exchange) => exchange.end('aborted', 'ended while it was under way'))
+    signal.addEventListener('abort', endAll, { once: true })
+    return under
+  }
 
   function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
     const startedAt = clock.now()
@@ -102,7 +114,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
         finished(outcome) {
           sweep.delete(exchange)
-          signal?.removeEventListener('abort', abort)
+          if (signal !== undefined) cut.get(signal)?.delete(exchange)
           const { kind, status, retryAfterMs, windowMs } = outcome
           // Of what was taken nothing is kept.
           const isTaken = status !== undefined && status >= 200 && status < 300
@@ -111,7 +123,6 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
           resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
         },
       })
-      const abort = (): void => exchange.end('aborted', 'ended while it was under way')
       function dispatch(): true {
         tries += 1
         connectsBefore = connections.connects
@@ -119,11 +130,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         return true
       }
       sweep.add(exchange)
-      if (signal !== undefined) {
-        // One signal ends all attempts of a shard.
-        setMaxListeners(0, signal)
-        signal.addEventListener('abort', abort, { once: true })
-      }
+      if (signal !== undefined) cutBy(signal).add(exchange)
       dispatch()
     })
   }
