@@ -26,6 +26,8 @@ export function foldBatch(
   const changes = new Map<string, JsonObject | undefined>()
   const change = (key: string, row: JsonObject | undefined): void => {
     changes.set(key, row)
+    // Behind the others: those that were changed longest ago are forgotten first.
+    known.delete(key)
     known.set(key, row)
   }
   const rows = {

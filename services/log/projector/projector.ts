@@ -78,7 +78,7 @@ const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
 /** Rows of a projection that are kept in memory. */
-const KNOWN_ROWS = 256
+const KNOWN_ROWS = 1_000
 /** Events of the past that were looked at, matching or not, after which the checkpoint is moved. */
 const LOOKED_EVENTS = 20_000
 
@@ -110,7 +110,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
       return {
-        get: (key) => run.active().get(key) as Row | undefined,
+        get: (key) => run.row(key) as Row | undefined,
         range: (range) => run.active().range(range) as Entry<Row>[],
         health: () => run.health(),
       }
@@ -249,6 +249,12 @@ class ProjectionRun {
     })
   }
 
+  /** A row of the version in service: most of those that are decided on were folded lately, and are at hand. */
+  row(key: string): JsonObject | undefined {
+    const isOwn = this.#inService?.version === this.#projection.version
+    return isOwn && this.#known.has(key) && !this.#isRebuilt ? this.#known.get(key) : this.active().get(key)
+  }
+
   async #run(): Promise<void> {
     const { signal, sleep } = this.#parts
     while (!signal.aborted) {
@@ -374,7 +380,10 @@ class ProjectionRun {
       this.#reached = soundUpTo
     }
     if (poison === undefined) {
-      if (known.size <= KNOWN_ROWS) this.#known = known
+      // A batch that changes more is of the past: nobody asks for what it changed first.
+      if (changes.size > KNOWN_ROWS) return true
+      for (const key of known.keys()) if (known.size > KNOWN_ROWS) known.delete(key)
+      this.#known = known
       return true
     }
     this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)

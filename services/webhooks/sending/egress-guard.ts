@@ -104,14 +104,14 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   const { admits: isReachable = allowPrivate ? isTrialAddress : isPublicAddress } = options
   const { isBlocked = () => false } = options
   /** Taking an address apart costs a tenth of a delivery; what is in it says the same each time. */
-  const checked = new RecentMap<string, CheckedUrl>(CHECKED_KEPT)
+  const takenApart = new RecentMap<string, CheckedUrl>(CHECKED_KEPT)
 
   const admits = (address: string): boolean => isReachable(address) && !isBlocked(address)
 
   function check(url: string): CheckedUrl {
-    const before = checked.get(url)
+    const before = takenApart.get(url)
     const known = before ?? checkUrl(url, options)
-    if (before === undefined) checked.set(url, known)
+    if (before === undefined) takenApart.set(url, known)
     const { hostname } = known
     if (isBlocked(hostname)) {
       throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`, options)

@@ -84,20 +84,8 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     (exchange) => exchange.end('timed_out', `no whole answer within ${attemptMs / 1_000} s`),
     () => pools.cutFloods(),
   )
-  /** One signal ends all attempts of a shard, and a listener for each would cost more than the attempt's signature. */
-  const cut = new WeakMap<AbortSignal, Set<Exchange>>()
+  const cutBy = createCuts()
   let isClosing = false
-
-  function cutBy(signal: AbortSignal): Set<Exchange> {
-    const known = cut.get(signal)
-    if (known !== undefined) return known
-    const under = new Set<Exchange>()
-    cut.set(signal, under)
-    const endAll = (): void =>
-      under.forEach((exchange) => exchange.end('aborted', 'ended while it was under way'))
-    signal.addEventListener('abort', endAll, { once: true })
-    return under
-  }
 
   function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
     const startedAt = clock.now()
@@ -114,7 +102,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
         finished(outcome) {
           sweep.delete(exchange)
-          if (signal !== undefined) cut.get(signal)?.delete(exchange)
+          if (signal !== undefined) cutBy(signal).delete(exchange)
           const { kind, status, retryAfterMs, windowMs } = outcome
           // Of what was taken nothing is kept.
           const isTaken = status !== undefined && status >= 200 && status < 300
@@ -150,6 +138,22 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       isClosing = true
       await pools.close()
     },
+  }
+}
+
+/** Attempts by the signal that ends them: one does for a whole shard, and a listener for each costs as much as a signature. */
+function createCuts() {
+  const cuts = new WeakMap<AbortSignal, Set<Exchange>>()
+  return (signal: AbortSignal): Set<Exchange> => {
+    const known = cuts.get(signal)
+    if (known !== undefined) return known
+    const underWay = new Set<Exchange>()
+    cuts.set(signal, underWay)
+    const endAll = (): void => {
+      for (const exchange of underWay) exchange.end('aborted', 'ended while it was under way')
+    }
+    signal.addEventListener('abort', endAll, { once: true })
+    return underWay
   }
 }
 
