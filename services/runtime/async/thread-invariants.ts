@@ -11,7 +11,7 @@ export function reportInvariantsToMainThread(): void {
   })
 }
 
-let channel: BroadcastChannel | undefined
+let channel: InstanceType<typeof BroadcastChannel> | undefined
 
 /** Called in the main thread: counts the invariants that break in worker threads, too. */
 export function countInvariantsOfThreads(): void {
