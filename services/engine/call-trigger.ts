@@ -3,7 +3,7 @@ import type { Call } from '../../contracts/verdict.ts'
 import { CELL, cell } from './cells.ts'
 import { typicalRange } from './stillness.ts'
 
-/** How a regime is told; a model names the rule that its verdicts follow. */
+/** The rule by which a regime is named; a model holds the one that its verdicts follow. */
 export const regimeRuleSchema = z.strictObject({
   /** A trend begins at this distance between the fast and the slow average, in ATR50. */
   trendEntry: z.number().positive(),
