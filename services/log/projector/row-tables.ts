@@ -101,7 +101,7 @@ export function openRowTables(file: string, logId: string) {
         commit: (...commit) => guarded(name, version, () => opened(name, version).commit(...commit)),
       }
     },
-    /** What holds the rows of a version, the same for all that lie in it. */
+    /** The file of a version, the same for all that lie in it. */
     fileOf: (name: string, version: number): unknown => files.of(name, version),
     /** Commits changes of versions that lie in the file of this one, all or none. */
     inTransaction: (name: string, version: number, work: () => void): void =>
