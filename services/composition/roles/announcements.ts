@@ -23,7 +23,7 @@ const SERVED = [
 const FIRST_COMMANDS = [
   [`ask get_trade_call '{"coin":"BTC"}'`, 'a call'],
   ['keys create --tier starter', 'an API key'],
-  ['track-record', 'how every call ended'],
+  ['track-record', 'how calls ended'],
 ] as const
 const SIGNAL = '  npm run -s signal -- '
 const COMMAND_WIDTH = 2 + Math.max(...FIRST_COMMANDS.map(([command]) => command.length))
@@ -57,10 +57,10 @@ export function bannerLines(context: {
   return [...lines, '']
 }
 
-/** Where to go and what to try first: rows that stay in view where the banner scrolls away. */
+/** The board's address and first commands: rows that stay in view where the banner scrolls away. */
 export const headerLines = (url: string): readonly string[] => [
   `${url}/  the board: open it in a browser; Ctrl-C stops`,
-  ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${command.padEnd(COMMAND_WIDTH)}${gives}`),
+  ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${command.padEnd(COMMAND_WIDTH)}# ${gives}`),
 ]
 
 const TERMINAL_COLUMNS = 80
