@@ -53,3 +53,20 @@ export function foldBatch(
   }
   return { changes }
 }
+
+/** Rows of a projection that are kept in memory. */
+const KNOWN_ROWS = 1_000
+
+/**
+ * The rows that stay in memory after a batch: those that were read or changed last.
+ *
+ * @param changed rows that the batch changed; more than are kept are of the past, and nobody asks for the first of them
+ */
+export function keptRows(
+  known: Map<string, JsonObject | undefined>,
+  changed: number,
+): Map<string, JsonObject | undefined> {
+  if (changed > KNOWN_ROWS) return new Map()
+  for (const key of known.keys()) if (known.size > KNOWN_ROWS) known.delete(key)
+  return known
+}

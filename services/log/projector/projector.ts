@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { foldBatch } from './fold-batch.ts'
+import { foldBatch, keptRows } from './fold-batch.ts'
 import { type Folded, type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
@@ -76,8 +76,6 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
-/** Rows of a projection that are kept in memory. */
-const KNOWN_ROWS = 1_000
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -106,7 +104,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
       return {
-        get: (key) => run.row(key) as Row | undefined,
+        get: (key) => (run.known(key) ?? run.active().get(key)) as Row | undefined,
         range: (range) => run.active().range(range) as Entry<Row>[],
         health: () => run.health(),
       }
@@ -263,10 +261,10 @@ class ProjectionRun implements Follower {
     })
   }
 
-  /** A row of the version in service: most of those that are decided on were folded lately, and are at hand. */
-  row(key: string): JsonObject | undefined {
-    const isOwn = this.#inService?.version === this.#projection.version
-    return isOwn && this.#known.has(key) && !this.#isRebuilt ? this.#known.get(key) : this.active().get(key)
+  /** A row of the version in service that was folded lately: most of those that are decided on are one. */
+  known(key: string): JsonObject | undefined {
+    const isOwn = this.#inService?.version === this.#projection.version && !this.#isRebuilt
+    return isOwn ? this.#known.get(key) : undefined
   }
 
   async #run(): Promise<void> {
@@ -363,9 +361,7 @@ class ProjectionRun implements Follower {
     const committed = (): boolean => {
       this.#reached = to
       if (poison === undefined) {
-        for (const key of known.keys()) if (known.size > KNOWN_ROWS) known.delete(key)
-        // A batch that changes more is of the past: nobody asks for what it changed first.
-        if (changes.size <= KNOWN_ROWS) this.#known = known
+        this.#known = keptRows(known, changes.size)
         return true
       }
       this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
