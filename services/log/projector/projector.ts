@@ -282,9 +282,7 @@ class ProjectionRun implements Follower {
         this.#problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
         // A projection that advances at each try does not wait longer from try to try.
         if (this.#reached !== before) this.#failures = 0
-        const wait = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] ?? 2_500
-        this.#failures += 1
-        await sleep(wait, signal)
+        await sleep(RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
       }
     }
     this.#caughtUp.resolve()
