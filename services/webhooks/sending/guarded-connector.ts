@@ -30,6 +30,9 @@ interface KeptSession {
   readonly until: number
 }
 
+/** Of those that are kept, so that no receiver takes the room of thousands. */
+const LONGEST_SESSION = LIMITS.webhookTlsSessionBytes / 4_096
+
 /**
  * Groups of keys for a resumed connection. Its secret is derived from that of the whole handshake, which is post-quantum
  * where the receiver knows it. A second such exchange adds nothing, and costs a fifth of the connection.
@@ -42,7 +45,7 @@ const RESUMING_GROUPS = 'X25519:P-256:P-384'
  */
 function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorities' | 'now'>) {
   const contexts = new Map<string, SecureContext>()
-  const sessions = new RecentMap<string, KeptSession>(LIMITS.webhookTlsSessions, {
+  const sessions = new RecentMap<string, KeptSession>(Number.POSITIVE_INFINITY, {
     ...(now !== undefined && { now }),
     bytes: { most: LIMITS.webhookTlsSessionBytes, of: (key, { session }) => key.length + session.length },
   })
@@ -56,7 +59,7 @@ function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorit
   }
 
   function keep(key: string, socket: TLSSocket, session: Buffer, resumed: KeptSession | undefined): void {
-    if (now === undefined || session.length > LIMITS.webhookTlsSessionMostBytes) return
+    if (now === undefined || session.length > LONGEST_SESSION) return
     if (resumed !== undefined && !socket.isSessionReused()) {
       sessions.delete(key)
       return
