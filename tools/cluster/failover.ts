@@ -99,6 +99,8 @@ async function run(rounds: number, storeNode: string | undefined): Promise<void>
   }
 }
 
+// The nodes of a store end with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 try {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

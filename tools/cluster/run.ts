@@ -18,6 +18,8 @@ ${STORE_HELP}
 Ends with 0 where the log and the callers agree, with 1 where not.`
 answerHelp(HELP)
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+// The nodes of a store end with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 const { RATE = '8', BETWEEN_S = '5', PROCESSES } = process.env
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,
