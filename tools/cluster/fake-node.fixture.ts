@@ -12,7 +12,12 @@ const answers = (address: string): Promise<boolean> =>
 
 const state = folder.endsWith('node1') ? 'Leader' : 'Follower'
 
-createServer(async (request, response) => {
-  const reached = request.url === '/others' ? await Promise.all(others.split(',').map(answers)) : []
-  response.end(JSON.stringify({ state, reached, now: Date.now() }))
-}).listen(Number(port), '127.0.0.1')
+async function said(path: string | undefined): Promise<string> {
+  const reached = path === '/others' ? await Promise.all(others.split(',').map(answers)) : []
+  return JSON.stringify({ state, reached, now: Date.now() })
+}
+
+createServer((request, response) => void said(request.url).then((text) => response.end(text))).listen(
+  Number(port),
+  '127.0.0.1',
+)
