@@ -35,6 +35,8 @@ export interface MarketMetrics {
   readonly emaGapAtr: number | null
   /** Standard deviation of the last 50 log returns, per bar. */
   readonly realisedVolatility: number | null
+  /** Bars that the volatility percentile is of. */
+  readonly percentileBars: number
   /** Distance of the barriers of the verdict's race, as a fraction of the entry price. */
   readonly barrier: number | null
 }
@@ -153,6 +155,7 @@ export class SeriesEngine {
       atrPercent: measured((100 * read(CELL.atr14)) / read(CELL.close)),
       emaGapAtr: measured(read(CELL.trendMeasure)),
       realisedVolatility: measured(deviation),
+      percentileBars: Math.min(read(CELL.volatilityRanked), LIMITS.volatilityBars),
       barrier: measured(barrierFraction(deviation, read(CELL.windowBars))),
     }
   }
