@@ -1,0 +1,22 @@
+import { countBroken, countBrokenBy } from '../../../contracts/assert.ts'
+
+const CHANNEL = 'broken-invariants'
+
+/** Called once in a worker thread: the invariants that break there count in the main thread, which has the metrics. */
+export function reportInvariantsToMainThread(): void {
+  countBrokenBy((invariant) => {
+    const channel = new BroadcastChannel(CHANNEL)
+    channel.postMessage(invariant)
+    channel.close()
+  })
+}
+
+let channel: InstanceType<typeof BroadcastChannel> | undefined
+
+/** Called in the main thread: counts the invariants that break in worker threads, too. */
+export function countInvariantsOfThreads(): void {
+  if (channel !== undefined) return
+  channel = new BroadcastChannel(CHANNEL)
+  channel.onmessage = ({ data }: { readonly data: unknown }) => countBroken(String(data))
+  channel.unref()
+}
