@@ -1,7 +1,7 @@
 import type { Candle } from '../../contracts/candle.ts'
 import type { Coin } from '../../contracts/series.ts'
 import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { releasedRanges, type SeriesRange } from '../../services/engine/forecast/range-model.ts'
+import type { RangeModel, SeriesRange } from '../../services/engine/forecast/range-model.ts'
 import { loadModel } from '../../services/engine/model.ts'
 import { blockOf } from '../../services/engine/scoring/call-columns.ts'
 import { type BlockMean, blockMean } from '../../services/engine/scoring/intervals.ts'
@@ -60,11 +60,11 @@ interface Held {
 function countHeld(
   held: Map<SimulatedRegime, Held>,
   history: SeriesHistory,
-  range: SeriesRange,
+  ranges: RangeModel,
   regimeAt: (hour: number) => SimulatedRegime,
 ): void {
-  const { barClose, measures, season, move } = rangeSamples(releasedRanges(), history)
-  const { weights, intercept, outer } = range
+  const { barClose, measures, season, move } = rangeSamples(ranges, history)
+  const { weights, intercept, outer } = ranges[TIMEFRAMES.indexOf(history.series.timeframe)] as SeriesRange
   for (let place = 0; place < barClose.length; place++) {
     let logVariance = intercept + (season[place] ?? 0)
     for (const [index, weight] of weights.entries())
@@ -92,11 +92,10 @@ export function studySimulatedMarket(
   coins: readonly Coin[] = DEFAULT_SIMULATED_COINS,
 ) {
   const model = loadModel()
-  const range = releasedRanges()[TIMEFRAMES.indexOf(timeframe)] as SeriesRange
   const held = new Map<SimulatedRegime, Held>()
   const samples = coins.map((coin) => {
     const history = simulatedHistory(seed, coin, timeframe, hours)
-    countHeld(held, history, range, createPricePath(seed, simulatedCoin(coin)).regimeAt)
+    countHeld(held, history, model.ranges, createPricePath(seed, simulatedCoin(coin)).regimeAt)
     return seriesSamples(model, history)
   })
   const { auc, everyCall } = scoreCalls(samples)
