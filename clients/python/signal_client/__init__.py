@@ -139,8 +139,12 @@ class TradeCall(_Judged, _Odds):
     _service: dict
 
 
-class MarketRegime(TypedDict):
-    """Answer of get_market_regime."""
+class _Measured(TypedDict, total=False):
+    percentile_bars: int
+
+
+class MarketRegime(_Measured):
+    """Answer of get_market_regime. `percentile_bars` is missing while no engine runs."""
 
     call: str
     confidence: int
