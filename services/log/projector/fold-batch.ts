@@ -62,10 +62,7 @@ const KNOWN_ROWS = 1_000
  *
  * @param changed rows that the batch changed; more than are kept are of the past, and nobody asks for the first of them
  */
-export function keptRows(
-  known: Map<string, JsonObject | undefined>,
-  changed: number,
-): Map<string, JsonObject | undefined> {
+export function keptRows<Row>(known: Map<string, Row>, changed: number): Map<string, Row> {
   if (changed > KNOWN_ROWS) return new Map()
   for (const key of known.keys()) if (known.size > KNOWN_ROWS) known.delete(key)
   return known

@@ -105,13 +105,11 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   const { isBlocked = () => false } = options
   /** Taking an address apart costs a tenth of a delivery; what is in it says the same each time. */
   const takenApart = new RecentMap<string, CheckedUrl>(CHECKED_KEPT)
-
   const admits = (address: string): boolean => isReachable(address) && !isBlocked(address)
 
   function check(url: string): CheckedUrl {
-    const before = takenApart.get(url)
-    const known = before ?? checkUrl(url, options)
-    if (before === undefined) takenApart.set(url, known)
+    const known = takenApart.get(url) ?? checkUrl(url, options)
+    takenApart.set(url, known)
     const { hostname } = known
     if (isBlocked(hostname)) {
       throw urlRefusedError(`The operator of this service has nothing sent to ${hostname}.`, options)

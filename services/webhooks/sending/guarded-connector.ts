@@ -24,13 +24,13 @@ export interface GuardedConnectorOptions {
   readonly now?: (() => number) | undefined
 }
 
-/** What resumes a connection, and until when: the certificate is verified in whole at least once in that time. */
+/** A session, and until when it may resume connections: then the certificate is verified in whole again. */
 interface KeptSession {
   readonly session: Buffer
   readonly until: number
 }
 
-/** Of those that are kept, so that no receiver takes the room of thousands. */
+/** Bytes of the longest session that is kept, so that no receiver takes the room of thousands. */
 const LONGEST_SESSION = LIMITS.webhookTlsSessionBytes / 4_096
 
 /**
@@ -60,10 +60,7 @@ function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorit
 
   function keep(key: string, socket: TLSSocket, session: Buffer, resumed: KeptSession | undefined): void {
     if (now === undefined || session.length > LONGEST_SESSION) return
-    if (resumed !== undefined && !socket.isSessionReused()) {
-      sessions.delete(key)
-      return
-    }
+    if (resumed !== undefined && !socket.isSessionReused()) return void sessions.delete(key)
     const at = now()
     const validTo = socket.getPeerX509Certificate()?.validToDate.getTime() ?? at
     // What was resumed lives no longer for it, or the certificate would never be verified again.
@@ -86,7 +83,7 @@ function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorit
     secure.on('session', (session: Buffer) => keep(key, secure, session, resumed))
     secure.on('error', (error) => finish(error, null))
     secure.once('secureConnect', () => finish(null, secure))
-    // Where resuming failed, the next connection begins anew.
+    // The next connection begins anew if resuming failed.
     secure.once('close', () => !secure.authorized && sessions.delete(key))
   }
 }
