@@ -153,7 +153,8 @@ export const scrubComponent = (report: ScrubReport | undefined): Component | und
   const { position, head, endedAt, damaged, damage, problem } = report
   const what = `log_damaged: ${damaged} faults, ${damage.join('; ')}. ${ERRORS.log_damaged.nextStep}`
   const more = { checked: position, of: head, damaged, ended_at: endedAt === null ? null : isoTime(endedAt) }
-  const well = `checked up to position ${position} of ${head}`
+  const well =
+    head === 0 ? 'the files of read models are checked' : `checked up to position ${position} of ${head}`
   return optionalComponent('scrub', damaged > 0 ? what : problem, well, more)
 }
 

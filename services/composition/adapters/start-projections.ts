@@ -39,16 +39,17 @@ export function startProjections(
   })
 }
 
-/** Reads the whole log again and again, where it is a file of this machine. */
+/** Reads the log, where it is a file of this machine, and the read models again and again. */
 export function openScrub(
   { settings, log, onClose }: Lifetime,
   { directory }: Pick<Platform, 'directory'>,
   projector: Projector | undefined,
 ): Scrub | undefined {
-  if (settings.EVENTSTORE_URL !== undefined) return undefined
+  const file = settings.EVENTSTORE_URL === undefined ? logFile(directory) : undefined
+  if (file === undefined && projector === undefined) return undefined
   const readModels = projector === undefined ? undefined : join(directory, ROWS_FILE)
   const scrub = startScrub(
-    { file: logFile(directory), readModels },
+    { file, readModels },
     {
       damaged: ({ damaged, damage }) =>
         log.error({ code: 'log_damaged', damaged, damage }, 'the log is damaged'),
