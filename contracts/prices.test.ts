@@ -26,6 +26,34 @@ describe('priceOf', () => {
   )
 
   test.each([
+    ['1m', '1min', '1 min', '1-minute', '01m', '1 minutes', '1Min', ' 1m '],
+    ['3m', '3min', '3 minutes', '03m'],
+    ['5m', '5Min', '05m', '5 minutes', '5-mins'],
+  ])('%s costs the same in every way that the tool understands', (timeframe, ...ways) => {
+    const price = priceOf('get_trade_call', { coin: 'BTC', timeframe })
+    for (const way of ways) {
+      const request = { coin: 'BTC', timeframe: way }
+      expect(TOOLS.get_trade_call.request.parse(request), way).toMatchObject({ timeframe })
+      expect(priceOf('get_trade_call', request), way).toBe(price)
+    }
+  })
+
+  test('a timeframe costs what the one costs that the tool reads in it, however it is written', () => {
+    const blanks = fc.constantFrom('', ' ', '\t', '\u00a0')
+    const unit = fc.constantFrom('m', 'M', 'min', 'mins', 'Minute', 'minutes', 'h', 'hour', 'd', '')
+    const number = fc.tuple(fc.constantFrom('', '0', '00'), fc.constantFrom('', '1', '3', '5', '15', '60'))
+    const dash = fc.constantFrom('', ' ', '-')
+    const written = fc.tuple(blanks, number, dash, unit, blanks).map((parts) => parts.flat().join(''))
+    fc.assert(
+      fc.property(written, (timeframe) => {
+        const read = TOOLS.get_trade_call.request.safeParse({ coin: 'BTC', timeframe })
+        fc.pre(read.success)
+        expect(priceOf('get_trade_call', { timeframe })).toBe(priceOf('get_trade_call', read.data))
+      }),
+    )
+  })
+
+  test.each([
     'get_market_regime',
     'scan_trade_calls',
     'scan_funding_arb',

@@ -1,5 +1,6 @@
 import type { Tier } from './plans.ts'
 import type { Timeframe } from './timeframes.ts'
+import { getTradeCallRequest } from './tools/get-trade-call.ts'
 import type { ToolName } from './tools/tool-catalogue.ts'
 
 /** Products: one answer of a tool, or a plan for the days that plans last. */
@@ -31,8 +32,8 @@ const TRADE_CALL_PRICES: Partial<Readonly<Record<Timeframe, bigint>>> = {
 export function priceOf(product: Product, request: unknown): bigint {
   if (product !== 'get_trade_call' || typeof request !== 'object' || request === null) return PRICES[product]
   const { timeframe } = request as { readonly timeframe?: unknown }
-  // As the tool reads it: blanks around it must not make it cheaper.
-  const named = typeof timeframe === 'string' ? timeframe.trim() : ''
-  const isDearer = Object.hasOwn(TRADE_CALL_PRICES, named)
+  // As the tool reads it: another way to write it must not make it cheaper.
+  const { data: named } = getTradeCallRequest.shape.timeframe.safeParse(timeframe)
+  const isDearer = named !== undefined && Object.hasOwn(TRADE_CALL_PRICES, named)
   return (isDearer ? TRADE_CALL_PRICES[named as Timeframe] : undefined) ?? PRICES[product]
 }

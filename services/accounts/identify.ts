@@ -7,6 +7,7 @@ import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createSharedLook } from '../runtime/async/shared-look.ts'
+import { RecentMap } from '../runtime/cache/recent-map.ts'
 import type { AccountIndex, KeyPlace, SessionPlace } from './account-index.ts'
 import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
@@ -144,8 +145,8 @@ function soughtByToken(
 
 export function createIdentifier(options: IdentifierOptions): Identifier {
   const { store, index, now, sleep, signal } = options
-  /** By the hash of the key, in the order of their reading. */
-  const memory = new Map<string, Remembered>()
+  /** By the hash of the key. */
+  const memory = new RecentMap<string, Remembered>(LIMITS.identitiesKept)
   const gate = createIndexGate(options)
 
   /** A key may have been issued by another process a moment ago: the read model comes to where the log ends now. */
@@ -159,7 +160,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 
   function lookUp(sought: Sought, source: AccountIndex): Remembered['identity'] | undefined {
     const found = identityOf(sought, source, now())
-    if (found !== undefined) remember(memory, sought.hash, found)
+    if (found !== undefined) memory.set(sought.hash, found)
     return found?.identity
   }
 
@@ -179,7 +180,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
     if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
-    remember(memory, sought.hash, { identity, until: now() + LIMITS.identityMs })
+    memory.set(sought.hash, { identity, until: now() + LIMITS.identityMs })
     return identity
   }
 
@@ -215,13 +216,6 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       await gate.wait()
     },
   }
-}
-
-function remember(memory: Map<string, Remembered>, hash: string, found: Remembered): void {
-  memory.delete(hash)
-  memory.set(hash, found)
-  const [oldest] = memory.keys()
-  if (memory.size > LIMITS.identitiesKept && oldest !== undefined) memory.delete(oldest)
 }
 
 /** The caller with a credential, and until when that holds; undefined for a credential that nobody has. */

@@ -5,6 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
 import { LogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
+import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
 import { type ReplayNotes, type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
 
 /** Messages to the replay thread. */
@@ -39,6 +40,7 @@ const CHUNKS_AHEAD = 2
 /** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
 const port = parentPort
 if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
+reportInvariantsToMainThread()
 
 /**
  * Linux gives each thread a priority of its own, and this one yields to those that answer calls and write. Elsewhere

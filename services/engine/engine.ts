@@ -9,9 +9,9 @@ import { type Market, marketName, type Series, seriesName } from '../../contract
 import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from './barrier.ts'
-import { callOf, TREND_ENTRY } from './call-trigger.ts'
+import { callOf } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
-import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
+import { forecastOf, type SeriesRange } from './forecast/range-model.ts'
 import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
@@ -35,6 +35,8 @@ export interface MarketMetrics {
   readonly emaGapAtr: number | null
   /** Standard deviation of the last 50 log returns, per bar. */
   readonly realisedVolatility: number | null
+  /** Bars that the volatility percentile is of. */
+  readonly percentileBars: number
   /** Distance of the barriers of the verdict's race, as a fraction of the entry price. */
   readonly barrier: number | null
 }
@@ -74,8 +76,8 @@ const farthest = (bar: Candle, lastClose: number): number =>
 
 /** Confidence is capped until live outcomes show that more is earned. */
 export const CONFIDENCE_CAP = 60
-/** The trend measure at which the strength of a regime reads 100, in entry thresholds. */
-const FULL_STRENGTH_ENTRIES = 3
+/** The trend measure at which the strength of a regime reads 100. */
+const FULL_STRENGTH = 1.5
 
 interface OpenSeries {
   readonly series: Series
@@ -106,8 +108,6 @@ const internalError = (message: string): ServiceError => new ServiceError('inter
 
 export interface EngineOptions {
   readonly model: VerdictModel
-  /** Tells how far prices may go; those of the release unless others are given. */
-  readonly ranges?: RangeModel
   /**
    * The withdrawal that silences a timeframe for bars that close at an instant; without this function nothing is
    * silenced.
@@ -118,7 +118,6 @@ export interface EngineOptions {
 /** Creates an engine without any series. */
 export class SeriesEngine {
   readonly #options: EngineOptions
-  readonly #ranges: RangeModel
   readonly #pool: SeriesPool
   readonly #bySlot: (OpenSeries | undefined)[] = []
   readonly #slotsByMarket = new Map<string, Set<number>>()
@@ -127,8 +126,7 @@ export class SeriesEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options
-    this.#ranges = options.ranges ?? releasedRanges()
-    this.#pool = createSeriesPool(this.#options.model, this.#ranges)
+    this.#pool = createSeriesPool(options.model)
     this.modelVersion = this.#options.model.version
   }
 
@@ -153,6 +151,7 @@ export class SeriesEngine {
       atrPercent: measured((100 * read(CELL.atr14)) / read(CELL.close)),
       emaGapAtr: measured(read(CELL.trendMeasure)),
       realisedVolatility: measured(deviation),
+      percentileBars: Math.min(read(CELL.volatilityRanked), LIMITS.volatilityBars),
       barrier: measured(barrierFraction(deviation, read(CELL.windowBars))),
     }
   }
@@ -178,9 +177,8 @@ export class SeriesEngine {
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const stillness = stillnessOf(cells, base)
-    const range = this.#ranges[read(CELL.timeframeIndex)] as SeriesRange
+    const range = this.#options.model.ranges[read(CELL.timeframeIndex)] as SeriesRange
     const forecast = stillness === undefined ? forecastOf(cells, base, range) : null
-    const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * TREND_ENTRY)
     return {
       exchange,
       coin,
@@ -194,7 +192,7 @@ export class SeriesEngine {
       ...(closesHigher !== undefined && { closesHigher }),
       regime,
       regimeSince: read(CELL.regimeSince),
-      regimeStrength: Math.round(100 * Math.min(1, regimeShare)),
+      regimeStrength: Math.round(100 * Math.min(1, Math.abs(trend) / FULL_STRENGTH)),
       volatilityPercentile: read(CELL.volatilityPercentile),
       price: read(CELL.close),
       barrier: barrierFraction(read(CELL.returnDeviation), read(CELL.windowBars)),

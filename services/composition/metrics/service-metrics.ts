@@ -7,6 +7,7 @@ import type { Scrub } from '../../log/embedded/scrub.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { AppendDone } from '../../log/trace-appends.ts'
 import { type MarketFeed, VENUE_FAULTS } from '../../market/index.ts'
+import { countInvariantsOfThreads } from '../../runtime/async/thread-invariants.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
 import type { Platform } from '../adapters/open-platform.ts'
@@ -62,10 +63,11 @@ export function createServiceMetrics(parts: MeasuredParts): ServiceMetrics {
   gaugeLog(registry, parts)
   gaugeMarket(registry, parts)
   gaugePayments(registry, () => parts.running.payments)
+  countInvariantsOfThreads()
   scraped(
     Counter,
     'invariants_broken_total',
-    'Assertions that failed in the main thread; each is a fault of the service',
+    'Assertions that failed, in any thread; each is a fault of the service',
     ['invariant'],
     brokenInvariants,
   )

@@ -9,6 +9,7 @@ import type { SeriesHistory } from '../../../contracts/series-history.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { seriesParams } from '../../http/routes/series.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { PageFrame } from '../pages/layout.ts'
 import type { OwnClient, Refusal } from '../pages/own-client.ts'
 import { address, seriesPath } from '../pages/parts.ts'
@@ -98,18 +99,19 @@ const [SPARK_ROWS, SPARK_SECONDS] = [40, 30] as const
  * are kept for a while, so that visitors of the board cost the same however many they are.
  */
 export const sparkRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app, { client }) => {
-  const kept = new Map<string, { readonly until: number; readonly picture: string }>()
+  const kept = new RecentMap<string, string>(LIMITS.boardParts, {
+    ttlMs: SPARK_SECONDS * 1_000,
+    now: () => performance.now(),
+  })
 
   async function draw(request: FastifyRequest, path: string): Promise<string> {
-    const now = performance.now()
     const known = kept.get(path)
-    if (known !== undefined && now < known.until) return known.picture
+    if (known !== undefined) return known
     const { rows } = await client.must<SeriesHistory>(request, {
       path: address(`/api${path}`, { limit: SPARK_ROWS }),
     })
     const picture = String(sparkline(rows.toReversed().map(({ price }) => price)))
-    if (kept.size >= LIMITS.boardParts) kept.clear()
-    if (rows.length > 0) kept.set(path, { until: now + SPARK_SECONDS * 1_000, picture })
+    if (rows.length > 0) kept.set(path, picture)
     return picture
   }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../contracts/assert.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import { archivedMark, isArchivedData } from './archive-block.ts'
@@ -22,7 +23,7 @@ const REMEMBERED_HEADS = 65_536
 /** @param durable is given the newest event after each commit that appended some */
 export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestEvent) => void) {
   const statements = prepareStatements(db)
-  const heads = new Map<string, number>()
+  const heads = new RecentMap<string, number>(REMEMBERED_HEADS)
   let position = statements.lastPosition()
   let newestAt = statements.lastAt()
   let newestId: string | undefined
@@ -32,7 +33,6 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
     headOf(stream) {
       const known = heads.get(stream)
       if (known !== undefined) return known
-      if (heads.size >= REMEMBERED_HEADS) heads.clear()
       const head = statements.headOf(stream)
       heads.set(stream, head)
       return head

@@ -1,9 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sleep } from '../../runtime/async/sleep.ts'
+import { reportInvariantsToMainThread } from '../../runtime/async/thread-invariants.ts'
 import { type ScrubOptions, scrubLog } from './scrub-log.ts'
 
 const port = parentPort
 if (port === null) throw new Error('scrub-thread.ts runs as a worker thread')
+reportInvariantsToMainThread()
 
 const ending = new AbortController()
 port.once('message', () => {

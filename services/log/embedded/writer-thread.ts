@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { reportInvariantsToMainThread } from '../../runtime/async/thread-invariants.ts'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { keepNewest } from './newest-position.ts'
@@ -11,6 +12,7 @@ import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
 const { file, maxPages } = workerData as WriterOptions
 const port = parentPort
 if (port === null) throw new Error('writer-thread.ts runs as a worker thread')
+reportInvariantsToMainThread()
 
 const newest = keepNewest(dirname(file))
 /** Why the newest event could not be noted. */
