@@ -66,7 +66,9 @@ export const forecastFields = {
   expected_volatility: z
     .number()
     .nullable()
-    .describe('Standard deviation of that return; null likewise. Its tails are heavier than a normal distribution has'),
+    .describe(
+      'Standard deviation of that return; null likewise. Its tails are heavier than a normal distribution has',
+    ),
 }
 
 /** @example forecastShown(null) // { expected_range: null, expected_volatility: null } */
