@@ -140,10 +140,12 @@ class TradeCall(_Judged, _Odds):
 
 class _Measured(TypedDict, total=False):
     percentile_bars: int
+    direction: str
+    liveliness: Optional[float]
 
 
 class MarketRegime(_Measured):
-    """Answer of get_market_regime. `percentile_bars` is missing while no engine runs."""
+    """Answer of get_market_regime. What is measured beside the verdict is missing while no engine runs."""
 
     call: str
     confidence: int

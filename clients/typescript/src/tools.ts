@@ -109,8 +109,12 @@ export interface MarketRegime extends Answered {
   readonly regime_since: string
   readonly regime_strength: number
   readonly volatility_percentile: number
-  /** Bars that the percentile is of; missing while no engine runs. */
+  /** Bars that the percentile is of. This and the two below are missing while no engine runs. */
   readonly percentile_bars?: number
+  /** Which way the trend points, however lively the market is. */
+  readonly direction?: 'UP' | 'DOWN' | 'NONE'
+  /** How far the price moves in its last 8 bars, over its last 350. */
+  readonly liveliness?: number | null
   readonly metrics: Readonly<Record<string, number | null>>
   readonly coin: string
   readonly timeframe: Timeframe

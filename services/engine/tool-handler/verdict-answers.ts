@@ -47,7 +47,11 @@ export const marketRegimeAnswer = (
   regime_since: isoTime(verdict.regimeSince),
   regime_strength: verdict.regimeStrength,
   volatility_percentile: verdict.volatilityPercentile,
-  ...(metrics && { percentile_bars: metrics.percentileBars }),
+  ...(metrics && {
+    percentile_bars: metrics.percentileBars,
+    direction: metrics.direction,
+    liveliness: metrics.liveliness,
+  }),
   metrics: {
     rsi: metrics?.rsi14 ?? null,
     adx: metrics?.adx14 ?? null,
