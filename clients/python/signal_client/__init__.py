@@ -33,7 +33,8 @@ PASSING = {
     "position_unknown",
     "read_model_behind",
 }
-PAGE_ROWS = 1_000
+# Rows are taken as they come, and a page that is cut off goes on at its cursor.
+PAGE_ROWS = 50_000
 # Whoever asks to be left alone for longer is not waited for.
 LONGEST_WAIT_SECONDS = 30
 # Bytes of an answer, and of a line of one that has rows; both have some thousands.
