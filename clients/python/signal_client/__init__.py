@@ -131,7 +131,11 @@ class _Odds(TypedDict, total=False):
     odds: str
 
 
-class TradeCall(_Judged, _Odds):
+class _Confirmed(TypedDict, total=False):
+    unconfirmed: bool
+
+
+class TradeCall(_Judged, _Odds, _Confirmed):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str

@@ -92,6 +92,8 @@ export interface TradeCall extends Answered, Forecast {
   readonly model_version: string
   readonly factors: readonly Factor[]
   readonly reasoning: string
+  /** Present where the newest bars, which chose nothing of the model, do not tell its skill here from a coin. */
+  readonly unconfirmed?: true
   readonly verify_url: string
   readonly data_age_ms: number
 }

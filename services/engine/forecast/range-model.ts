@@ -54,7 +54,7 @@ export function seasonOf({ weekday, saturday, sunday }: DayProfile): (from: numb
 
 /** Bars that the averages of a bar's variance reach back. None reaches so far that a fresh start would show for long. */
 const VARIANCE_BARS = [2, 8, 32, 128] as const
-/** Bars over which the usual variance is told, and place of the average that is told against it: 8 bars. */
+/** Bars of the usual variance, and place of the average that is compared with it: that of 8 bars. */
 const USUAL_BARS = 350
 const LIVELY_VARIANCE = 1
 /** And those of how far the price went within windows. */
