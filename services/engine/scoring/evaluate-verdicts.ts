@@ -81,7 +81,7 @@ export type ClosesEvaluation = Pick<Scores, 'auc' | 'brier' | 'calibrationError'
 export function evaluateCloses(calls: readonly ScoredCall[]): ClosesEvaluation[] {
   const races = calls.flatMap((call): ScoredCall[] => {
     const { closesHigher, closePrice, entryPrice } = call
-    if (closesHigher === undefined || closePrice == null || entryPrice === null) return []
+    if (closesHigher === undefined || typeof closePrice !== 'number' || entryPrice === null) return []
     if (closePrice === entryPrice) return []
     return [
       { ...call, call: 'HOLD', probability: closesHigher, race: closePrice > entryPrice ? 'up' : 'down' },
