@@ -22,14 +22,14 @@ interface Prompt {
     Record<string, { readonly description: string; readonly example: string; readonly default?: string }>
   >
   readonly asks: readonly Ask[]
-  /** What to do with the answers. */
+  /** How the answers are to be told. */
   readonly then: string
 }
 
 const coin = { description: 'Coin symbol', example: 'BTC' }
 const timeframe = { description: 'Length of a bar: 1m to 1d', example: '1h', default: '1h' }
 
-/** What to ask, for what people want to know: prompts of the protocol and skills are both made from this. */
+/** The questions that people come with, and the calls that answer them: prompts of the protocol and skills are both made from this. */
 export const PROMPTS: readonly Prompt[] = [
   {
     name: 'read-one-coin',
@@ -139,7 +139,7 @@ export function asksOf({ name, fields, asks }: Prompt, sent: Readonly<Record<str
   })
 }
 
-/** What a prompt says to a model. */
+/** The text of a prompt, for a model. */
 const textOf = (prompt: Prompt, asks: readonly Ask[]): string =>
   [
     `${prompt.description} Call, in this order:`,

@@ -167,8 +167,8 @@ const searchFields = {
   exchange: exchangeParameter.optional(),
   coin: coinParameter.optional(),
   timeframe: timeframeParameter.optional(),
-  event: z.enum(SIGNAL_TYPES).optional(),
-  call: z.enum(['BUY', 'SELL']).optional(),
+  event: z.enum(SIGNAL_TYPES).optional().describe('Type of the signal'),
+  call: z.enum(['BUY', 'SELL']).optional().describe('Side of a trade call'),
   regime: z.enum(REGIMES).optional().describe('Only calls in this regime, and shifts to it'),
 }
 

@@ -96,7 +96,7 @@ function withBody(
   }
 }
 
-/** What a delivery is about. @throws ServiceError as `prepareAgain` */
+/** The signal of a delivery. @throws ServiceError as `prepareAgain` */
 export async function signalAt(store: Pick<EventStore, 'read'>, place: DeliveryPlace): Promise<Signal> {
   let found: RecordedEvent | undefined
   for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded

@@ -7,7 +7,7 @@ import type { SubscriptionDeps } from './subscription-deps.ts'
 /** How long the notices of an account are gathered: endpoints on one host fail together. */
 const GATHER_MS = 10_000
 
-/** What is told of an endpoint. */
+/** A change of an endpoint, as its owner hears of it. */
 export interface NoticeData extends JsonObject {
   readonly kind: NoticeKind
   readonly subscription_id: string
