@@ -86,8 +86,8 @@ test('a change of an endpoint is told once, within a minute, by mail and to the 
   const lateness = async (count: number): Promise<number> => {
     while (told.length < count || noticed().length < count) await setTimeout(200)
     const [hook, mail] = [told[count - 1], noticed()[count - 1]]
-    const since = Date.parse((hook?.data as { since: string }).since)
-    return Math.max(hook?.at ?? 0, mail?.at ?? 0) - since
+    const { at, data } = hook ?? expect.fail()
+    return Math.max(at, mail?.at ?? 0) - Date.parse((data as { since: string }).since)
   }
   expect(await lateness(1)).toBeLessThan(60_000)
   isDown = false

@@ -43,7 +43,7 @@ test('a prompt is served where all its tools are', () => {
 })
 
 test('what a tool would refuse is refused, and what is too long', () => {
-  const { get } = servedPrompts(ALL)
+  const get = (name: string, sent?: Record<string, string>) => servedPrompts(ALL).get(name, sent)
   expect(refusal(() => get('read-one-coin'))).toMatch(/needs coin/)
   expect(refusal(() => get('read-one-coin', { coin: 'BTC', more: 'x' }))).toMatch(/takes coin, timeframe/)
   expect(refusal(() => get('compare-funding', { hours: 'a day' }))).toMatch(/holding_hours/)

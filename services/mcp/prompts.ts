@@ -23,7 +23,7 @@ interface Prompt {
   >
   readonly asks: readonly Ask[]
   /** How the answers are to be told. */
-  readonly then: string
+  readonly report: string
 }
 
 const coin = { description: 'Coin symbol', example: 'BTC' }
@@ -40,7 +40,8 @@ export const PROMPTS: readonly Prompt[] = [
       { tool: 'get_trade_call', request: { coin: '{coin}', timeframe: '{timeframe}' } },
       { tool: 'get_market_regime', request: { coin: '{coin}', timeframe: '{timeframe}' } },
     ],
-    then: 'Give the call, its confidence and `valid_until`, the two factors that contribute most, and the regime with how long it has lasted. HOLD at 50 means that there is no edge: say so.',
+    report:
+      'Give the call, its confidence and `valid_until`, the two factors that contribute most, and the regime with how long it has lasted. HOLD at 50 means that there is no edge: say so.',
   },
   {
     name: 'find-what-stands-out',
@@ -48,7 +49,8 @@ export const PROMPTS: readonly Prompt[] = [
     description: 'Ranks the calls of the largest coins, and explains the first.',
     fields: { timeframe },
     asks: [{ tool: 'scan_trade_calls', request: { timeframe: '{timeframe}', limit: 5 } }],
-    then: 'List the rows by rank with call, confidence and strength. Strength ranks and is no probability. For a row to explain, ask get_trade_call with its coin and this timeframe. If there are no rows, say how many coins were scanned and how many held.',
+    report:
+      'List the rows by rank with call, confidence and strength. Strength ranks and is no probability. For a row to explain, ask get_trade_call with its coin and this timeframe. If there are no rows, say how many coins were scanned and how many held.',
   },
   {
     name: 'compare-funding',
@@ -58,7 +60,8 @@ export const PROMPTS: readonly Prompt[] = [
       hours: { description: 'How long a pair of positions would be held', example: '24', default: '24' },
     },
     asks: [{ tool: 'scan_funding_arb', request: { holding_hours: '{hours}', limit: 5 } }],
-    then: 'Give for each opportunity both legs with their rates and intervals, and the net yield after fees. Say that rates change at each settlement. If there is none, say how many pairs were compared.',
+    report:
+      'Give for each opportunity both legs with their rates and intervals, and the net yield after fees. Say that rates change at each settlement. If there is none, say how many pairs were compared.',
   },
   {
     name: 'follow-the-regime',
@@ -69,7 +72,8 @@ export const PROMPTS: readonly Prompt[] = [
       { tool: 'get_regime_shifts', request: { coin: '{coin}', timeframe: '{timeframe}', limit: 10 } },
       { tool: 'get_market_regime', request: { coin: '{coin}', timeframe: '{timeframe}' } },
     ],
-    then: 'Give the regime of now and since when, then the shifts before it, newest first. Many shifts in few bars mean that none of them has lasted.',
+    report:
+      'Give the regime of now and since when, then the shifts before it, newest first. Many shifts in few bars mean that none of them has lasted.',
   },
   {
     name: 'weigh-the-record',
@@ -80,7 +84,8 @@ export const PROMPTS: readonly Prompt[] = [
       { tool: 'search_knowledge', request: { query: '{question}', limit: 3 } },
       { tool: 'chat_knowledge', request: { question: '{question}' } },
     ],
-    then: 'Answer in two sentences and name the page. For figures read the resource signal://track-record, and say beside each what a constant call would have had.',
+    report:
+      'Answer in two sentences and name the page. For figures read the resource signal://track-record, and say beside each what a constant call would have had.',
   },
   {
     name: 'be-told-of-calls',
@@ -94,7 +99,8 @@ export const PROMPTS: readonly Prompt[] = [
       },
       { tool: 'test_webhook', request: { id: '{create_webhook.id}' } },
     ],
-    then: 'Show the secret once and say that it is not shown again. Say what the endpoint answered to the sample, and name the warnings of the webhook.',
+    report:
+      'Show the secret once and say that it is not shown again. Say what the endpoint answered to the sample, and name the warnings of the webhook.',
   },
 ]
 
@@ -144,7 +150,7 @@ const textOf = (prompt: Prompt, asks: readonly Ask[]): string =>
   [
     `${prompt.description} Call, in this order:`,
     asks.map(({ tool, request }, at) => `${at + 1}. ${tool} ${JSON.stringify(request)}`).join('\n'),
-    `${prompt.then} ${NOTICE}`,
+    `${prompt.report} ${NOTICE}`,
   ].join('\n\n')
 
 /** The prompts all of whose tools are served. */

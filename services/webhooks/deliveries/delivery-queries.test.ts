@@ -83,11 +83,12 @@ describe('attempts', () => {
     expect(await found({ event: 'regime_shift' })).toEqual([])
     for (const limit of [1, 2, 100]) expect(await found({ call: 'SELL' }, LATER, limit)).toEqual([3, 2])
     expect(await found({ call: 'BUY' })).toEqual([1])
-    const { regime } = all[0]?.signal.data as { readonly regime: string }
+    const { regime } = (all[0] ?? expect.fail()).signal.data as { readonly regime: string }
     expect(await found({ call: 'BUY', regime })).toEqual([1])
     expect(await found({ regime: 'NONE' })).toEqual([])
     // An endpoint that never took a delivery learns nothing of a window that is open.
-    for (const wanted of [{ call: 'SELL' }, { event: 'trade_call' }]) expect(await found(wanted, 0)).toEqual([])
+    for (const wanted of [{ call: 'SELL' }, { event: 'trade_call' }])
+      expect(await found(wanted, 0)).toEqual([])
   })
 
   test('are looked up so many a page, and the next page goes on', async () => {

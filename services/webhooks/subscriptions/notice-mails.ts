@@ -26,9 +26,9 @@ interface Gathered {
 
 /**
  * Mails the owner of an account: the notices of a few seconds in one mail, and past what the account's hour takes those
- * of the time until there is room. What waits for room is lost when the process ends; the owner's other endpoints have
- * heard of it, and the state of the endpoint shows it. The same notices have the same Message-ID, so a mailbox can
- * drop the second copy that a crash may cause.
+ * of the time until there is room. What waits for room is lost when the process ends; the other endpoints of the owner
+ * got it, and the state of the endpoint shows it. The same notices have the same Message-ID, so a mailbox can drop the
+ * second copy that a crash may cause.
  *
  * @returns a function that resolves when the mail was taken, or waits for room, and rejects with errors of the store
  */
