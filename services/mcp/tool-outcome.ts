@@ -27,7 +27,7 @@ export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
 /** The outcome of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
 export type ToolOutcome = {
-  /** What was written for the caller stands in the log up to here. */
+  /** The log holds what was written for the caller up to here. */
   readonly position?: Position | undefined
 } & (
   | {
