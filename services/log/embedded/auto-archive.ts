@@ -60,6 +60,7 @@ export function startAutoArchive(
   }
   const script = new URL('./archive-thread.ts', import.meta.url)
   const failed = (problem: string) => heard({ endedAt: null, events: 0, files: 0, ...newest, problem })
-  const { close } = startThread(script, files, { report: heard, failed })
+  const report = (message: unknown): void => heard(message as AutoArchiveReport)
+  const close = startThread(script, files, { report, failed })
   return { report: () => newest, close }
 }

@@ -16,8 +16,9 @@ export function startScrub(
   },
 ): Scrub {
   let newest: ScrubReport | undefined
-  const { close } = startThread<ScrubReport>(new URL('./scrub-thread.ts', import.meta.url), files, {
-    report(report) {
+  const close = startThread(new URL('./scrub-thread.ts', import.meta.url), files, {
+    report(message) {
+      const report = message as ScrubReport
       if (report.damaged > (newest?.damaged ?? 0)) told.damaged(report)
       if (report.readModels !== undefined) told.readModelsDamaged(report.readModels)
       newest = report
