@@ -95,8 +95,10 @@ export const CELL = {
   /** Averages of the variance of bars over more and more of them, and of the move over a window. */
   variances: 429,
   moves: 433,
+  /** Factor on the weights for the coin of the series. */
+  coinSlope: 435,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 435,
+  features: 436,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */

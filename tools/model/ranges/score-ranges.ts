@@ -1,4 +1,5 @@
-import { type RangeScores } from '../../../services/engine/forecast/range-model.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { MEASURES, type RangeScores } from '../../../services/engine/forecast/range-model.ts'
 import type { RangeSamples } from './range-samples.ts'
 
 /** Sizes of moves that half, and four fifths, of all returns are to stay within. */
@@ -22,11 +23,13 @@ const pinball = (move: number, outer: number): number =>
 export function createRangeScores() {
   const sums = { forecasts: 0, outer: 0, inner: 0, own: 0, constant: 0, coin: 0, ewma: 0 }
   const cells = new Map<string, CellSum>()
+  const byHour = Array.from({ length: 6 }, () => ({ count: 0, within: 0 }))
+  const widths: (readonly [number, number])[] = []
   let from = Number.POSITIVE_INFINITY
   let to = 0
   return {
     add(
-      { coin, move: moves, barClose, windowMs }: RangeSamples,
+      { coin, move: moves, barClose, windowMs, measures, season }: RangeSamples,
       place: number,
       barMs: number,
       own: Reach,
@@ -48,9 +51,21 @@ export function createRangeScores() {
       cell.count += 1
       if (move <= own.outer) cell.within += 1
       cells.set(name, cell)
+      const isWithin = move <= own.outer ? 1 : 0
+      const hour = byHour[Math.floor((at / (4 * HOUR_MS)) % 6)]
+      if (hour !== undefined) {
+        hour.count += 1
+        hour.within += isWithin
+      }
+      const usual = 0.5 * ((season[place] ?? 0) + (measures[place * MEASURES + MEASURES - 1] ?? 0))
+      widths.push([Math.log(own.outer) - usual, isWithin])
     },
     scores(): RangeScores | undefined {
       if (sums.forecasts === 0) return undefined
+      const whole = [...cells.values()].filter(
+        ({ count, windowMs, barMs }) => count >= (30 * windowMs) / barMs,
+      )
+      const sorted = widths.toSorted(([a], [b]) => a - b)
       return {
         from,
         to,
@@ -65,6 +80,15 @@ export function createRangeScores() {
           .filter(([, sum]) => isOutside(sum))
           .map(told)
           .toSorted(),
+        coinYears: {
+          all: whole.length,
+          within: whole.filter(({ count, within }) => Math.abs(within / count - WANTED) <= NEAR).length,
+        },
+        fifths: Array.from({ length: 5 }, (_, fifth) => {
+          const part = sorted.slice((fifth * sorted.length) / 5, ((fifth + 1) * sorted.length) / 5)
+          return part.reduce((sum, [, isWithin]) => sum + isWithin, 0) / Math.max(1, part.length)
+        }),
+        hours: byHour.map(({ count, within }) => within / Math.max(1, count)),
       }
     },
   }
@@ -72,6 +96,7 @@ export function createRangeScores() {
 
 const NORMAL_99 = 2.576
 const WANTED = 0.8
+const NEAR = 0.04
 const [LOWEST, HIGHEST] = [0.74, 0.86]
 
 const told = ([name, { within, count }]: readonly [string, CellSum]): string =>
