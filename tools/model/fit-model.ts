@@ -184,7 +184,7 @@ function judge(timeframe: Timeframe, training: Training, report: Report): Judged
       slope: scaling.slope,
       offset: scaling.offset,
       ...(scaling.coinSlopes.size > 0 && {
-        coinSlopes: Object.fromEntries([...scaling.coinSlopes].toSorted()),
+        coinSlopes: Object.fromEntries([...scaling.coinSlopes].toSorted(([a], [b]) => (a < b ? -1 : 1))),
       }),
       measured,
     },

@@ -23,8 +23,7 @@ const pinball = (move: number, outer: number): number =>
 export function createRangeScores() {
   const sums = { forecasts: 0, outer: 0, inner: 0, own: 0, constant: 0, coin: 0, ewma: 0 }
   const cells = new Map<string, CellSum>()
-  const byHour = Array.from({ length: 6 }, () => ({ count: 0, within: 0 }))
-  const widths: (readonly [number, number])[] = []
+  const coverage = createCoverage()
   let from = Number.POSITIVE_INFINITY
   let to = 0
   return {
@@ -51,21 +50,11 @@ export function createRangeScores() {
       cell.count += 1
       if (move <= own.outer) cell.within += 1
       cells.set(name, cell)
-      const isWithin = move <= own.outer ? 1 : 0
-      const hour = byHour[Math.floor((at / (4 * HOUR_MS)) % 6)]
-      if (hour !== undefined) {
-        hour.count += 1
-        hour.within += isWithin
-      }
       const usual = 0.5 * ((season[place] ?? 0) + (measures[place * MEASURES + MEASURES - 1] ?? 0))
-      widths.push([Math.log(own.outer) - usual, isWithin])
+      coverage.add(at, Math.log(own.outer) - usual, move <= own.outer ? 1 : 0)
     },
     scores(): RangeScores | undefined {
       if (sums.forecasts === 0) return undefined
-      const whole = [...cells.values()].filter(
-        ({ count, windowMs, barMs }) => count >= (30 * windowMs) / barMs,
-      )
-      const sorted = widths.toSorted(([a], [b]) => a - b)
       return {
         from,
         to,
@@ -80,10 +69,28 @@ export function createRangeScores() {
           .filter(([, sum]) => isOutside(sum))
           .map(told)
           .toSorted(),
-        coinYears: {
-          all: whole.length,
-          within: whole.filter(({ count, within }) => Math.abs(within / count - WANTED) <= NEAR).length,
-        },
+        coinYears: coinYearsOf([...cells.values()]),
+        ...coverage.scores(),
+      }
+    },
+  }
+}
+
+/** Collects coverage by how wide the range is beside what is usual, and by the hour of the close. */
+function createCoverage() {
+  const byHour = Array.from({ length: 6 }, () => ({ count: 0, within: 0 }))
+  const widths: (readonly [number, number])[] = []
+  return {
+    add(closes: number, width: number, isWithin: number): void {
+      widths.push([width, isWithin])
+      const hour = byHour[Math.floor((closes / (4 * HOUR_MS)) % 6)]
+      if (hour === undefined) return
+      hour.count += 1
+      hour.within += isWithin
+    },
+    scores(): Pick<RangeScores, 'fifths' | 'hours'> {
+      const sorted = widths.toSorted(([a], [b]) => a - b)
+      return {
         fifths: Array.from({ length: 5 }, (_, fifth) => {
           const part = sorted.slice((fifth * sorted.length) / 5, ((fifth + 1) * sorted.length) / 5)
           return part.reduce((sum, [, isWithin]) => sum + isWithin, 0) / Math.max(1, part.length)
@@ -92,6 +99,13 @@ export function createRangeScores() {
       }
     },
   }
+}
+
+/** Coins in years of 30 windows or more, and those that are covered as wanted. */
+function coinYearsOf(cells: readonly CellSum[]): RangeScores['coinYears'] {
+  const whole = cells.filter(({ count, windowMs, barMs }) => count >= (30 * windowMs) / barMs)
+  const within = whole.filter((cell) => Math.abs(cell.within / cell.count - WANTED) <= NEAR)
+  return { all: whole.length, within: within.length }
 }
 
 const NORMAL_99 = 2.576
