@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { REGIME_DIRECTIONS } from '../regime.ts'
 import {
   callFields,
   coinField,
@@ -20,6 +21,16 @@ export const getMarketRegimeResponse = z.object({
   call: callFields.call,
   confidence: callFields.confidence,
   regime: callFields.regime,
+  direction: z
+    .enum(REGIME_DIRECTIONS)
+    .exactOptional()
+    .describe('Which way the trend points, however lively the market is: the word may hide one of the two'),
+  liveliness: z
+    .number()
+    .positive()
+    .nullable()
+    .exactOptional()
+    .describe('How far the price moves in its last 8 bars, over its last 350; 1 is as lately. It lasts'),
   regime_since: instantField.describe('Close of the bar at which it began'),
   regime_strength: z
     .int()
@@ -31,6 +42,11 @@ export const getMarketRegimeResponse = z.object({
     .min(0)
     .max(1)
     .describe('Share of the last bars, up to 1,500, that were calmer; forecasts volatility'),
+  percentile_bars: z
+    .int()
+    .positive()
+    .exactOptional()
+    .describe('Bars that the percentile is of; of fewer than 1,500 it is another number'),
   metrics: z.object({
     rsi: metric('RSI, 14 bars'),
     adx: metric('ADX, 14 bars'),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { randomWalk } from '../../testing/random-walk.ts'
-import { FIRST_REGIME_RULE, nextDirection, nextVolatile } from './call-trigger.ts'
+import { FIRST_REGIME_RULE, NEWEST_REGIME_RULE, nextDirection, nextVolatile } from './call-trigger.ts'
 import { createEngine } from './engine.ts'
 import { createModel, keptModelFile } from './model.ts'
 
@@ -63,4 +63,30 @@ test('the regime follows the rule that the model names, and another model’s is
   expect(count(first, 'VOLATILE')).toBeGreaterThan(0)
   const strict = regimesBy({ ...FIRST_REGIME_RULE, trendEntry: 0.8, trendExit: 0 })
   expect(count(strict, 'RANGING')).toBeGreaterThan(2 * count(first, 'RANGING'))
+})
+
+test.each([
+  [0, 0.8, 0],
+  [0, 0.81, 1],
+  [1, 0, 1],
+  [1, -0.01, 0],
+  [-1, 0, -1],
+  [-1, 0.01, 0],
+  [-1, 0.81, 1],
+])('by the newest rule direction %d with a trend measure of %d becomes %d', (current, measure, next) => {
+  expect(nextDirection(current, measure, NEWEST_REGIME_RULE)).toBe(next)
+})
+
+test('by the newest rule the word names liveliness first, and the direction stays beside it', () => {
+  const data = JSON.parse(readFileSync(keptModelFile('barrier-4') as URL, 'utf8')) as object
+  const engine = createEngine({ model: createModel({ ...data, regime: NEWEST_REGIME_RULE }) })
+  const slot = engine.open({ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' })
+  const said = randomWalk(7, 1_600).flatMap((bar) => {
+    engine.push(slot, bar)
+    const reading = engine.read(slot)
+    return reading.status === 'verdict' ? [{ ...reading.verdict, ...reading.metrics }] : []
+  })
+  const directionOf = { TRENDING_UP: 'UP', TRENDING_DOWN: 'DOWN', RANGING: 'NONE', VOLATILE: undefined }
+  for (const { regime, direction } of said) expect(directionOf[regime] ?? direction).toBe(direction)
+  expect(said.some(({ regime, direction }) => regime === 'VOLATILE' && direction !== 'NONE')).toBe(true)
 })

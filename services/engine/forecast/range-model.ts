@@ -68,6 +68,9 @@ export function seasonOf({ weekday, saturday, sunday }: DayProfile): (from: numb
 
 /** Bars that the averages of a bar's variance reach back. None reaches so far that a fresh start would show for long. */
 const VARIANCE_BARS = [2, 8, 32, 128] as const
+/** Bars of the usual variance, and place of the average that is compared with it: that of 8 bars. */
+const USUAL_BARS = 350
+const LIVELY_VARIANCE = 1
 /** And those of how far the price went within windows. */
 const MOVE_BARS = [50, 200] as const
 
@@ -111,6 +114,9 @@ export function updateVolatility(
     const most = VARIANCE_BARS[index] ?? 1
     cells[at] = average + (relative - average) / (bars < most ? bars : most)
   }
+  const usualAt = base + CELL.usualVariance
+  const usualBefore = cell(cells, usualAt)
+  cells[usualAt] = usualBefore + (relative - usualBefore) / (bars < USUAL_BARS ? bars : USUAL_BARS)
   const moves = bars - windowBars
   if (moves < 1) return
   const windowMs = windowBars * barMs
@@ -123,6 +129,10 @@ export function updateVolatility(
     cells[at] = average + (move - average) / (moves < most ? moves : most)
   }
 }
+
+/** How far the price moves within the last 8 bars, over the last 350; both relative to how lively their hours usually are. */
+export const livelinessOf = (cells: Float64Array, base: number): number =>
+  Math.sqrt(cell(cells, base + CELL.variances + LIVELY_VARIANCE) / cell(cells, base + CELL.usualVariance))
 
 /** One of what the forecast is made of, as the logarithm of a variance per bar. */
 export function logMeasure(cells: Float64Array, base: number, index: number): number {
