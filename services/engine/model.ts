@@ -67,7 +67,7 @@ export const verdictModelSchema = z.strictObject({
   gate: gateSchema.optional(),
   /** Version of the ranges that its verdicts state; former models, which name none, have the first ones. */
   ranges: z.string().min(1).max(64).optional(),
-  /** What newer years say of the hours of the day, by timeframe: factors on the move that the ranges expect. */
+  /** Hours of the day as newer years know them, by timeframe: factors on the move that the ranges expect. */
   hours: z.partialRecord(z.enum(TIMEFRAMES), z.array(finite.positive()).length(HOURS_TOLD)).optional(),
   /** How its verdicts tell the regime; former models, which name none, have the first rule. */
   regime: regimeRuleSchema.optional(),
@@ -188,13 +188,13 @@ function unusableModelError(data: unknown, error: z.ZodError): ServiceError {
 }
 
 /** The model of this release, and former ones whose verdicts can still be computed again. */
-export const KEPT_MODELS: readonly string[] = ['barrier-4', 'barrier-3']
+export const KEPT_MODELS: readonly string[] = ['barrier-5', 'barrier-4', 'barrier-3']
 
 /** The file of a model that came with this release; undefined for others. */
 export const keptModelFile = (version: string): URL | undefined =>
   KEPT_MODELS.includes(version) ? new URL(`./models/${version}.json`, import.meta.url) : undefined
 
-const RELEASED_MODEL = new URL('./models/barrier-4.json', import.meta.url)
+const RELEASED_MODEL = new URL('./models/barrier-5.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.

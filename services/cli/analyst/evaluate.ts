@@ -10,7 +10,7 @@ export const evaluateCommand = defineCommand({
     'Writes how good a model and its ranges were on bars that no fit had seen, one JSON object a timeframe.',
   notes: [
     '`races` scores which barrier comes first, `closes` on which side of the entry the window closes, `ranges` how far the price goes: coverage, pinball loss, and R² and QLIKE of the log range beside EWMA and HAR. What the words mean is in [model.md](model.md).',
-    'The scores came with the model. In a checkout `npm run evaluate` computes them again from candles, with `--ranges` those of ranges.',
+    'The scores came with the model. In a checkout `npm run evaluate` computes them again from candles.',
   ],
   flags: {
     model: {

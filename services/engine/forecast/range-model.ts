@@ -257,7 +257,7 @@ export interface SeriesRange extends TimeframeRange {
   readonly windowBars: number
   /** How lively a stretch of time is; 1 on average, and where bars are too long to tell. */
   readonly season: (from: number, ms: number) => number
-  /** What newer years say of each of the {@link HOURS_TOLD}, beside the season: a factor on the expected move. */
+  /** A factor on the expected move for each of the {@link HOURS_TOLD}, from newer years than the season. */
   readonly hours?: readonly number[] | undefined
 }
 
@@ -299,7 +299,7 @@ export function rangeModelOf({
 /** The ranges of models that name none. */
 export const FIRST_RANGES = 'range-1'
 /** Ranges that came with this release, the newest first; verdicts of former models are computed again with theirs. */
-const KEPT_RANGES = [FIRST_RANGES] as const
+const KEPT_RANGES = ['range-2', FIRST_RANGES] as const
 export const [NEWEST_RANGES] = KEPT_RANGES
 const loaded = new Map<string, RangeModel>()
 

@@ -193,7 +193,7 @@ describe('the page of the model', () => {
       '| Timeframe | Closed as called, % | AUC before 2025-07-01 | AUC from 2025-07-01 |',
     )
     expect(page).toContain(
-      '| 1h | 47.6 [46.6, 48.6] | 0.551 | 0.512 [0.499, 0.525] | 0.501 [0.490, 0.512] | 0.2473 [0.2460, 0.2490] | 0.012 |  |  | 0.7 | yes; *unconfirmed* |',
+      '| 1h | 47.6 [46.6, 48.6] | 0.551 | 0.512 [0.499, 0.525] | 0.501 [0.490, 0.512] | 0.2473 [0.2460, 0.2490] | 0.012 | 0.7 | yes; *unconfirmed* |',
     )
     expect(page).toContain('|  | no: no close was ever scored |')
     expect(page).toContain('| `momentum_24` | -0.02 (0.25) |')

@@ -77,14 +77,15 @@ function origin({ provenance, timeframes }: VerdictModel): string[] {
     `From ${series.length} recordings of ${coins.size} coins, ${day(from)} to ${day(to)}; they are listed [below](#which-data-was-it-fitted-on). Where recordings of a coin overlap, its time is shared among them, so that nothing counts twice: a perpetual contract goes before spot, and a longer recording before a shorter one. A gap of more than 12 bars begins anew. All the coins still trade, and venues are mixed as if they were one market.`,
     `**Label.** Two barriers stand one deviation above and below the entry, the open of the next bar. The deviation is that of the last ${label.deviationBars} log returns × √window, and at least ${percent(label.floor)}. The label is which barrier comes first within the window. Windows that reach neither are time-outs, and bars that touch both are undecidable: they are counted, and not fitted on.`,
     `**Coefficients.** Ridge logistic regression without intercept (penalty ${recipe.ridgePerRace} per race) on the decided races of all coins together, of at most ${grouped(recipe.mostRaces)} evenly spread races. Each timeframe is fitted by its own races${others}.`,
-    calibrationOf(recipe),
+    calibrationOf(provenance),
     `**Scores.** The same recipe walked forward: the first fit after ${percent(recipe.firstTrainingShare)} of a timeframe's time, or ${recipe.firstTrainingDays} days; then again every ${recipe.refitDays} days, and at least ${recipe.fewestRefits} times. The *placebo* is the same walk on outcomes moved away from their bars by half of each history: what chance alone scores.`,
     'To fit and score it again, see [indicators-and-regimes.md](indicators-and-regimes.md#how-good-are-the-verdicts).',
   ]
 }
 
 /** How scores become probabilities; former recipes left the offset out. */
-function calibrationOf({ offsets = [], habitDays = 0, coinSlopes = [] }: Provenance['recipe']): string {
+function calibrationOf({ recipe, refreshed }: Provenance): string {
+  const { offsets = [], habitDays = 0, coinSlopes = [] } = recipe
   const scaling =
     '**Calibration.** Platt scaling on all forecasts of the walk below, none of which had seen its bar'
   if (offsets.length === 0) return `${scaling}; its offset is left out.`
@@ -92,7 +93,11 @@ function calibrationOf({ offsets = [], habitDays = 0, coinSlopes = [] }: Provena
     coinSlopes.length === 0
       ? ''
       : ` At ${coinSlopes.join(', ')} each coin has a further slope, of its own past, drawn to 1 (prior deviation 0.25).`
-  return `${scaling}. The offset is of the newest ${habitDays} days alone, and there is none but at ${offsets.join(', ')}: fewer races end at the upper barrier than at the lower one, and how many changes with the years.${slopes}`
+  const former =
+    refreshed === undefined
+      ? ''
+      : ` Coefficients, slopes, scores and silences are those of \`${refreshed.model}\`, so the scores below are without the offset.`
+  return `${scaling}. The offset is of the newest ${habitDays} days alone, and there is none but at ${offsets.join(', ')}: fewer races end at the upper barrier than at the lower one, and how many changes with the years.${slopes}${former}`
 }
 
 const introduction = ({ version, timeframes }: VerdictModel): string => {
