@@ -91,7 +91,7 @@ async function start(): Promise<ChildProcess> {
   let out = ''
   for await (const chunk of started.stdout) {
     out += String(chunk)
-    const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/.exec(out)?.[1]
+    const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +the board/.exec(out)?.[1]
     if (url === undefined) continue
     base = url
     break

@@ -39,7 +39,7 @@ export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promi
   const listening = new Promise<string>((found) => {
     child.stdout.setEncoding('utf8').on('data', (chunk) => {
       out += String(chunk)
-      const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/.exec(out)?.[1]
+      const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +the board/.exec(out)?.[1]
       if (url !== undefined) found(url)
     })
   })
