@@ -59,7 +59,7 @@ const asRow = (reading: EngineReading): VerdictRow => {
   return JSON.parse(JSON.stringify(verdictRow(whole, '1', ''))) as VerdictRow
 }
 
-/** What two engines say at the same bars. */
+/** The verdicts of two engines at the same bars. */
 function run(seed: number, other: VerdictModel) {
   const engines = [RELEASED, other].map((model) => createEngine({ model }))
   const slots = engines.map((engine) => engine.open(SERIES))

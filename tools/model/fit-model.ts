@@ -163,7 +163,7 @@ function changed(
 
 interface Judged {
   readonly skill: Skill
-  /** Of a timeframe that speaks. */
+  /** The gate of a timeframe that speaks. */
   readonly gate?: TimeframeGate
 }
 

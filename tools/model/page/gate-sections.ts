@@ -32,7 +32,7 @@ export function coinSection(model: VerdictModel): string[] {
   ]
 }
 
-/** What calls came to, by how sure they were. */
+/** The results of calls by their confidence. */
 export function confidenceSection(model: VerdictModel): string[] {
   const scored = gates(model)
   if (scored.length === 0) return []
