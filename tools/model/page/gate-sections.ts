@@ -27,7 +27,7 @@ export function coinSection(model: VerdictModel): string[] {
   ])
   return [
     '## Is it as good on every coin?',
-    'No. The AUC of each coin, walked forward as above. A coin answers HOLD at a timeframe where its interval reaches down to 0.5, of 90 observed days or more; its verdicts say so. For a younger coin, and for one that was not recorded, the score of the timeframe stands.',
+    'No. The AUC of each coin, walked forward as above. A coin answers HOLD at a timeframe where its interval reaches down to 0.5; its verdicts say so. For a coin that was not recorded the score of the timeframe stands.',
     table(['Coin', ...scored.map(([timeframe]) => timeframe)], rows),
   ]
 }
