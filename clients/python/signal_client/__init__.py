@@ -131,7 +131,11 @@ class _Odds(TypedDict, total=False):
     odds: str
 
 
-class TradeCall(_Judged, _Odds):
+class _Confirmed(TypedDict, total=False):
+    unconfirmed: bool
+
+
+class TradeCall(_Judged, _Odds, _Confirmed):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -141,10 +145,12 @@ class TradeCall(_Judged, _Odds):
 
 class _Measured(TypedDict, total=False):
     percentile_bars: int
+    direction: str
+    liveliness: Optional[float]
 
 
 class MarketRegime(_Measured):
-    """Answer of get_market_regime. `percentile_bars` is missing while no engine runs."""
+    """Answer of get_market_regime. What is measured beside the verdict is missing while no engine runs."""
 
     call: str
     confidence: int
@@ -430,7 +436,7 @@ class SignalClient:
         return self.call("test_webhook", id=id, **request)
 
     def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
-        """Attempts, newest first: after, limit, result."""
+        """Attempts, newest first: after, limit, result, exchange, coin, timeframe, event, call, regime."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
     def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
@@ -559,6 +565,10 @@ class SignalClient:
     def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
         """One delivery: its exact body, and all attempts."""
         return self._route("GET /api/webhooks/:id/deliveries/:delivery_id", {"id": id, "delivery_id": delivery_id})
+
+    def webhook_days(self, id, **query) -> Dict[str, Any]:
+        """Attempts counted by UTC day and by what came of them: days, up to 31."""
+        return self._route("GET /api/webhooks/:id/days", dict(query, id=id))
 
     def webhook_retries(self, id) -> Dict[str, Any]:
         """Deliveries that wait for another try."""
