@@ -32,12 +32,7 @@ export const getTradeCallResponse = z.object({
     .array(factorSchema)
     .describe('Signed contributions; they sum to the log-odds of the probability'),
   reasoning: z.string(),
-  unconfirmed: z
-    .literal(true)
-    .exactOptional()
-    .describe(
-      'Present where the newest bars, which chose nothing of the model, do not tell its skill at this timeframe from a coin',
-    ),
+  unconfirmed: z.literal(true).exactOptional().describe('Newest bars show no skill here'),
   verify_url: z.url(),
   data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
 })

@@ -92,7 +92,7 @@ describe('the program', () => {
   })
 })
 
-const RELEASED_MODEL = join(import.meta.dirname, '../engine/models/barrier-4.json')
+const RELEASED_MODEL = join(import.meta.dirname, '../engine/models/barrier-5.json')
 interface WhatIfLine {
   readonly verdict_id?: string
   readonly recorded?: { readonly probability: number }

@@ -174,7 +174,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     }
   }
 
-  /** What the log holds of every payment. */
+  /** The events of every payment in the log. */
   async function logged() {
     const store = await openEmbeddedStore({ directory: join(folder, 'simulated'), now: Date.now })
     const payments = new Map<string, Payment>()

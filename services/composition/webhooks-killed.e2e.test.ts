@@ -28,7 +28,7 @@ let posts = 0
 const taken = new Map<string, Taken[]>()
 const watchers = new Set<() => void>()
 
-/** What an endpoint does with a POST, until all are well. */
+/** The reaction of an endpoint to a POST, until all are well. */
 function answer(name: string, response: ServerResponse): boolean {
   posts += 1
   if (areWell || name === 'fine' || (name === 'flapping' && posts % 3 === 0)) {

@@ -238,7 +238,7 @@ export class SeriesEngine {
   open(series: Series): number {
     const name = seriesName(series)
     if (this.#openNames.has(name)) throw internalError(`Series ${name} is already open; close it first.`)
-    const slot = this.#pool.open(series.timeframe)
+    const slot = this.#pool.open(series.timeframe, series.coin)
     this.#bySlot[slot] = {
       series,
       chain: chainStart(name, this.#options.model.version),

@@ -151,7 +151,7 @@ export const monitoredOf = (series: readonly Series[]): Monitored => {
   }
 }
 
-/** What a promise was refused with. */
+/** The error that a promise was rejected with. */
 export async function refusalOf(answer: Promise<unknown>): Promise<ServiceError> {
   try {
     await answer

@@ -13,9 +13,9 @@ export interface ServiceProcess {
   readonly dataDirectory: string
   /** Undefined while it runs. */
   exitCode(): number | null | undefined
-  /** What it has written to standard error. */
+  /** Its standard error so far. */
   log(): string
-  /** What it has written to standard output. */
+  /** Its standard output so far. */
   output(): string
   /** Ends it as an operator does, and answers its exit code. */
   stop(): Promise<number | null>

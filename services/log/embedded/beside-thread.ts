@@ -10,7 +10,8 @@ export function startThread(
 ): () => Promise<void> {
   let worker: Worker | undefined
   const begin = setTimeout(() => {
-    worker = new Worker(script, { workerData: data })
+    // It holds one page of the log, or one block, at a time.
+    worker = new Worker(script, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb: 4 } })
     worker.unref()
     worker.on('message', told.report)
     worker.on('error', ({ message }) => told.failed(message))
