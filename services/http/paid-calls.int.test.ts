@@ -41,7 +41,7 @@ const REQUESTS: Readonly<Record<Product, object>> = {
   'plans/pro': {},
 }
 const PRODUCTS = Object.keys(REQUESTS) as Product[]
-/** What a payer begins with, millionths of a USDC. */
+/** The first balance of a payer, millionths of a USDC. */
 const FUNDS = 100_000_000n
 const QUICK = {
   retryMs: 20,

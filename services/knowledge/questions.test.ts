@@ -46,7 +46,7 @@ beforeAll(async () => {
 }, HOOK_MS)
 afterAll(() => knowledge.close())
 
-/** What went wrong, save in the part that nobody is to look at. */
+/** The failures, save those of the part that nobody is to look at. */
 const missed = (wrong: readonly QuestionScore[]): string =>
   wrong
     .filter(({ split }) => split !== 'blind')

@@ -32,7 +32,10 @@ PASSING = {
     "key_unverifiable",
     "position_unknown",
     "read_model_behind",
+    "too_many_streams",
 }
+# Refusals of the wait for what was written before, and not of the read.
+UNWAITED = {"read_model_behind", "too_many_streams"}
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000
 # Whoever asks to be left alone for longer is not waited for.
@@ -131,7 +134,11 @@ class _Odds(TypedDict, total=False):
     odds: str
 
 
-class TradeCall(_Judged, _Odds):
+class _Confirmed(TypedDict, total=False):
+    unconfirmed: bool
+
+
+class TradeCall(_Judged, _Odds, _Confirmed):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -141,10 +148,12 @@ class TradeCall(_Judged, _Odds):
 
 class _Measured(TypedDict, total=False):
     percentile_bars: int
+    direction: str
+    liveliness: Optional[float]
 
 
 class MarketRegime(_Measured):
-    """Answer of get_market_regime. `percentile_bars` is missing while no engine runs."""
+    """Answer of get_market_regime. What is measured beside the verdict is missing while no engine runs."""
 
     call: str
     confidence: int
@@ -430,7 +439,7 @@ class SignalClient:
         return self.call("test_webhook", id=id, **request)
 
     def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
-        """Attempts, newest first: after, limit, result."""
+        """Attempts, newest first: after, limit, result, exchange, coin, timeframe, event, call, regime."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
     def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
@@ -559,6 +568,10 @@ class SignalClient:
     def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
         """One delivery: its exact body, and all attempts."""
         return self._route("GET /api/webhooks/:id/deliveries/:delivery_id", {"id": id, "delivery_id": delivery_id})
+
+    def webhook_days(self, id, **query) -> Dict[str, Any]:
+        """Attempts counted by UTC day and by what came of them: days, up to 31."""
+        return self._route("GET /api/webhooks/:id/days", dict(query, id=id))
 
     def webhook_retries(self, id) -> Dict[str, Any]:
         """Deliveries that wait for another try."""
@@ -697,16 +710,20 @@ class SignalClient:
         self._sleep(RECONNECT_SECONDS)
 
     def _persist(self, once, is_once=False):
-        for attempt in range(1, self._tries + 1):
+        attempt, tries = 0, self._tries
+        while True:
+            attempt += 1
             try:
                 return once()
             except _Passing as error:
+                if error.code in UNWAITED and self._written:
+                    self._written, tries = "", self._tries + 1
                 if is_once and error.code != "rate_limited":
                     raise Refusal(error.code or "given_up", str(error), LOST_STEP, error.details) from error
                 seconds = error.wait_seconds
                 if seconds is None:
                     seconds = min(LONGEST_WAIT_SECONDS, 0.25 * 2**attempt)
-                if attempt == self._tries or seconds > LONGEST_WAIT_SECONDS:
+                if attempt >= tries or seconds > LONGEST_WAIT_SECONDS:
                     raise Refusal("given_up", str(error), GIVEN_UP_STEP.format(seconds=seconds)) from error
                 self._on_retry(str(error), seconds)
                 self._sleep(seconds)

@@ -1,9 +1,9 @@
 import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
@@ -13,6 +13,7 @@ import { foldBatch, keptRows } from './fold-batch.ts'
 import { type Folded, type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
+import { keepRowsOfThisLog } from './rows-of-this-log.ts'
 
 export interface ProjectionHealth {
   readonly name: string
@@ -24,6 +25,8 @@ export interface ProjectionHealth {
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   /** Up to where in the log the rows that answer reach. */
   readonly position: Position
+  /** Whether these rows go on with the log: those of a former version, or of one that stopped, stay where they are. */
+  readonly goesOn: boolean
   /** Whether it has caught up with the log once, in this process. */
   readonly hasBeenLive: boolean
   /** The version before it, where that one answers as it stood: this one was built up to `upTo`. */
@@ -76,6 +79,7 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
+const STANDING: ReadonlySet<ProjectionHealth['state']> = new Set(['stopped', 'withheld'])
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -122,29 +126,6 @@ export function startProjector(options: ProjectorOptions): Projector {
       await Promise.all(runs.map((run) => run.done))
       options.tables.close()
     },
-  }
-}
-
-/** Drops the rows where the log was restored from an older copy since they were folded. @returns the event that is missing */
-async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<EventMark | undefined> {
-  const newest = tables.newest()
-  // Without one, nothing was folded, or by a release that did not write it down.
-  if (newest !== undefined && (await isStillThere(store, newest))) {
-    tables.standOnNewest()
-    return undefined
-  }
-  tables.empty()
-  return newest
-}
-
-async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
-  try {
-    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
-    return false
-  } catch (error) {
-    // The position is none of this log.
-    if (isServiceError(error, 'invalid_request')) return false
-    throw error
   }
 }
 
@@ -230,6 +211,7 @@ class ProjectionRun implements Follower {
       name: this.name,
       version,
       position: former?.position ?? this.#reached,
+      goesOn: former === undefined && !this.#isRebuilt && !STANDING.has(this.#status.state),
       hasBeenLive: this.#hasBeenLive,
       ...(former && { former: { version: former.version, upTo: this.#reached } }),
       retries: this.#retries,

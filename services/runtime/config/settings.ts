@@ -114,6 +114,13 @@ export const SETTINGS = defineSettings({
     help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',
     example: './data',
   },
+  ARCHIVE_AFTER_DAYS: {
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number())
+      .default(0),
+    help: 'Embedded store: days after which the data of verdicts and outcomes is moved into compressed files in the folder `archive` beside the log, at the start and each day, as `signal archive` does it; 0 moves none. Default: 0.',
+    example: '90',
+  },
   ROLES: {
     schema: listOf(z.enum(ROLES)).default([...ROLES]),
     help: `What this process does: ${ROLES.join(', ')}. Default: all. Fewer than all need EVENTSTORE_URL, so that the processes share a store.`,
@@ -192,7 +199,7 @@ export const SETTINGS = defineSettings({
   MODEL_FILES: {
     schema: listOf(z.string().min(1).max(1_024)).optional(),
     help: 'Files of models that run beside the one of this release, separated by commas: their verdicts are recorded and scored, and nobody is served them unless the operator has one speak (`signal models use`). Each costs as much computing as the first. Default: none.',
-    example: '/etc/signal-service/barrier-5.json',
+    example: '/etc/signal-service/barrier-5.2026q1.json',
   },
   BARS_KEEP_DAYS: {
     schema: decimal(/^\d{1,4}$/)
