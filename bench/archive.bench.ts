@@ -2,9 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { NewEvent } from '../contracts/event.ts'
-import { OutcomeLabelled } from '../contracts/event-catalogue.ts'
-import { newEvent } from '../contracts/event-definition.ts'
 import { latestVerdicts } from '../projections/index.ts'
 import { AT_START, openReplayWorker } from '../services/analyst/index.ts'
 import { archiveLog, shrinkLog } from '../services/log/embedded/archive-log.ts'
@@ -12,7 +9,7 @@ import { logFile, openEmbeddedStore } from '../services/log/embedded/embedded-st
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
-import { timedUuidV8 } from '../services/runtime/ids/uuid.ts'
+import { fillLog } from './support/filled-log.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
@@ -25,67 +22,11 @@ import { sampleVerdict } from './support/sample-events.ts'
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 300_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const SERIES = 100
-/** Bars until a verdict is decided. */
-const WINDOW = 15
 
 const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-archive-'))
 const folders = { whole: join(directory, 'whole'), archived: join(directory, 'archived') }
 const signal = new AbortController().signal
 const ended = (): number => statSync(logFile(folders.archived)).size
-
-/** Bar after bar, each with a verdict and an outcome of every series. */
-async function fill(): Promise<void> {
-  const store = await openEmbeddedStore({ directory: folders.whole, now: Date.now })
-  const template = sampleVerdict(0, randomBytes, Date.now())
-  const first = Date.UTC(2025, 0, 1)
-  for (let bar = 0; bar < EVENTS / (2 * SERIES); bar++) {
-    const appends = Array.from({ length: SERIES }, (_, index) => {
-      const barClose = first + bar * 60_000
-      const id = timedUuidV8(barClose, randomBytes(10).toString('hex'))
-      const coin = `C${index}`
-      const probability = 0.5 + Math.random() / 10
-      const data = { ...template.data, verdictId: id, coin, barClose, validUntil: barClose, probability }
-      return [
-        store.append(`verdict-BINANCE.${coin}.1m`, [{ ...template, id, data }], { expected: 'any' }),
-        store.append(`outcome-BINANCE.${coin}.1m`, [outcomeOf(coin, barClose - WINDOW * 60_000)], {
-          expected: 'any',
-        }),
-      ]
-    })
-    await Promise.all(appends.flat())
-  }
-  await store.close()
-}
-
-function outcomeOf(coin: string, barClose: number): NewEvent {
-  const id = timedUuidV8(barClose, randomBytes(10).toString('hex'))
-  const validUntil = barClose + WINDOW * 60_000
-  return newEvent(OutcomeLabelled, {
-    id,
-    meta: { correlationId: `bar BINANCE.${coin}.1m ${barClose}`, causationId: id, actor: 'engine' },
-    data: {
-      exchange: 'BINANCE',
-      coin,
-      timeframe: '1m',
-      verdictId: id,
-      barClose,
-      validUntil,
-      modelVersion: 'first-1',
-      call: 'BUY',
-      probability: 0.54,
-      barrier: 0.01,
-      race: 'up',
-      entryPrice: 64_321.5,
-      exitPrice: 64_964.7,
-      decidedAt: validUntil,
-      highest: 0.01,
-      lowest: -0.004,
-      forecast: null,
-      closePrice: 64_900.5,
-      recordedLate: false,
-    },
-  })
-}
 
 const candidate = (name: string, work: () => Promise<number>): Candidate => ({
   name,
@@ -141,7 +82,9 @@ async function candidatesOf(kind: keyof typeof folders) {
   return { inOrder, rebuilt, replayed, looked, close }
 }
 
-await fill()
+const filled = await openEmbeddedStore({ directory: folders.whole, now: Date.now })
+await fillLog(filled, { events: EVENTS, series: SERIES })
+await filled.close()
 mkdirSync(folders.archived)
 mkdirSync(join(folders.archived, 'archive'))
 copyFileSync(logFile(folders.whole), logFile(folders.archived))

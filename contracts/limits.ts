@@ -13,8 +13,10 @@ export const LIMITS = {
   volatilityBars: 1_500,
   /** Bars after which a series is as if it had no beginning: those, and what the ATR needs to forget its own. */
   historyBars: 1_620,
-  /** Bars of each series that the clock of a simulated market is run through at most, when the service starts. */
+  /** Bars of each series that the clock of a simulated market is run through at most, at the first start. */
   runBars: 305,
+  /** The same at a later start, for the time in which the service did not run: a day of minutes. */
+  runBarsLater: 1_440,
 
   /** Coins of a venue that are ranked. */
   universeCoins: 500,

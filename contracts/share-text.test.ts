@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shareText } from './share-text.ts'
+import { countText, shareText } from './share-text.ts'
 
 test.each([
   [7 / 13, 13, '7 of 13'],
@@ -10,4 +10,12 @@ test.each([
   [null, 0, '—'],
 ])('%s of %i is written as %s', (share, trials, text) => {
   expect(shareText(share, trials)).toBe(text)
+})
+
+test.each([
+  [0, '0 verdicts'],
+  [1, '1 verdict'],
+  [12_345, '12,345 verdicts'],
+])('%i of verdicts is written as %s', (count, text) => {
+  expect(countText(count, 'verdict')).toBe(text)
 })

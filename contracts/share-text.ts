@@ -12,3 +12,12 @@ export function shareText(share: number | null, trials: number): string {
   // A coin that is expected to win half of an odd number wins half a race.
   return `${Math.round(2 * share * trials) / 2} of ${trials}`
 }
+
+/**
+ * A count with its noun.
+ *
+ * @param many the plural; the noun with an s unless given
+ * @example countText(1, 'verdict') // '1 verdict'
+ */
+export const countText = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCommands } from '../services/cli/commands.ts'
 import { helpEntry } from '../services/cli/help.ts'
-import { loadModel, readRanges } from '../services/engine/index.ts'
+import { KEPT_MODELS, keptModelFile, loadModel, readRanges } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 import { commandsPage } from './commands-page.ts'
@@ -17,7 +17,10 @@ writeFileSync(
   join(import.meta.dirname, '../contracts/spoken-timeframes.ts'),
   spokenTimeframesModule(loadModel()),
 )
-writeFileSync(join(import.meta.dirname, '../contracts/walked-auc.ts'), walkedAucModule(loadModel()))
+writeFileSync(
+  join(import.meta.dirname, '../contracts/walked-auc.ts'),
+  walkedAucModule(KEPT_MODELS.map((version) => loadModel(keptModelFile(version)))),
+)
 const commands = await loadCommands()
 writeFileSync(
   join(import.meta.dirname, '../services/cli/help.json'),

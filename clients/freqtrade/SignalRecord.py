@@ -30,9 +30,10 @@ def extend_record(file: Path, signals: SignalClient, **series) -> None:
     part.replace(file)
 
 
-def read_record(file: Path) -> pd.DataFrame:
+def read_record(file: Path, rows=()) -> pd.DataFrame:
+    """The verdicts of a file, and rows that it does not hold yet."""
     lines = file.read_bytes().splitlines()
-    verdicts = pd.DataFrame([json.loads(line) for line in lines], columns=list(KEPT))
+    verdicts = pd.DataFrame([*(json.loads(line) for line in lines), *rows], columns=list(KEPT))
     for name in TIMES:
         verdicts[name] = pd.to_datetime(verdicts[name], utc=True).astype("datetime64[ns, UTC]")
     return verdicts
@@ -76,13 +77,19 @@ class SignalRecord(IStrategy):
     # Verdicts of this timeframe, and how strong they must be, from 0 to 100, to be acted on.
     bar = "1h"
     least_strength = 50
-    # "recorded_at" backtests what subscribers had when it was recorded; the record of a live market alone shows that.
+    # Without a key a verdict is known when its window has closed. "bar_close" is for callers: a live bot then asks for the
+    # verdict of each bar, with its key. "recorded_at" counts from the machine's clock, and suits the record of a live market.
     known_by = "visible_at"
     # In backtests a record is asked for again when it is older than this.
     record_hours = 1
 
+    def bot_start(self, **_) -> None:
+        self.asked = {}
+
     def populate_indicators(self, dataframe: pd.DataFrame, metadata: dict) -> pd.DataFrame:
-        verdicts = read_record(self._record(metadata["pair"].split("/")[0]))
+        coin = metadata["pair"].split("/")[0]
+        rows = self._ask(coin) if self._is_live() and self.known_by != "visible_at" else ()
+        verdicts = read_record(self._record(coin), rows)
         return with_verdicts(dataframe, verdicts, self.timeframe, self.bar, self.known_by)
 
     def populate_entry_trend(self, dataframe: pd.DataFrame, metadata: dict) -> pd.DataFrame:
@@ -98,25 +105,45 @@ class SignalRecord(IStrategy):
             dataframe.loc[dataframe["signal_call"] != "SELL", "exit_short"] = 1
         return dataframe
 
+    def _is_live(self) -> bool:
+        return self.dp.runmode.value in ("live", "dry_run")
+
+    def _client(self, coin: str):
+        service = self.config["signal_service"]
+        series = {"exchange": service["exchange"].upper(), "coin": coin, "timeframe": self.bar}
+        return SignalClient(service["url"], service.get("api_key"), tries=3), series
+
+    def _ask(self, coin: str) -> list:
+        """The newest verdicts, which a caller has before everybody: one call of its quota for each bar."""
+        rows = self.asked.setdefault(coin, [])
+        now = pd.Timestamp.now("UTC")
+        if rows and now < pd.Timestamp(rows[-1]["bar_close"]) + pd.Timedelta(self.bar):
+            return rows
+        signals, series = self._client(coin)
+        try:
+            answer = signals.get_trade_call(**series)
+        except Refusal as refusal:
+            log.warning("There is no new call of %s: %s %s", coin, refusal, refusal.next_step or "")
+            return rows
+        if not rows or answer["bar_close"] > rows[-1]["bar_close"]:
+            rows.append({**answer, "recorded_at": f"{now:%Y-%m-%dT%H:%M:%S}.000Z"})
+            del rows[:-3]
+        return rows
+
     def _record(self, coin: str) -> Path:
         """The file of a coin's record in Freqtrade's data folder, brought up to date."""
-        service = self.config["signal_service"]
-        exchange = service["exchange"].upper()
+        signals, series = self._client(coin)
         folder = Path(self.config["datadir"]) / "signal-service"
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{exchange}-{coin}-{self.bar}.ndjson"
-        is_live = self.dp.runmode.value in ("live", "dry_run")
-        if is_live and self.known_by != "visible_at":
-            raise ValueError("known_by is for backtests: the record shows a live bot what is visible, and no more")
+        file = folder / f"{series['exchange']}-{coin}-{self.bar}.ndjson"
         is_young = file.exists() and time.time() - file.stat().st_mtime < self.record_hours * 3_600
-        if is_young and not is_live:
+        if is_young and not self._is_live():
             return file
-        signals = SignalClient(service["url"], service.get("api_key"), tries=3)
         try:
-            extend_record(file, signals, exchange=exchange, coin=coin, timeframe=self.bar)
+            extend_record(file, signals, **series)
         except Refusal as refusal:
             # A live bot soon forgets what it has. A backtest over half a record would be wrong without saying so.
-            if not (is_live and file.exists()):
+            if not (self._is_live() and file.exists()):
                 raise
             log.warning("The record of %s stays as it is: %s %s", coin, refusal, refusal.next_step or "")
         return file

@@ -43,7 +43,7 @@ describe('lines for people', () => {
     const lines = text().trimEnd().split('\n')
     expect(lines).toHaveLength(2)
     expect(lines[0]).toContain('SIM BTC 1h          BUY ')
-    expect(lines[1]).toMatch(/^2 verdicts said HOLD/)
+    expect(lines[1]).toMatch(/^verdicts that said HOLD: 2;/)
     terminal.verdicts([aVerdict(), aVerdict({ coin: 'ETH' })])
     expect(text()).toMatch(/^.*SIM BTC 1h          HOLD .*\n$/)
   })
@@ -90,12 +90,12 @@ describe('on a terminal', () => {
 
   test('each call has one row, which changes in its place, below all that scrolls', () => {
     const { terminal, screen } = onTerminal(24)
-    terminal.banner(['what runs', ''], undefined, 'where to go')
+    terminal.banner(['what runs', ''], undefined, ['where to go'])
     terminal.verdicts([buy('BTC', 1), buy('ETH', 2), aVerdict({ coin: 'XRP' })])
     const [btc, eth] = [rowOf(screen, 'BTC'), rowOf(screen, 'ETH')]
     expect(screen.shown.slice(12, 15)).toEqual(['where to go', expect.any(String), expect.any(String)])
     expect([btc, eth, screen.shown[23]?.slice(0, 24) ?? '']).toEqual([13, 14, ''])
-    expect(screen.shown.findIndex((line) => line.startsWith('1 verdicts said HOLD'))).toBe(15)
+    expect(screen.shown.findIndex((line) => line.startsWith('verdicts that said HOLD: 1;'))).toBe(15)
     // Lines of other writers stay, such as the log and sign-in codes.
     for (let line = 0; line < 20; line++) {
       screen.write(`of another ${line}\n`)
@@ -112,7 +112,7 @@ describe('on a terminal', () => {
 
   test('very many calls leave room for what scrolls, and the latest are shown', () => {
     const { terminal, screen } = onTerminal(10)
-    terminal.banner([], undefined, 'where to go')
+    terminal.banner([], undefined, ['where to go'])
     const coins = Array.from({ length: 30 }, (_, at) => `C${at}`)
     terminal.verdicts(coins.map((coin) => buy(coin, 1)))
     expect(screen.shown.slice(5).map((line) => /SIM C\d+/.exec(line)?.[0] ?? line.slice(0, 23))).toEqual([
@@ -126,7 +126,7 @@ describe('on a terminal', () => {
 
   test('another size is followed, and at the end the last rows stand among the lines', () => {
     const { terminal, screen, output } = onTerminal(12)
-    terminal.banner(['what runs'], undefined, 'where to go')
+    terminal.banner(['what runs'], undefined, ['where to go'])
     terminal.verdicts([buy('BTC', 1)])
     const wider = new Screen(20)
     Object.assign(output, { rows: 20, columns: 30, _write: undefined })

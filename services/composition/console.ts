@@ -6,9 +6,9 @@ export interface Console {
   /**
    * The address is written in any case.
    *
-   * @param header a line that stays in view on a terminal
+   * @param header lines that stay in view on a terminal; on a low one the first alone
    */
-  banner(lines: readonly string[], address: string | undefined, header?: string): void
+  banner(lines: readonly string[], address: string | undefined, header?: readonly string[]): void
   verdicts(verdicts: readonly Verdict[]): void
   progress(progress: FeedProgress, recorded: number): void
   summary(lines: readonly string[]): void
@@ -130,7 +130,7 @@ class People implements Console {
   readonly #options: ConsoleOptions
   /** The call of each series that has one. */
   readonly #calls = new Map<string, Verdict>()
-  #header = ''
+  #header: readonly string[] = []
   #status = ''
   #holds = 0
   #countedAt = Number.NEGATIVE_INFINITY
@@ -142,7 +142,7 @@ class People implements Console {
     this.#options = options
   }
 
-  banner(lines: readonly string[], _address: string | undefined, header = ''): void {
+  banner(lines: readonly string[], _address: string | undefined, header: readonly string[] = []): void {
     this.summary(lines)
     this.#header = header
     this.#draw()
@@ -163,7 +163,8 @@ class People implements Console {
   }
 
   progress({ barsDone, barsTotal }: FeedProgress, recorded: number): void {
-    const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
+    if (barsTotal === 0) return
+    const share = Math.min(1, barsDone / barsTotal)
     const [done, total, verdicts] = [barsDone, barsTotal, recorded].map((count) => count.toLocaleString('en'))
     const text = `${Math.floor(share * 100)} %  ${done} of ${total} bars, ${verdicts} verdicts`
     if (!this.#lines.isTerminal) {
@@ -197,16 +198,18 @@ class People implements Console {
   /** A row for each call that stands, each in its place; of very many the latest. */
   #draw(): void {
     if (!this.#lines.isTerminal) return
-    const shown = [...this.#calls.values()].slice(2 - this.#lines.room)
+    const { room } = this.#lines
+    const header = this.#header.slice(0, room === MOST_KEPT ? this.#header.length : 1)
+    const shown = [...this.#calls.values()].slice(header.length + 1 - room)
     const more = this.#calls.size - shown.length
     const beside = more > 0 ? `${more} more calls on the board. ` : ''
-    this.#lines.keep([this.#header, ...shown.map(verdictLine), `${beside}${this.#status}`])
+    this.#lines.keep([...header, ...shown.map(verdictLine), `${beside}${this.#status}`])
   }
 
   /** On a terminal a row that is kept; in a file a line now and then. */
   #countHolds(): void {
     if (this.#holds === 0) return
-    const text = `${this.#holds.toLocaleString('en')} verdicts said HOLD and are not shown; they stand on the board`
+    const text = `verdicts that said HOLD: ${this.#holds.toLocaleString('en')}; the board has them`
     const now = this.#options.now()
     if (this.#lines.isTerminal) this.#status = text
     else if (now - this.#countedAt >= HOLDS_EVERY_MS) {

@@ -5,7 +5,7 @@ import { adapterHealth, runsOn } from './components.ts'
 import { type Deps, openDeps } from './deps.ts'
 import { beginLifetime, type Lifetime } from './lifetime.ts'
 import { openParts, runParts } from './parts.ts'
-import { bannerLines, headerLine, summaryLines } from './roles/announcements.ts'
+import { bannerLines, headerLines, summaryLines } from './roles/announcements.ts'
 import { openApi } from './roles/api.ts'
 import type { EngineRole } from './roles/engine-role.ts'
 import { addressWarning, closeServer, listen, listenForHealth } from './serve.ts'
@@ -70,7 +70,7 @@ async function compose(life: Lifetime, output: NodeJS.WriteStream): Promise<Omit
   terminal.banner(
     lines,
     url === undefined ? undefined : `signal-service ${version} at ${url}`,
-    url && headerLine(url),
+    url === undefined ? [] : headerLines(url),
   )
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal })

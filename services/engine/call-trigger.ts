@@ -1,11 +1,22 @@
+import { z } from 'zod'
 import type { Call } from '../../contracts/verdict.ts'
 import { CELL, cell } from './cells.ts'
 import { typicalRange } from './stillness.ts'
 
-/** A trend begins at this distance between the fast and the slow average, in ATR50. */
-export const TREND_ENTRY = 0.5
-/** A trend lasts until the averages have crossed by this much: two thresholds, so that noise cannot flip it. */
-const TREND_EXIT = -0.2
+/** The rule by which a regime is named; a model holds the one that its verdicts follow. */
+export const regimeRuleSchema = z.strictObject({
+  /** A trend begins at this distance between the fast and the slow average, in ATR50. */
+  trendEntry: z.number().positive(),
+  /** It lasts until the distance has fallen to this: two thresholds, so that noise cannot flip it. */
+  trendExit: z.number(),
+  /** Whether a lively market is VOLATILE even in a trend. */
+  volatileFirst: z.boolean(),
+})
+
+export type RegimeRule = z.infer<typeof regimeRuleSchema>
+
+/** The rule of models that name none. */
+export const FIRST_REGIME_RULE: RegimeRule = { trendEntry: 0.5, trendExit: -0.2, volatileFirst: false }
 
 /** (EMA9 − EMA21) / ATR50 of a series; NaN before bar 51, and in a market that has never moved. */
 export const trendMeasure = (cells: Float64Array, base: number): number =>
@@ -19,12 +30,16 @@ export type Direction = 1 | 0 | -1
  *
  * @param measure the trend measure; NaN leaves no trend
  */
-export function nextDirection(current: number, measure: number): Direction {
+export function nextDirection(
+  current: number,
+  measure: number,
+  { trendEntry, trendExit }: Pick<RegimeRule, 'trendEntry' | 'trendExit'>,
+): Direction {
   if (Number.isNaN(measure)) return 0
-  if (measure > TREND_ENTRY) return 1
-  if (measure < -TREND_ENTRY) return -1
-  if (current > 0) return measure < TREND_EXIT ? 0 : 1
-  if (current < 0) return measure > -TREND_EXIT ? 0 : -1
+  if (measure > trendEntry) return 1
+  if (measure < -trendEntry) return -1
+  if (current > 0) return measure < trendExit ? 0 : 1
+  if (current < 0) return measure > -trendExit ? 0 : -1
   return 0
 }
 

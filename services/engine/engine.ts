@@ -9,9 +9,9 @@ import { type Market, marketName, type Series, seriesName } from '../../contract
 import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from './barrier.ts'
-import { callOf, TREND_ENTRY } from './call-trigger.ts'
+import { callOf } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
-import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
+import { forecastOf, type SeriesRange } from './forecast/range-model.ts'
 import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
@@ -106,8 +106,6 @@ const internalError = (message: string): ServiceError => new ServiceError('inter
 
 export interface EngineOptions {
   readonly model: VerdictModel
-  /** Tells how far prices may go; those of the release unless others are given. */
-  readonly ranges?: RangeModel
   /**
    * The withdrawal that silences a timeframe for bars that close at an instant; without this function nothing is
    * silenced.
@@ -118,7 +116,6 @@ export interface EngineOptions {
 /** Creates an engine without any series. */
 export class SeriesEngine {
   readonly #options: EngineOptions
-  readonly #ranges: RangeModel
   readonly #pool: SeriesPool
   readonly #bySlot: (OpenSeries | undefined)[] = []
   readonly #slotsByMarket = new Map<string, Set<number>>()
@@ -127,8 +124,7 @@ export class SeriesEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options
-    this.#ranges = options.ranges ?? releasedRanges()
-    this.#pool = createSeriesPool(this.#options.model, this.#ranges)
+    this.#pool = createSeriesPool(options.model)
     this.modelVersion = this.#options.model.version
   }
 
@@ -178,9 +174,10 @@ export class SeriesEngine {
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const stillness = stillnessOf(cells, base)
-    const range = this.#ranges[read(CELL.timeframeIndex)] as SeriesRange
+    const { ranges, regime: rule } = this.#options.model
+    const range = ranges[read(CELL.timeframeIndex)] as SeriesRange
     const forecast = stillness === undefined ? forecastOf(cells, base, range) : null
-    const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * TREND_ENTRY)
+    const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * rule.trendEntry)
     return {
       exchange,
       coin,

@@ -55,6 +55,8 @@ test.each([
   ['no features', { ...data, features: [] }],
   ['a missing timeframe', { ...data, timeframes: { '1h': spoken } }],
   ['an unknown field', { ...data, bonus: 1 }],
+  ['ranges that this release does not have', { ...data, ranges: 'range-0' }],
+  ['half a rule of the regime', { ...data, regime: { trendEntry: 1 } }],
   ['no object', null],
 ])('refuses a model with %s', (_, wrong) => {
   expect(codeOf(() => createModel(wrong))).toBe('config_invalid')

@@ -4,7 +4,9 @@ import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { ModelFile } from '../../contracts/proof-events.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { FIRST_REGIME_RULE, type RegimeRule, regimeRuleSchema } from './call-trigger.ts'
 import { FEATURE_NAMES, FEATURES, type Feature, type FeatureName } from './features.ts'
+import { FIRST_RANGES, type RangeModel, rangesOf } from './forecast/range-model.ts'
 import { type Gate, gateSchema, silencesOf } from './gate.ts'
 import { type Provenance, provenanceSchema } from './provenance.ts'
 import { measuredSchema } from './scoring/scores-schema.ts'
@@ -61,6 +63,10 @@ export const verdictModelSchema = z.strictObject({
   timeframes: z.record(z.enum(TIMEFRAMES), timeframeSkillSchema),
   /** Scores of coins, and those that are silent; former models have none. */
   gate: gateSchema.optional(),
+  /** Version of the ranges that its verdicts state; former models, which name none, have the first ones. */
+  ranges: z.string().min(1).max(64).optional(),
+  /** How its verdicts tell the regime; former models, which name none, have the first rule. */
+  regime: regimeRuleSchema.optional(),
 })
 
 export type VerdictModelData = z.infer<typeof verdictModelSchema>
@@ -80,6 +86,8 @@ export interface ScoringModel {
   /** Whether calls are made, by timeframe. */
   readonly speaks: readonly boolean[]
   readonly timeframes: Readonly<Record<Timeframe, TimeframeSkill>>
+  readonly ranges: RangeModel
+  readonly regime: RegimeRule
 }
 
 /** A model ready to be used. */
@@ -99,7 +107,7 @@ export interface VerdictModel extends ScoringModel {
 export function createModel(data: unknown): VerdictModel {
   const parsed = verdictModelSchema.safeParse(data)
   if (!parsed.success) throw unusableModelError(data, parsed.error)
-  const { version, provenance, clip, features, timeframes, gate = {} } = parsed.data
+  const { version, provenance, clip, features, timeframes, gate = {}, ...bound } = parsed.data
   const repeated = features.find((name, index) => features.indexOf(name) !== index)
   if (repeated !== undefined) {
     throw new ServiceError('config_invalid', {
@@ -116,14 +124,19 @@ export function createModel(data: unknown): VerdictModel {
     })
   }
   const silentCoins = silencesOf(gate)
-  return { version, provenance, gate, silentCoins, ...scoringOf(features, clip, timeframes) }
+  return { version, provenance, gate, silentCoins, ...scoringOf(features, clip, timeframes, bound) }
 }
 
-/** Lays out the numbers of a model for those that compute with it. */
+/**
+ * Lays out the numbers of a model for those that compute with it.
+ *
+ * @throws ServiceError `config_invalid` for ranges that did not come with this release
+ */
 export function scoringOf(
   names: readonly FeatureName[],
   clip: number,
   timeframes: VerdictModelData['timeframes'],
+  { ranges = FIRST_RANGES, regime = FIRST_REGIME_RULE }: Pick<VerdictModelData, 'ranges' | 'regime'> = {},
 ): ScoringModel {
   const skills = TIMEFRAMES.map((timeframe) => timeframes[timeframe])
   const table = (
@@ -140,6 +153,8 @@ export function scoringOf(
     weights: table(({ slope, coefficients }, index) => slope * (coefficients[index] ?? 0)),
     speaks: skills.map(({ skill }) => skill),
     timeframes,
+    ranges: rangesOf(ranges),
+    regime,
   }
 }
 
@@ -156,7 +171,7 @@ function unusableModelError(data: unknown, error: z.ZodError): ServiceError {
 }
 
 /** The model of this release, and former ones whose verdicts can still be computed again. */
-const KEPT_MODELS: readonly string[] = ['barrier-4', 'barrier-3']
+export const KEPT_MODELS: readonly string[] = ['barrier-4', 'barrier-3']
 
 /** The file of a model that came with this release; undefined for others. */
 export const keptModelFile = (version: string): URL | undefined =>

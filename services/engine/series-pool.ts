@@ -7,12 +7,7 @@ import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timefra
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { nextCall, nextDirection, nextVolatile, trendMeasure } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
-import {
-  type RangeModel,
-  releasedRanges,
-  type SeriesRange,
-  updateVolatility,
-} from './forecast/range-model.ts'
+import { type SeriesRange, updateVolatility } from './forecast/range-model.ts'
 import { updateRange } from './indicators/range-position.ts'
 import { updateIndicators, updateVolumeMomentum } from './indicators/update-indicators.ts'
 import type { ScoringModel } from './model.ts'
@@ -42,7 +37,6 @@ const VOLATILE = REGIMES.indexOf('VOLATILE')
  */
 export class SeriesPool {
   readonly #model: ScoringModel
-  readonly #ranges: RangeModel
   readonly #measures: ((cells: Float64Array, base: number) => number)[]
   readonly #featureCount: number
   readonly #stride: number
@@ -54,9 +48,8 @@ export class SeriesPool {
   /** Bytes of both slabs, per slot. */
   readonly bytesPerSlot: number
 
-  constructor(model: ScoringModel, ranges: RangeModel = releasedRanges()) {
+  constructor(model: ScoringModel) {
     this.#model = model
-    this.#ranges = ranges
     this.#measures = this.#model.features.map((feature) => feature.measure)
     this.#featureCount = this.#measures.length
     this.#stride = CELL.features + CELLS_PER_FEATURE * this.#featureCount
@@ -78,7 +71,7 @@ export class SeriesPool {
 
   #updateRegime(base: number, levelsAt: number, bars: number, barClose: number, isStill: boolean): void {
     const measure = isStill ? Number.NaN : trendMeasure(this.#cells, base)
-    const direction = nextDirection(cell(this.#cells, base + CELL.direction), measure)
+    const direction = nextDirection(cell(this.#cells, base + CELL.direction), measure, this.#model.regime)
 
     let volatile = cell(this.#cells, base + CELL.volatile) === 1
     const atr14 = cell(this.#cells, base + CELL.atr14)
@@ -92,7 +85,8 @@ export class SeriesPool {
     }
 
     const trendless = volatile ? VOLATILE : RANGING
-    const index = direction > 0 ? TRENDING_UP : direction < 0 ? TRENDING_DOWN : trendless
+    const trend = direction > 0 ? TRENDING_UP : direction < 0 ? TRENDING_DOWN : trendless
+    const index = volatile && this.#model.regime.volatileFirst ? VOLATILE : trend
     if (bars === 1 || index !== cell(this.#cells, base + CELL.regimeIndex)) {
       this.#cells[base + CELL.regimeIndex] = index
       this.#cells[base + CELL.regimeSince] = barClose
@@ -204,7 +198,7 @@ export class SeriesPool {
       base,
       bars,
       bar,
-      this.#ranges[cell(this.#cells, base + CELL.timeframeIndex)] as SeriesRange,
+      this.#model.ranges[cell(this.#cells, base + CELL.timeframeIndex)] as SeriesRange,
     )
     const isStill = stillnessOf(this.#cells, base) !== undefined
     this.#updateRegime(
@@ -219,5 +213,4 @@ export class SeriesPool {
   }
 }
 
-export const createSeriesPool = (model: ScoringModel, ranges: RangeModel = releasedRanges()): SeriesPool =>
-  new SeriesPool(model, ranges)
+export const createSeriesPool = (model: ScoringModel): SeriesPool => new SeriesPool(model)

@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { nextDirection, nextVolatile } from './call-trigger.ts'
+import { randomWalk } from '../../testing/random-walk.ts'
+import { FIRST_REGIME_RULE, nextDirection, nextVolatile } from './call-trigger.ts'
+import { createEngine } from './engine.ts'
+import { createModel, keptModelFile } from './model.ts'
 
 test.each([
   // From no trend, only the entry begins one.
@@ -26,7 +30,7 @@ test.each([
   [1, Number.NaN, 0],
   [0, Number.NaN, 0],
 ])('direction %d with a trend measure of %d becomes %d', (current, measure, next) => {
-  expect(nextDirection(current, measure)).toBe(next)
+  expect(nextDirection(current, measure, FIRST_REGIME_RULE)).toBe(next)
 })
 
 test.each([
@@ -38,4 +42,25 @@ test.each([
   [true, 0.749, false],
 ])('volatile %s at percentile %d becomes %s', (current, percentile, next) => {
   expect(nextVolatile(current, percentile)).toBe(next)
+})
+
+test('the regime follows the rule that the model names, and another model’s is as it was', () => {
+  const data = JSON.parse(readFileSync(keptModelFile('barrier-4') as URL, 'utf8')) as object
+  const regimesBy = (regime?: object): string[] => {
+    const engine = createEngine({ model: createModel({ ...data, ...(regime && { regime }) }) })
+    const slot = engine.open({ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' })
+    return randomWalk(7, 1_600).flatMap((bar) => {
+      engine.push(slot, bar)
+      const reading = engine.read(slot)
+      return reading.status === 'verdict' ? [reading.verdict.regime] : []
+    })
+  }
+  const count = (regimes: readonly string[], regime: string) => regimes.filter((one) => one === regime).length
+  const first = regimesBy()
+  expect(regimesBy(FIRST_REGIME_RULE)).toEqual(first)
+  const lively = regimesBy({ ...FIRST_REGIME_RULE, volatileFirst: true })
+  expect(count(lively, 'VOLATILE')).toBeGreaterThan(2 * count(first, 'VOLATILE'))
+  expect(count(first, 'VOLATILE')).toBeGreaterThan(0)
+  const strict = regimesBy({ ...FIRST_REGIME_RULE, trendEntry: 0.8, trendExit: 0 })
+  expect(count(strict, 'RANGING')).toBeGreaterThan(2 * count(first, 'RANGING'))
 })

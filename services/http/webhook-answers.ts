@@ -41,7 +41,7 @@ function toReplayRow(
   }
 }
 
-const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) => {
+const toState = ({ subscription, deliveries, at: readAt, lag, notices }: SubscriptionView) => {
   const { state, reason, stateSince, createdAt, replays } = subscription
   const { cursor, open, counts } = deliveries
   return {
@@ -56,7 +56,7 @@ const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) =
     last_success_at: timeOrNull(deliveries.lastSuccessAt),
     failures_in_a_row: deliveries.failuresInARow,
     retries_open: open.size,
-    next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries)),
+    next_attempt_at: timeOrNull(nextAttemptAt(subscription, deliveries, readAt)),
     counts,
     replays: replays.map((replay) => toReplayRow(replay, deliveries)),
     notices: notices.map(({ kind, at, since }) => ({ kind, at: isoTime(at), since: isoTime(since) })),

@@ -44,11 +44,6 @@ export interface ReadAllOptions {
   readonly signal?: AbortSignal
   /** Gives `text`, where the store has it, and parses `data` and `meta` no sooner than they are read: `...` does not copy them. */
   readonly asText?: boolean
-  /**
-   * Goes through the log together with others who ask for this and begin at the same place, where that is quicker: each
-   * may wait for the slowest, so it is for those who never stop on their way.
-   */
-  readonly together?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
 }

@@ -19,16 +19,12 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pythonWith } from './python.fixture.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const MODULES = join(ROOT, 'node_modules')
 const run = promisify(execFile)
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
-/** The first Python that has these modules. */
-const pythonWith = (...modules: string[]): string | undefined =>
-  ['python3', '/usr/bin/python3'].find(
-    (python) => spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0,
-  )
 const BUILDER = pythonWith('setuptools', 'wheel', 'pip')
 const without = (what: string | undefined, name: string): string =>
   what === undefined ? ` (skipped: ${name} is not installed)` : ''

@@ -139,7 +139,7 @@ describe('names', () => {
   for (const name of ['PROFILE', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'])
     others.add(`AWS_${name}`)
   /** Variables of the tests. */
-  others.add('FAST_CHECK_SEED')
+  for (const name of ['FAST_CHECK_SEED', 'FREQTRADE_SOURCE']) others.add(name)
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
   const ofOAuth = new Set<string>([...OAUTH_CODES, ...BEARER_CODES])
   const exitCodes = new Set([0, ...Object.values(errors).map(({ exitCode }) => exitCode)])

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -7,11 +7,10 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSignalClient } from '../../clients/typescript/src/index.ts'
 import { type OwnService, startOwnService } from '../../services/composition/own-service.fixture.ts'
+import { pythonWith } from './python.fixture.ts'
 
 const CLIENTS = resolve(import.meta.dirname, '../../clients')
-const PYTHON = ['python3', '/usr/bin/python3'].find(
-  (command) => spawnSync(command, ['-c', 'import pandas']).status === 0,
-)
+const PYTHON = pythonWith('pandas')
 const reason = PYTHON === undefined ? ' (skipped: pandas is not installed)' : ''
 
 /** Stands in for Freqtrade, which is not installed here: the strategy takes no more of it than this. */
@@ -176,15 +175,42 @@ try:
     strategy._record("BTC")
 except Refusal as refusal:
     code = refusal.code
-live.known_by = "recorded_at"
-try:
-    live._record("BTC")
-except ValueError as error:
-    told = "backtests" in str(error)
-print(json.dumps([file.name, first == second[:len(first)], len(set(second)) == len(second), again, int(seen) > 0, kept, code, told]))`,
+print(json.dumps([file.name, first == second[:len(first)], len(set(second)) == len(second), again, int(seen) > 0, kept, code]))`,
         { folder, url: service.url },
       )
-      expect(said).toEqual(['SIM-BTC-1m.ndjson', true, true, true, true, true, 'given_up', true])
+      expect(said).toEqual(['SIM-BTC-1m.ndjson', true, true, true, true, true, 'given_up'])
+    })
+
+    test('asks live for the verdict of each bar, once, where it trades as a caller', async () => {
+      const said = await python(
+        `
+class Caller(SignalRecord):
+    timeframe = bar = "1m"
+    known_by = "bar_close"
+config = {"datadir": Path(given["folder"]), "signal_service": {"url": given["url"], "exchange": "sim"}}
+calls = []
+class Counted(SignalClient):
+    def get_trade_call(self, **request):
+        calls.append(request)
+        return super().get_trade_call(**request)
+sys.modules["SignalRecord"].SignalClient = Counted
+live = Caller(config, "dry_run")
+live.bot_start()
+rows = live._ask("BTC")
+closed = pd.Timestamp(rows[0]["bar_close"])
+candles = pd.DataFrame({"date": [closed - pd.Timedelta(minutes=2), closed - pd.Timedelta(minutes=1)]})
+seen = live.populate_indicators(candles, {"pair": "BTC/USDT"})
+newest = seen["signal_call"][1] == rows[0]["call"] and seen["signal_bar_close"][1] == closed
+before = seen["signal_bar_close"][0] != closed
+asked = len(calls)
+rows[0]["bar_close"] = "2026-01-01T00:00:00.000Z"
+config["signal_service"]["url"] = "http://127.0.0.1:9"
+Counted.__init__ = lambda self, url, key, tries: SignalClient.__init__(self, url, key, tries=1)
+kept = live._ask("BTC") == rows
+print(json.dumps([bool(newest), bool(before), asked, kept, len(calls)]))`,
+        { folder, url: service.url },
+      )
+      expect(said).toEqual([true, true, 1, true, 2])
     })
   })
 })

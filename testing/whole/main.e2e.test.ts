@@ -143,9 +143,9 @@ describe('npm start', () => {
     const healthPort = await freePort()
     const service = start(['--health-port', String(healthPort)])
     const url = await urlOf(service)
-    await service.until(/simulated market .*embedded store in .*in-process bus, memory cache/)
+    await service.until(/simulated market [^]*embedded store in [^]*in-process\s+bus,\s+memory\s+cache/)
     expect(service.out()).toMatch(/^http:\S+\/ +what is served/)
-    await service.until(/\d+ verdicts said HOLD/)
+    await service.until(/verdicts that said HOLD: \d+/)
     while ((await seriesOf(url)) < 66) await new Promise((resolve) => setTimeout(resolve, 50))
     const all = await rows(url)
     // A minute may close meanwhile, and the first series have a second verdict then.

@@ -1,7 +1,9 @@
 import { seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { BARRIER_FLOOR } from '../../services/engine/barrier.ts'
+import { FIRST_REGIME_RULE } from '../../services/engine/call-trigger.ts'
 import { FEATURE_NAMES } from '../../services/engine/features.ts'
+import { NEWEST_RANGES } from '../../services/engine/forecast/range-model.ts'
 import type { TimeframeGate } from '../../services/engine/gate.ts'
 import { REALISED_VOLATILITY_BARS } from '../../services/engine/indicators/update-indicators.ts'
 import { type Skill, scoringOf, type VerdictModelData } from '../../services/engine/model.ts'
@@ -211,5 +213,7 @@ export function fitModel(
     features: [...FEATURE_NAMES],
     timeframes: forEachTimeframe((timeframe) => judged[timeframe].skill),
     gate: Object.fromEntries(gates),
+    ranges: NEWEST_RANGES,
+    regime: FIRST_REGIME_RULE,
   })
 }

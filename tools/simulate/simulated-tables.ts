@@ -101,6 +101,8 @@ export function createTablesDisk(): TablesDisk {
       create: (name, version, role) =>
         change(name, (versions) => versions.set(version, { position: START, role, rows: new Map() })),
       table: (name, version) => tableOf(host, name, version),
+      fileOf: (name) => name,
+      inTransaction: (_name, _version, work) => work(),
       activate: (name, version) =>
         change(name, (versions) => {
           for (const other of versions.keys()) if (other !== version) versions.delete(other)

@@ -301,7 +301,9 @@ describe('a log that signs everything correctly is found out when it', () => {
     }
     const corrected = await others(5)
     expect([corrected.counts, corrected.sampled]).toEqual([{}, 0])
-    expect(corrected.doubts).toContain('50 verdicts of the sample come out otherwise from the bars of today')
+    expect(corrected.doubts).toContain(
+      'recomputed otherwise from the bars of today: 50 verdicts of the sample',
+    )
     expect((await others(6)).counts).toEqual({ made_up_verdict: 6 })
     let asked = 0
     const sameInputs = found(['probability'], true)

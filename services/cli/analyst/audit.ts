@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { countText } from '../../../contracts/share-text.ts'
 import {
   type AuditReport,
   audit,
@@ -150,7 +151,7 @@ function linesOf(report: AuditReport): string {
     `log       ${origin}, ${size} entries, root ${root}`,
     `signed    by ${signed(report).join(', ')}`,
     ...(report.cosigned.length === 0 ? [] : [`cosigned  by ${report.cosigned.join(', ')}`]),
-    `checked   ${verdicts} verdicts, ${outcomes} outcomes (${recomputed} recomputed from bars; ${sampled} verdicts, too), ${models} models; ${hidden} entries are not shown yet`,
+    `checked   ${countText(verdicts, 'verdict')}, ${countText(outcomes, 'outcome')} (${recomputed} recomputed from bars; ${countText(sampled, 'verdict')}, too), ${countText(models, 'model')}; ${hidden} entries are not shown yet`,
     ...unchecked.map((what) => `unchecked ${what}`),
     ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),
     ...slowest(delays).map(

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import { randomWalk } from '../../../testing/random-walk.ts'
 import { createBars } from '../../composition/roles/bars.ts'
 import { createEngine, keptModelFile, loadModel } from '../../engine/index.ts'
 import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
@@ -78,6 +80,29 @@ test('a verdict of a former model comes out as it was said, where the present on
   expect(verdict.probability).not.toBe(0.5)
   expect((await recomputeVerdict(verdict, pages(feed, verdict))).differences).toEqual([])
 })
+
+/** Verdicts as the releases of their models computed them. */
+const FORMER = readFileSync(
+  new URL('../../../fixtures/verdicts/former-models.ndjson', import.meta.url),
+  'utf8',
+)
+  .trim()
+  .split('\n')
+  .map((line): Verdict => JSON.parse(line) as Verdict)
+
+test.each(FORMER.map((verdict) => [verdict.modelVersion, verdict.timeframe, verdict.regime, verdict]))(
+  'a verdict that %s said at %s in a market that is %s comes out bit for bit, ranges and regime with it',
+  async (_model, timeframe, _regime, verdict) => {
+    async function* walked() {
+      const bars = randomWalk(7, 1_600).map((bar, index) => ({
+        ...bar,
+        openTime: index * timeframeMs(timeframe),
+      }))
+      yield { bars, funding: [] }
+    }
+    expect((await recomputeVerdict(verdict, walked())).differences).toEqual([])
+  },
+)
 
 test('bars are served in pages, with their gaps', async () => {
   const bar = (hour: number): Candle => ({

@@ -13,8 +13,10 @@ test('who starts the engine is told at which timeframes it never makes a call', 
     demo: undefined,
     url: undefined,
   }
-  const text = bannerLines({ ...context, monitoring: '2 series' }).join('\n')
-  expect(text).toContain('\n  on Node.js 24.15.0, SQLite 3.51.3\n')
+  const lines = bannerLines({ ...context, url: 'http://127.0.0.1:8402', monitoring: '2 series' })
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
+  const text = lines.join(' ').replaceAll(/\s+/g, ' ')
+  expect(text).toContain('Node.js 24.15.0, SQLite 3.51.3')
   const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
   expect(text).toContain(`Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')}`)
   expect(bannerLines({ ...context, monitoring: undefined }).join('\n')).not.toContain('Calls are made')

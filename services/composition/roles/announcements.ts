@@ -12,14 +12,21 @@ const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
   live: 'live market',
 }
 
-const BOARD = ['/', 'what is served: the board in a browser, a description to programs'] as const
 const SERVED = [
   ['/mcp', 'the tools, for agents and bots'],
   ['/docs', 'the documentation'],
-  ['/api/verdicts', 'recorded verdicts, one JSON object a line, shown once their window has closed'],
+  ['/api/verdicts', 'verdicts whose window has closed'],
   ['/api/track-record', 'how good they have been'],
   ['/readyz', 'the state of everything'],
 ] as const
+/** Commands to begin with, and what each gives. */
+const FIRST_COMMANDS = [
+  [`ask get_trade_call '{"coin":"BTC"}'`, 'a call'],
+  ['keys create --tier starter', 'an API key'],
+  ['track-record', 'how calls ended'],
+] as const
+const SIGNAL = '  npm run -s signal -- '
+const COMMAND_WIDTH = 2 + Math.max(...FIRST_COMMANDS.map(([command]) => command.length))
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
 export function bannerLines(context: {
@@ -36,15 +43,13 @@ export function bannerLines(context: {
   const { version, settings, platform, runsOn, monitoring, demo, url } = context
   const market = MARKET_WORDS[settings.MARKET]
   const versions = Object.entries(runsOn).map(([name, number]) => `${name} ${number}`)
-  const lines = [
-    `signal-service ${version}: ${[market, ...platform].join(', ')}`,
-    `  on ${versions.join(', ')}`,
-  ]
-  if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`, `  ${WHERE_CALLS_ARE_MADE}`)
+  const lines = [`signal-service ${version}: ${market}`, ...wrapped([...platform, ...versions].join(', '))]
+  if (monitoring !== undefined)
+    lines.push(...wrapped(`monitoring ${monitoring}`), ...wrapped(WHERE_CALLS_ARE_MADE))
   if (url !== undefined) {
     const lineOf = ([path, what]: readonly [string, string]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`
-    lines.unshift(lineOf(BOARD).trimStart(), '')
-    lines.push(...SERVED.map(lineOf), '  npm run -s signal -- keys create --tier starter   makes a key')
+    lines.unshift(...headerLines(url), '')
+    lines.push(...SERVED.map(lineOf))
   }
   if (demo !== undefined) lines.push(...demoLines(demo))
   if (settings.WEBHOOKS_ALLOW_PRIVATE)
@@ -52,8 +57,24 @@ export function bannerLines(context: {
   return [...lines, '']
 }
 
-/** The address, for a terminal in which the banner scrolls away. */
-export const headerLine = (url: string): string => `${url}/  open it in a browser; Ctrl-C stops the service`
+/** The board's address and first commands: rows that stay in view where the banner scrolls away. */
+export const headerLines = (url: string): readonly string[] => [
+  `${url}/  the board: open it in a browser; Ctrl-C stops`,
+  ...FIRST_COMMANDS.map(([command, gives]) => `${SIGNAL}${command.padEnd(COMMAND_WIDTH)}# ${gives}`),
+]
+
+const TERMINAL_COLUMNS = 80
+
+/** A sentence in indented lines that fit a terminal; a word that is longer has a line of its own. */
+function wrapped(text: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > TERMINAL_COLUMNS) lines.push(`  ${word}`)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
 
 const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => [
   `  demo chain ${rpcUrl}: play money, worth nothing anywhere else. An account with 100 play USDC, to pay from:`,

@@ -7,7 +7,7 @@ import { newestVerdicts } from './newest-verdicts.ts'
 
 /**
  * The instants after which bars of a simulated market are run through at a start: the newest bar in the log of each
- * monitored series, or `LIMITS.runBars` ago. Series on demand have no past to keep.
+ * monitored series, at most `LIMITS.runBarsLater` ago; for a series without one, `LIMITS.runBars` ago. Series on demand have no past to keep.
  */
 export function planRun(
   { settings, feed, watchList, projector }: EngineDeps,
@@ -18,7 +18,8 @@ export function planRun(
   for (const verdict of projector === undefined ? [] : newestVerdicts(projector))
     newest.set(seriesName(verdict), verdict.barClose)
   return (one, now) => {
-    const recorded = newest.get(seriesName(one)) ?? (settings.FRESH ? now : 0)
-    return Math.max(recorded, now - LIMITS.runBars * timeframeMs(one.timeframe))
+    const recorded = newest.get(seriesName(one))
+    const most = recorded === undefined ? LIMITS.runBars : LIMITS.runBarsLater
+    return Math.max(recorded ?? (settings.FRESH ? now : 0), now - most * timeframeMs(one.timeframe))
   }
 }

@@ -72,8 +72,10 @@ describe('the picture of a series', () => {
 })
 
 test('the reliability diagram puts what came true as said on its line, with the interval of Wilson', () => {
+  const few = { from: 0.55, to: 0.56, races: 80, non_overlapping: 7, wins: 2, said: 0.55 }
   const text = String(
     reliabilityChart([
+      { ...few, happened: 0.286, low: 0.08, high: 0.64 },
       {
         from: 0.5,
         to: 0.51,
@@ -95,17 +97,21 @@ test('the reliability diagram puts what came true as said on its line, with the 
   const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
   expect(Number(y)).toBeCloseTo(onLine, 0)
   expect(text).toContain('said 50.0 %, happened 50.0 %; 100 of 900 do not overlap')
+  expect(text.match(/<circle/g)).toHaveLength(1)
+  expect(text).toContain('>52.5 %<')
 })
 
 test('equity adds up months for each of four lines', () => {
-  const month = (name: string, net: number) => ({
+  const month = (name: string, net: number, calls = 3) => ({
     month: name,
+    calls,
     net_bps: net,
     always_buy_bps: -net,
     always_sell_bps: 0,
     random_bps: 10,
   })
-  const text = String(equityChart([month('2026-01', 100), month('2026-02', -250)]))
+  const text = String(equityChart([month('2025-12', 0, 0), month('2026-01', 100), month('2026-02', -250)]))
+  expect(text).toContain('over 2 months')
   expect(text).toContain('calls -1.5 %, always BUY 1.5 %, always SELL 0 %, a coin 0.2 %')
   expect(text.match(/<polyline/g)).toHaveLength(4)
 })

@@ -5,18 +5,25 @@ import { percent, whole } from './parts.ts'
 import { rangeOf, scale, ticks } from './scale.ts'
 import type { ReliabilityBin } from './track-record-figures.ts'
 
+const rounded = (value: number): number => Math.round(10 * value) / 10
+
 const SIZE = 380
+/** Races that do not overlap, below which an interval is as wide as the picture. */
+const FEWEST_FOR_DOT = 30
 const BOX = { left: 46, right: SIZE - 12, top: 12, bottom: SIZE - 40 } as const
 
 /** Share that came true of a percent: a count where fewer than 100 of its races are independent. */
 export const happenedText = ({ happened, races, wins, non_overlapping: apart }: ReliabilityBin): string =>
   apart < FEWEST_FOR_PERCENT ? `${whole(wins)} of ${whole(races)}` : percent(happened)
 
-/** The forecast against the outcome: on the dashed line both are the same. Whiskers are 95 % intervals. */
-export function reliabilityChart(shown: readonly ReliabilityBin[]): Html {
-  const solid = shown.filter((bin) => bin.non_overlapping >= 30)
-  const most = Math.max(0.6, ...solid.map(({ high, said }) => Math.max(high, said)))
-  const least = Math.min(0.45, ...solid.map(({ low }) => low))
+/**
+ * The forecast against the outcome: on the dashed line both are the same. Whiskers are 95 % intervals. Bins of few races
+ * have no dot; the table beside the picture has them.
+ */
+export function reliabilityChart(bins: readonly ReliabilityBin[]): Html {
+  const shown = bins.filter((bin) => bin.non_overlapping >= FEWEST_FOR_DOT)
+  const most = Math.max(0.6, ...shown.map(({ high, said }) => Math.max(high, said)))
+  const least = Math.min(0.45, ...shown.map(({ low }) => low))
   const range = [Math.max(0, least - 0.02), Math.min(1, most + 0.02)] as const
   const said = [0.495, Math.max(0.6, ...shown.map((bin) => bin.said)) + 0.01] as const
   const x = scale(said, [BOX.left, BOX.right])
@@ -24,11 +31,11 @@ export function reliabilityChart(shown: readonly ReliabilityBin[]): Html {
   const inside = (value: number): number => Math.min(BOX.bottom, Math.max(BOX.top, y(value)))
   const rules = ticks(range, 5).map(
     (value) =>
-      html`<path class="rule" d="M${BOX.left} ${y(value)}H${BOX.right}"/><text x="${BOX.left - 6}" y="${y(value) + 4}" text-anchor="end">${percent(value, 0)}</text>`,
+      html`<path class="rule" d="M${BOX.left} ${y(value)}H${BOX.right}"/><text x="${BOX.left - 6}" y="${y(value) + 4}" text-anchor="end">${rounded(100 * value)} %</text>`,
   )
   const names = ticks(said, 5).map(
     (value) =>
-      html`<text x="${x(value)}" y="${BOX.bottom + 16}" text-anchor="middle">${percent(value, 0)}</text>`,
+      html`<text x="${x(value)}" y="${BOX.bottom + 16}" text-anchor="middle">${rounded(100 * value)} %</text>`,
   )
   const largest = Math.max(1, ...shown.map(({ races }) => races))
   const dots = shown.map((bin) => {
@@ -57,7 +64,6 @@ interface MonthLine {
   readonly points: readonly (number | undefined)[]
 }
 
-const rounded = (value: number): number => Math.round(10 * value) / 10
 const lastOf = ({ points }: MonthLine): number => points.findLast((point) => point !== undefined) ?? 0
 
 /** Lines over months. @param ideals heights of dashed lines */
@@ -95,8 +101,14 @@ function monthsChart(
   return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${about} over ${months.length} months: ${told}">${rules}${dashed}${names}${drawn}</svg>`
 }
 
-/** The net result of the calls, month by month, beside three baselines on the same bars. */
-export function equityChart(months: readonly EquityMonth[]): Html {
+/** The net result of the calls since the first month that has some, beside three baselines on the same bars. */
+export function equityChart(all: readonly EquityMonth[]): Html {
+  const months = all.slice(
+    Math.max(
+      0,
+      all.findIndex(({ calls }) => calls > 0),
+    ),
+  )
   const lines = EQUITY_LINES.map(([name, text]) => {
     let sum = 0
     return { text, points: [0, ...months.map((month) => (sum += month[name] / 100))] }
@@ -118,7 +130,7 @@ export function coverageChart(months: readonly CoverageMonth[]): Html {
 export type CoverageMonth = Pick<RecordMonth, 'month' | 'forecasts' | 'within_80' | 'within_50'>
 export type EquityMonth = Pick<
   RecordMonth,
-  'month' | 'net_bps' | 'always_buy_bps' | 'always_sell_bps' | 'random_bps'
+  'month' | 'calls' | 'net_bps' | 'always_buy_bps' | 'always_sell_bps' | 'random_bps'
 >
 
 /** Heights of labels, moved so far apart that none covers another. */

@@ -2,7 +2,7 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { HistoryRow } from '../../../contracts/series-history.ts'
-import { DAY_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Html, html } from './html.ts'
 import { price, REGIME_WORDS } from './parts.ts'
 import { rangeOf, scale, ticks } from './scale.ts'
@@ -53,8 +53,13 @@ export function seriesChart(
     ),
   ])
   const y = scale(range, [PLOT.bottom, PLOT.top])
+  const byClose = new Map(bars.map((bar) => [bar.openTime + length, bar]))
+  const reachOf = (row: HistoryRow): readonly [number, number] => {
+    const { low, high } = byClose.get(atOf(row)) ?? { low: row.price, high: row.price }
+    return [low, high]
+  }
   const name = `${coin} ${timeframe} on ${exchange}: ${Math.max(rows.length, bars.length)} bars, ${calls.length} calls`
-  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${name}" data-bars="${crosshairData(bars)}" data-x="${begin} ${end} ${PLOT.left} ${PLOT.right}" data-y="${range[0]} ${range[1]} ${PLOT.bottom} ${PLOT.top}">${regimes(rows, length, x)}${axes(range, [begin, end], x, y)}${newest.map((row) => forecast(row, x, y))}${walled.map((row) => barriers(row, x, y))}${bars.length > 0 ? candles(bars, since, length, x, y) : closes(rows, x, y)}${calls.map((row) => mark(row, x(atOf(row)), y(row.price)))}</svg>`
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${name}" data-bars="${crosshairData(bars)}" data-x="${begin} ${end} ${PLOT.left} ${PLOT.right}" data-y="${range[0]} ${range[1]} ${PLOT.bottom} ${PLOT.top}">${regimes(rows, length, x)}${axes(range, [begin, end], x, y)}${newest.map((row) => forecast(row, x, y))}${walled.map((row) => barriers(row, x, y))}${bars.length > 0 ? candles(bars, since, length, x, y) : closes(rows, x, y)}${calls.map((row) => mark(row, x(atOf(row)), reachOf(row).map(y)))}</svg>`
 }
 
 /** Open time, open, high, low, close and volume of each candle, as the script of the page reads them. */
@@ -75,7 +80,7 @@ function axes(
   x: Scale,
   y: Scale,
 ): readonly Html[] {
-  const rules = ticks(range, 5).map(
+  const rules = ticks(range, 8).map(
     (value) =>
       html`<path class="rule" d="M${PLOT.left} ${y(value)}H${PLOT.right}"/><text x="${PLOT.right + 6}" y="${y(value) + 4}">${price(value)}</text>`,
   )
@@ -142,10 +147,10 @@ function candles(
   )
 }
 
-/** A triangle, up for BUY and below the price, down for SELL and above it; filled unless it was lost. */
-function mark(row: HistoryRow, x: number, y: number): Html {
+/** A triangle, up for BUY and below the bar, down for SELL and above it; filled unless it was lost. */
+function mark(row: HistoryRow, x: number, [low = 0, high = 0]: readonly number[]): Html {
   const isBuy = row.call === 'BUY'
-  const [tip, foot] = isBuy ? [y + 7, y + 17] : [y - 7, y - 17]
+  const [tip, foot] = isBuy ? [low + 4, low + 14] : [high - 4, high - 14]
   const result = row.outcome?.result ?? (row.is_open ? 'open' : 'not labelled yet')
   const about = `${row.call} ${row.confidence} %, ${row.bar_close.slice(0, 16).replace('T', ' ')}: ${result}`
   return html`<a href="/verify/${row.verdict_id}" aria-label="${about}"><path class="mark ${isBuy ? 'up' : 'down'}${row.outcome?.result === 'lost' && ' hollow'}" d="M${x} ${rounded(tip)}L${rounded(x - 5)} ${rounded(foot)}H${rounded(x + 5)}Z"><title>${about}</title></path></a>`
@@ -178,7 +183,8 @@ export function bandsOf(rows: readonly HistoryRow[]) {
 
 /** Marks of the time axis: hours within days, days within months. */
 function datesOf(from: number, to: number): { at: number; text: string }[] {
-  const steps = [60_000, 300_000, 900_000, 3_600_000, 10_800_000, 21_600_000, DAY_MS, 7 * DAY_MS, 30 * DAY_MS]
+  const hours = [1, 3, 6, 12, 24, 48, 96, 168, 336, 720].map((count) => count * HOUR_MS)
+  const steps = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, ...hours]
   const step = steps.find((one) => (to - from) / one <= 8) ?? 90 * DAY_MS
   const all: { at: number; text: string }[] = []
   for (let at = Math.ceil(from / step) * step; at <= to; at += step) {

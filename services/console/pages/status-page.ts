@@ -49,7 +49,7 @@ function gapsPart(gaps: StatusAnswer['gaps']): Html {
 function incidentsPart(incidents: StatusAnswer['incidents']): Html {
   const all = incidents.flatMap(({ kind, newest }) => newest.map((one) => ({ kind, ...one })))
   if (all.length === 0) return html`<p>None is recorded.</p>`
-  return table('Incidents, the newest of each kind', all, {
+  return table('Incidents and runs of the clock, the newest of each kind', all, {
     recorded: ({ at }) => time(at),
     what: ({ kind, subject, events }) =>
       [KINDS[kind], subject, events !== null && `${whole(events)} events`].filter(Boolean).join(': '),
@@ -86,7 +86,7 @@ ${tiles([
 ])}
 <h2>Gaps</h2>
 ${gapsPart(gaps)}
-<h2>Incidents</h2>
+<h2>Incidents and runs of the clock</h2>
 ${incidentsPart(incidents)}
 <h2>Backup</h2>
 ${drillPart(drill)}

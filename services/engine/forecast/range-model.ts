@@ -248,21 +248,31 @@ export function rangeModelOf({
   })
 }
 
-const RELEASED = new URL('../models/range-1.json', import.meta.url)
-let released: RangeModel | undefined
+/** The ranges of models that name none. */
+export const FIRST_RANGES = 'range-1'
+/** Ranges that came with this release, the newest first; verdicts of former models are computed again with theirs. */
+const KEPT_RANGES = [FIRST_RANGES] as const
+export const [NEWEST_RANGES] = KEPT_RANGES
+const loaded = new Map<string, RangeModel>()
 
 /**
- * The model of ranges of this release, read once.
+ * The ranges of a version, read once.
  *
- * @throws ServiceError `config_invalid` when the file cannot be read or is not a model
+ * @throws ServiceError `config_invalid` for a version that did not come with this release, and as {@link readRanges}
  */
-export function releasedRanges(): RangeModel {
-  released ??= rangeModelOf(readRanges())
-  return released
+export function rangesOf(version: string): RangeModel {
+  const ranges = loaded.get(version) ?? rangeModelOf(readRanges(version))
+  loaded.set(version, ranges)
+  return ranges
 }
 
 /** @throws ServiceError `config_invalid` */
-export function readRanges(file: string | URL = RELEASED): RangeModelData {
+export function readRanges(version: string = NEWEST_RANGES): RangeModelData {
+  if (!KEPT_RANGES.some((kept) => kept === version))
+    throw new ServiceError('config_invalid', {
+      message: `The verdict model names the ranges ${version}; this release has ${KEPT_RANGES.join(', ')}. Name one of them, or run the release that the model came with.`,
+    })
+  const file = new URL(`../models/${version}.json`, import.meta.url)
   try {
     return rangeModelSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {

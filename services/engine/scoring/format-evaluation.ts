@@ -93,7 +93,7 @@ function reliabilityLines({ reliability }: Scores): string[] {
   return reliability.map(({ from, to, races, said, happened }) =>
     line(
       '',
-      `${from.toFixed(3)}–${to.toFixed(3)}  said ${said.toFixed(4)}  happened ${happened.toFixed(4)}  ${grouped(races).padStart(8)} races`,
+      `${from.toFixed(3)}–${to.toFixed(3)}  said ${said.toFixed(4)}  happened ${races < FEWEST_FOR_PERCENT ? shareText(happened, races) : happened.toFixed(4)}  ${grouped(races).padStart(8)} races`,
     ),
   )
 }

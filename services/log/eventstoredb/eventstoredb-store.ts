@@ -6,7 +6,7 @@ import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
-import type { AppendResult, EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
+import type { AppendResult, EventStore, ExpectedRevision } from '../event-store.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
@@ -15,7 +15,6 @@ import type { EventPulls } from './event-pull.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
 import { type ReadContext, readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
-import { createSharedReading } from './shared-reading.ts'
 
 export interface EventStoreDbOptions {
   /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
@@ -91,11 +90,6 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     onForeign: once(options.onForeignEvent ?? (() => undefined)),
   }
   const tail = createLogTail(context, closing.signal)
-  const shared = createSharedReading(context)
-  const readAll = (readOptions: ReadAllOptions = {}): AsyncIterable<RecordedEvent> =>
-    readOptions.together === true
-      ? readWholeLog(context, readOptions, (_context, after, signal) => shared.read(after, signal))
-      : readWholeLog(context, readOptions)
   const appending = new Set<Promise<unknown>>()
   const watch = createAppendWatch(options.elapsed ?? (() => performance.now()))
   let disposal: Promise<void> | undefined
@@ -138,7 +132,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async *readAll(readOptions) {
       requireOpen()
-      yield* readAll(readOptions)
+      yield* readWholeLog(context, readOptions)
     },
     subscribe(subscribeOptions) {
       requireOpen()

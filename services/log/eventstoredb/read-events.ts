@@ -136,7 +136,6 @@ export async function* readCopies(
 export async function* readWholeLog(
   context: ReadContext,
   { after = START, upTo, filter, limit = Infinity, signal, onLooked }: ReadAllOptions = {},
-  read: typeof readEntries = readEntries,
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (limit <= 0) return
   if (typeof upTo === 'string') toLogPosition(upTo)
@@ -144,7 +143,7 @@ export async function* readWholeLog(
   let looked = 0
   let before = after
   let lookedUpTo: Position = START
-  const entries = read(context, after, signal, (position) => {
+  const entries = readEntries(context, after, signal, (position) => {
     lookedUpTo = position
   })
   for await (const entry of entries) {

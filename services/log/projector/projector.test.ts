@@ -493,6 +493,102 @@ describe('the store behind it', () => {
   })
 })
 
+describe('read models that follow the log together', () => {
+  const counting = (name: string, events: Projection['events'] = ['VerdictRecorded']): Projection => ({
+    name,
+    version: 1,
+    changes: 'rows',
+    events,
+    needs: 'recorded',
+    fold: (rows) => rows.put('count', { n: Number(rows.get('count')?.['n'] ?? 0) + 1 }),
+  })
+  /** Tables that tell of each transaction, and of each read model that writes in it. */
+  function watched(tables: RowTables, before: (name: string) => void = () => undefined) {
+    const transactions: string[][] = []
+    const watching: RowTables = {
+      ...tables,
+      inTransaction(name, version, work) {
+        transactions.push([])
+        tables.inTransaction(name, version, work)
+      },
+      table(name, version) {
+        const table = tables.table(name, version)
+        return {
+          ...table,
+          commit(...commit) {
+            before(name)
+            transactions.at(-1)?.push(name)
+            table.commit(...commit)
+          },
+        }
+      },
+    }
+    return { watching, transactions }
+  }
+  const appendOne = async (store: EventStore, event: NewEvent, projector: Projector): Promise<void> => {
+    await store.append('verdict-SIM.BTC.1h', [event], { expected: 'any' })
+    await untilPosition(projector, await store.head())
+  }
+
+  test('share one transaction, and one that an event does not concern writes nothing for it', async () => {
+    const store = openStore()
+    const tables = keptOpen(openTables())
+    const { watching, transactions } = watched(tables)
+    const all = [counting('one'), counting('two'), counting('idle', ['DaySealed'])]
+    const projector = await startedUp(store, watching, all)
+    for (let n = 1; n <= 9; n++) await appendOne(store, recorded({ barClose: n * HOUR_MS }), projector)
+    expect(transactions).toEqual(Array.from({ length: 9 }, () => ['one', 'two']))
+    expect(projector.health().map(({ position }) => position)).toEqual(['9', '9', '9'])
+    // Where it stands is written in the end, so that nothing is read again.
+    await projector.close()
+    expect(all.map(({ name }) => tables.states(name)[0]?.position)).toEqual(['9', '9', '9'])
+  })
+
+  test('that end without closing have a bounded stretch read again, and fold nothing twice', async () => {
+    const store = openStore()
+    const tables = keptOpen(openTables())
+    const all = [counting('busy'), counting('idle', ['DaySealed'])]
+    const ended = new AbortController()
+    const dying: EventStore = {
+      ...store,
+      subscribe: (options) =>
+        store.subscribe({ ...options, signal: AbortSignal.any([options.signal, ended.signal]) }),
+    }
+    const first = await startedUp(dying, tables, all)
+    for (let n = 1; n <= 200; n++) await appendOne(store, recorded({ barClose: n * HOUR_MS }), first)
+    // It follows nothing any more, and has written nothing of where it stood.
+    ended.abort()
+    const stoodAt = Number(tables.states('idle')[0]?.position)
+    expect(stoodAt).toBeGreaterThan(200 - 65)
+    expect(stoodAt).toBeLessThan(200)
+    await appendHistory(store, [step()])
+    const second = await startedUp(store, tables, all)
+    expect(second.reader(counting('busy')).get('count')).toEqual({ n: 201 })
+    expect(second.health().map(({ position }) => position)).toEqual(['201', '201'])
+  })
+
+  test('one whose rows cannot be written for a while holds up no other, and misses nothing', async () => {
+    const store = openStore()
+    broughtAbout = 'some'
+    let isFailing = false
+    const { watching } = watched(openTables(), (name) => {
+      if (isFailing && name === 'sick') throw new Error('disk I/O error')
+    })
+    const [sick, well] = [counting('sick'), counting('well')]
+    const projector = await startedUp(store, watching, [sick, well])
+    isFailing = true
+    await appendHistory(store, [step(), step(), step()])
+    const wellAt = (): string | undefined => projector.health()[1]?.position
+    while (wellAt() !== '3') await new Promise((resolve) => setImmediate(resolve))
+    expect(projector.reader(sick).get('count')).toBeUndefined()
+    expect(projector.reader(well).get('count')).toEqual({ n: 3 })
+    isFailing = false
+    await appendHistory(store, [step(), step()])
+    await untilPosition(projector, '5')
+    expect([sick, well].map((each) => projector.reader(each).get('count')?.['n'])).toEqual([5, 5])
+  })
+})
+
 describe('a file of read models', () => {
   const aFile = (): string => join(mkdtempSync(join(tmpdir(), 'rows-')), 'projections.db')
   const codeOf = (work: () => unknown): string => {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
@@ -6,12 +5,12 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
-import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
-import type { EventStore, LookedAt } from '../event-store.ts'
+import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { foldBatch } from './fold-batch.ts'
+import { type Folded, type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
 
@@ -79,12 +78,11 @@ const RETRY_MS = [100, 1_000, 2_500] as const
 const TRIES_PER_REMINDER = 24
 /** Rows of a projection that are kept in memory. */
 const KNOWN_ROWS = 256
-/** Events of the past that were looked at, matching or not, after which the checkpoint is moved. */
-const LOOKED_EVENTS = 20_000
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
- * crash repeats or loses nothing. An event that cannot be folded stops its projection, and only that one.
+ * crash repeats or loses nothing; where no row changes, the checkpoint is written later, and a crash has a bounded stretch
+ * read again. An event that cannot be folded stops its projection, and only that one.
  */
 export function startProjector(options: ProjectorOptions): Projector {
   const ending = new AbortController()
@@ -92,13 +90,11 @@ export function startProjector(options: ProjectorOptions): Projector {
   const ofThisLog = askedOnce(async () => {
     lostEvent = await keepRowsOfThisLog(options)
     if (lostEvent !== undefined) options.onLost?.(lostEvent)
-  })
-  let lastTurn: Promise<void> = Promise.resolve()
-  const turn = (): Promise<void> => {
-    lastTurn = lastTurn.then(() => setImmediate())
-    return lastTurn
-  }
-  const parts = { ...options, ofThisLog, turn, lostEvent: () => lostEvent, signal: ending.signal }
+  }, true)
+  const { store, tables, projections } = options
+  const passes = new LogPasses(store, tables, [...new Set(projections.flatMap(({ events }) => events))])
+  const head = askedOnce(() => store.head(), false)
+  const parts = { ...options, ofThisLog, head, passes, lostEvent: () => lostEvent, signal: ending.signal }
   const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
   options.tables.onRemade((what, only) => {
     options.onDamaged?.(what)
@@ -123,6 +119,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     },
     rebuild: (what) => options.tables.remake(what),
     async close() {
+      passes.flush()
       ending.abort()
       await Promise.all(runs.map((run) => run.done))
       options.tables.close()
@@ -153,14 +150,20 @@ async function isStillThere(store: EventStore, { id, position }: EventMark): Pro
   }
 }
 
-/** The same answer for all who ask; a question that failed is asked anew. */
-function askedOnce(ask: () => Promise<void>): () => Promise<void> {
-  let asking: Promise<void> | undefined
+/** The same answer for all who ask, or for those who ask at about the same time; a question that failed is asked anew. */
+function askedOnce<Answer>(ask: () => Promise<Answer>, isKept: boolean): () => Promise<Answer> {
+  let asking: Promise<Answer> | undefined
   return () => {
-    asking ??= ask().catch((error: unknown) => {
-      asking = undefined
-      throw error
-    })
+    asking ??= ask().then(
+      (answer) => {
+        if (!isKept) asking = undefined
+        return answer
+      },
+      (error: unknown) => {
+        asking = undefined
+        throw error
+      },
+    )
     return asking
   }
 }
@@ -168,15 +171,17 @@ function askedOnce(ask: () => Promise<void>): () => Promise<void> {
 interface ProjectionParts extends ProjectorOptions {
   /** Resolves once the rows in the tables are known to follow from this log. */
   readonly ofThisLog: () => Promise<void>
-  /** One page of the past in a turn of the event loop, for all read models together: callers have turns in between. */
-  readonly turn: () => Promise<void>
+  readonly head: () => Promise<Position>
+  readonly passes: LogPasses
   readonly lostEvent: () => EventMark | undefined
   readonly signal: AbortSignal
 }
 
 /** One projection: builds its rows, follows the log, and reports how it fares. */
-class ProjectionRun {
+class ProjectionRun implements Follower {
   readonly name: string
+  readonly version: number
+  readonly types: ReadonlySet<string>
   readonly done: Promise<void>
   readonly #projection: Projection
   readonly #parts: ProjectionParts
@@ -188,8 +193,11 @@ class ProjectionRun {
   #failures = 0
   #retries = 0
   #inService: VersionState | undefined
-  /** The last committed position of this version: every counted call reads it. */
+  /** Everything up to here is folded and committed: every counted call reads it. */
   #reached: Position = START
+  /** The checkpoint in the file, and the newest event folded since it was written. */
+  #stored: Position = START
+  #newest: EventMark | undefined
   #following = new AbortController()
   /** Rows as they are committed: events that follow one another change the same few. */
   #known = new Map<string, JsonObject | undefined>()
@@ -200,7 +208,13 @@ class ProjectionRun {
     this.#projection = projection
     this.#parts = parts
     this.name = projection.name
+    this.version = projection.version
+    this.types = new Set(projection.events)
     this.done = this.#run()
+  }
+
+  get reached(): Position {
+    return this.#reached
   }
 
   get inService(): Promise<void> {
@@ -273,8 +287,8 @@ class ProjectionRun {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const { store, tables, ofThisLog } = this.#parts
-    const { version, events: types } = this.#projection
+    const { tables, passes, head, ofThisLog } = this.#parts
+    const { version } = this
     await ofThisLog()
     const former = this.#former()
     if (this.#own() === undefined)
@@ -284,20 +298,14 @@ class ProjectionRun {
     this.#refreshInService()
     this.#reached = this.#own()?.position ?? START
     if (!(await this.#replaceFormer(signal))) return
-    if (!(await this.#catchUp(await store.head(), signal))) return
+    if (!(await this.#catchUp(await head(), signal))) return
     this.#isRebuilt = false
     const { detail: _resolved, isFull: _room, ...rest } = this.#status
     this.#status = { ...rest, state: 'live' }
     this.#hasBeenLive = true
     this.#failures = 0
     this.#caughtUp.resolve()
-    const items = store.subscribe({ after: this.#reached, filter: { types }, signal })
-    for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
-      const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
-      const last = batch.at(-1)
-      if (last === undefined) continue
-      if (!this.#take(events, last.kind === 'event' ? last.event.position : last.position)) return
-    }
+    await passes.follow(this, signal)
   }
 
   /** Builds this version up to where the one in service stands, compares, and puts it in service. */
@@ -327,58 +335,47 @@ class ProjectionRun {
 
   /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
   async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
-    const { store, turn } = this.#parts
-    const after = this.#own()?.position ?? START
-    this.#reached = after
+    this.#stored = this.#own()?.position ?? START
+    this.#reached = this.#stored
+    this.#newest = undefined
     // A server that was asked may not have come so far yet.
-    if (comparePositions(upTo, after) <= 0) return true
-    let batch: RecordedEvent[] = []
-    let looked = 0
-    let pages = 0
-    let goesOn = true
-    const give = (to: Position): void => {
-      goesOn &&= this.#take(batch, to)
-      batch = []
-      looked = 0
-    }
-    // A reading that breaks goes on from here, also where nothing matched.
-    const onLooked = async (seen: LookedAt): Promise<void> => {
-      looked += seen.events
-      // A short past is folded at once: nobody is served before that.
-      if (pages++ > 0) await turn()
-      if (looked >= LOOKED_EVENTS) give(seen.upTo)
-    }
-    const filter = { types: this.#projection.events }
-    for await (const event of store.readAll({ after, upTo, filter, signal, together: true, onLooked })) {
-      if (!goesOn) return false
-      batch.push(event)
-      if (batch.length >= LIMITS.projectionBatchEvents) give(event.position)
-    }
-    if (signal.aborted) return false
-    give(upTo)
-    return goesOn
+    if (comparePositions(upTo, this.#reached) <= 0) return true
+    return this.#parts.passes.catchUp(this, upTo, signal)
   }
 
-  /** Folds a batch and commits it; false when an event in it stops the projection. */
-  #take(events: readonly RecordedEvent[], upTo: Position): boolean {
+  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): Folded | undefined {
+    // The others of a pass may be some way before it.
+    if (comparePositions(upTo, this.#reached) < 0) return undefined
     this.#requireNext(events, upTo)
-    const table = this.#parts.tables.table(this.name, this.#projection.version)
+    const table = this.#parts.tables.table(this.name, this.version)
     const known = this.#known
     // Forgotten until they are committed.
     this.#known = new Map()
     const { changes, poison } = foldBatch(this.#projection, (key) => table.get(key), events, known)
-    const newest = events[(poison?.folded ?? events.length) - 1]
-    const soundUpTo = poison === undefined ? upTo : newest?.position
-    if (soundUpTo !== undefined) {
-      table.commit(changes, this.#reached, soundUpTo, newest)
-      this.#reached = soundUpTo
+    const newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
+    const to = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
+    const committed = (): boolean => {
+      this.#reached = to
+      if (poison === undefined) {
+        if (known.size <= KNOWN_ROWS) this.#known = known
+        return true
+      }
+      this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
+      return false
     }
-    if (poison === undefined) {
-      if (known.size <= KNOWN_ROWS) this.#known = known
-      return true
+    if (changes.size === 0 && poison === undefined && !(isDue && to !== this.#stored)) {
+      this.#newest = newest
+      committed()
+      return undefined
     }
-    this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
-    return false
+    return {
+      write: () => table.commit(changes, this.#stored, to, newest),
+      committed: () => {
+        this.#stored = to
+        this.#newest = undefined
+        return committed()
+      },
+    }
   }
 
   #requireNext(events: readonly RecordedEvent[], upTo: Position): void {

@@ -35,7 +35,7 @@ export interface RowTable {
   /** Keys and rows as text, in order of keys. */
   entries(): IterableIterator<{ key: string; row: string }>
   /**
-   * Changes rows and checkpoint in one transaction. `newest` is the last event they follow from. @throws ServiceError
+   * Changes rows and checkpoint in one transaction, or in that of `inTransaction`. `newest` is the last event they follow from. @throws ServiceError
    * `store_locked` where the checkpoint is not at `from` any more
    */
   commit(
@@ -101,6 +101,11 @@ export function openRowTables(file: string, logId: string) {
         commit: (...commit) => guarded(name, version, () => opened(name, version).commit(...commit)),
       }
     },
+    /** The file of a version, the same for all that lie in it. */
+    fileOf: (name: string, version: number): unknown => files.of(name, version),
+    /** Commits changes of versions that lie in the file of this one, all or none. */
+    inTransaction: (name: string, version: number, work: () => void): void =>
+      files.of(name, version).change(work),
     activate: (name: string, version: number): void => files.activate(name, version),
     /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
     newest,
@@ -124,13 +129,6 @@ export function openRowTables(file: string, logId: string) {
 const newestOf = (db: DatabaseSync): EventMark | undefined =>
   db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
 
-/** Within a commit: what it follows from is written down with it. */
-function sawEvent(db: DatabaseSync, { id, position }: EventMark): void {
-  const before = newestOf(db)?.position ?? START
-  if (comparePositions(position, before) > 0)
-    db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)').run(id, position)
-}
-
 function standOn(db: DatabaseSync, position: Position): void {
   const setBack = db.prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
   for (const { name, version, position: reached } of statesIn(db))
@@ -151,6 +149,8 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
   const checkpoint = db.prepare(
     'UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ? AND position = ?',
   )
+  const newestSeen = db.prepare('SELECT id, position FROM newest')
+  const saw = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
   const ranges: Record<'forwards' | 'backwards', StatementSync> = {
     forwards: db.prepare(
       `SELECT key, row, sum FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
@@ -182,10 +182,13 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
         'a checkpoint covers what was folded',
         to,
       )
-      transaction(db, () => {
+      const change = (): void => {
         const sum = checkpointSum(name, version, to)
         if (checkpoint.run(to, sum, name, version, from).changes === 0) throw movedError(name, from)
-        if (newest !== undefined) sawEvent(db, newest)
+        // What it follows from is written down with it.
+        const before = newestSeen.get() as EventMark | undefined
+        if (newest !== undefined && comparePositions(newest.position, before?.position ?? START) > 0)
+          saw.run(newest.id, newest.position)
         // In the order of their keys, neighbours share a page while it is at hand.
         for (const key of [...changes.keys()].toSorted()) {
           const row = changes.get(key)
@@ -195,7 +198,9 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
             upsert.run(key, text, rowSum(key, text))
           }
         }
-      })
+      }
+      if (db.isTransaction) change()
+      else transaction(db, change)
     },
   }
 }

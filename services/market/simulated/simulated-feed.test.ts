@@ -48,6 +48,17 @@ const barsOf = (batches: readonly BarBatch[], name: string) =>
   )
 
 describe('createSimulatedFeed', () => {
+  it('tells the settlement of the instant at which its bars begin, whatever else is followed', async () => {
+    const begins = Date.UTC(2026, 5, 14, 12)
+    const alone = await collect({ series: [sim('LINK', '15m')], historyFrom: begins })
+    const beside = await collect({ series: [sim('LINK', '15m'), sim('LINK', '1d')], historyFrom: begins })
+    const settled = (batches: readonly BarBatch[]) =>
+      batches.flatMap(({ funding }) => funding).find(({ funding }) => funding.time === begins)
+    expect(barsOf(alone, 'SIM.LINK.15m')[0]?.openTime).toBe(begins)
+    expect(settled(alone)).toBeDefined()
+    expect(settled(alone)).toEqual(settled(beside))
+  })
+
   it('lists its coins with all eleven timeframes', async () => {
     const feed = createSimulatedFeed({
       seed: 'seed',

@@ -69,6 +69,9 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
     let at = market.begins
     let sinceTurn = 0
     let isHistoryTold = false
+    // It counts for the first bar, from whichever series the market began.
+    const before = market.settledAt(at)
+    if (before.length > 0 && at <= liveFrom) yield { at, phase: 'history', bars: [], funding: before }
     while (!signal.aborted) {
       const next = market.instantAfter(at)
       if (next > liveFrom && !isHistoryTold) {
@@ -138,6 +141,7 @@ interface SimulatedMarket {
   readonly begins: number
   /** The instant after another at which bars close. */
   instantAfter(at: number): number
+  settledAt(at: number): FundingUpdate[]
   /** Bars and funding of an instant; call it once for each instant, in order. */
   advanceTo(at: number): Pick<BarBatch, 'bars' | 'funding'>
 }
@@ -181,12 +185,10 @@ function openMarket(
     begins: Math.min(minutesBegin, hoursBegin),
     instantAfter: (at) =>
       at >= minutesBegin ? at + MINUTE_MS : Math.min(at + HOUR_MS, minutesBegin + MINUTE_MS),
+    settledAt: (at) => settledAt(byName, at),
     advanceTo(at) {
       for (const [, sources] of byName) pushClosing(aggregator, sources, at, minutesBegin)
-      return {
-        bars: aggregator.close(at),
-        funding: at % HOUR_MS === 0 ? settledAt(byName, at / HOUR_MS) : [],
-      }
+      return { bars: aggregator.close(at), funding: settledAt(byName, at) }
     },
   }
 }
@@ -205,11 +207,13 @@ function pushClosing(
   if (hours !== undefined && at % HOUR_MS === 0) aggregator.push(hours, bars.hour(hour), 0)
 }
 
-const settledAt = (coins: readonly (readonly [Coin, CoinSources])[], hour: number): FundingUpdate[] =>
-  coins.flatMap(([coin, { bars }]) => {
-    const funding = bars.funding(hour)
-    return funding === undefined ? [] : [{ market: { exchange: 'SIM', coin }, funding }]
-  })
+const settledAt = (coins: readonly (readonly [Coin, CoinSources])[], at: number): FundingUpdate[] =>
+  at % HOUR_MS !== 0
+    ? []
+    : coins.flatMap(([coin, { bars }]) => {
+        const funding = bars.funding(at / HOUR_MS)
+        return funding === undefined ? [] : [{ market: { exchange: 'SIM', coin }, funding }]
+      })
 
 const unknownExchangeError = (exchange: Exchange): ServiceError =>
   new ServiceError('unknown_exchange', {

@@ -1,5 +1,6 @@
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { seriesName } from '../../../contracts/series.ts'
+import { countText } from '../../../contracts/share-text.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { Findings } from './finding.ts'
 
@@ -67,11 +68,14 @@ export class Sample {
       otherCalls.length >= FEWEST_OTHER_CALLS &&
       otherCalls.length > MOST_OTHER_CALLS * (same + otherwise.length)
     if (isMuch) for (const one of otherCalls) accuse(findings, one)
-    const bars = 'come out otherwise from the bars of today'
+    const of = (count: number) => `${countText(count, 'verdict')} of the sample`
     return {
       same,
-      doubts: otherwise.length === 0 ? [] : [`${otherwise.length} verdicts of the sample ${bars}`],
-      unchecked: [...without].map(([why, count]) => `${count} verdicts of the sample: ${why}`),
+      doubts:
+        otherwise.length === 0
+          ? []
+          : [`recomputed otherwise from the bars of today: ${of(otherwise.length)}`],
+      unchecked: [...without].map(([why, count]) => `${of(count)}: ${why}`),
     }
   }
 }

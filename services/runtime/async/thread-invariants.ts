@@ -11,12 +11,15 @@ export function reportInvariantsToMainThread(): void {
   })
 }
 
-let channel: InstanceType<typeof BroadcastChannel> | undefined
+let isCounting = false
 
 /** Called in the main thread: counts the invariants that break in worker threads, too. */
 export function countInvariantsOfThreads(): void {
-  if (channel !== undefined) return
-  channel = new BroadcastChannel(CHANNEL)
-  channel.onmessage = ({ data }: { readonly data: unknown }) => countBroken(String(data))
+  if (isCounting) return
+  isCounting = true
+  const channel = new BroadcastChannel(CHANNEL)
+  channel.addEventListener('message', (event) =>
+    countBroken(String((event as unknown as { readonly data: unknown }).data)),
+  )
   channel.unref()
 }

@@ -7,7 +7,8 @@ export function transaction(db: DatabaseSync, work: () => void): void {
     work()
     db.exec('COMMIT')
   } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
+    // A file that turned out damaged is closed within.
+    if (db.isOpen && db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
 }

@@ -167,8 +167,13 @@ describe('the time of the next try', () => {
     const open = new Map(
       [3, 4].map((sequence) => [sequence, { nextAt: NOW - 20_000 + sequence } as OpenDelivery]),
     )
-    const next = (state: Subscription['state'], change: Partial<Deliveries> = {}, reason = 'timed out') =>
-      nextAttemptAt({ state, stateSince: NOW - 70_000, reason }, { open, lastAttemptAt, ...change })
+    const early = NOW - 70_000
+    const next = (
+      state: Subscription['state'],
+      change: Partial<Deliveries> = {},
+      reason = 'timed out',
+      now = early,
+    ) => nextAttemptAt({ state, stateSince: early, reason }, { open, lastAttemptAt, ...change }, now)
     expect(next('active')).toBe(NOW - 19_997)
     // The log does not hold by how much a probe is spread: the latest time is the one to be told.
     expect(next('degraded')).toBe(lastAttemptAt + 1.2 * 60_000)
@@ -176,5 +181,8 @@ describe('the time of the next try', () => {
     expect(next('degraded', {}, GONE_REASON)).toBe(lastAttemptAt + HOUR_MS)
     for (const silent of ['paused', 'disabled', 'stopped'] as const) expect(next(silent)).toBeNull()
     expect(next('degraded', { open: new Map() })).toBeNull()
+    // What is overdue, after a stop of the service, is tried now and never in the past.
+    for (const state of ['active', 'degraded'] as const)
+      expect(next(state, {}, 'timed out', NOW + HOUR_MS)).toBe(NOW + HOUR_MS)
   })
 })

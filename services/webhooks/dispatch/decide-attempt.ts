@@ -81,21 +81,23 @@ export function probeAt(degraded: {
 }
 
 /**
- * When something is sent to an endpoint next, at the latest, as its log tells it. Null where nothing waits for another
- * try, and where nothing is sent.
+ * When something is sent to an endpoint next, at the latest, as its log tells it: now where that is overdue. Null where
+ * nothing waits for another try, and where nothing is sent.
  */
 export function nextAttemptAt(
   { state, stateSince, reason }: Pick<Subscription, 'state' | 'stateSince' | 'reason'>,
   { open, lastAttemptAt }: Pick<Deliveries, 'open' | 'lastAttemptAt'>,
+  now: number,
 ): number | null {
   if (open.size === 0 || (state !== 'active' && state !== 'degraded')) return null
-  if (state === 'active') return Math.min(...[...open.values()].map(({ nextAt }) => nextAt))
-  return probeAt({
+  if (state === 'active') return Math.max(now, Math.min(...[...open.values()].map(({ nextAt }) => nextAt)))
+  const probe = probeAt({
     degradedAt: stateSince,
     lastProbeAt: lastAttemptAt ?? stateSince,
     isGone: reason === GONE_REASON,
     random: 1,
   })
+  return Math.max(now, probe)
 }
 
 /**

@@ -33,6 +33,8 @@ export interface SubscriptionView {
   /** Origin of its address, as `https://bot.example.com`; null where nobody can read it any more. */
   readonly origin: string | null
   readonly deliveries: Deliveries
+  /** When it was read, Unix milliseconds. */
+  readonly at: number
   /** Null where it was not looked at: looking through the log costs more than all the rest. */
   readonly lag: Lag | null
   /** Newest first. */
@@ -65,7 +67,15 @@ export async function viewOf(deps: SubscriptionDeps, subscription: Subscription)
   const deliveries = await deps.deliveries.load(subscription)
   const notices = await noticesOf(deps, subscription.subscriptionId)
   const shown = shownAddress(url, subscription.form)
-  return { subscription, url: shown, origin: new URL(url).origin, deliveries, lag: null, notices }
+  return {
+    subscription,
+    url: shown,
+    origin: new URL(url).origin,
+    deliveries,
+    at: deps.now(),
+    lag: null,
+    notices,
+  }
 }
 
 /** The operator's view, also of a subscription whose account was erased a moment ago. */
@@ -78,7 +88,7 @@ export async function operatorViewOf(
   } catch (error) {
     if (!isServiceError(error, 'account_unknown')) throw error
     const deliveries = await deps.deliveries.load(subscription)
-    return { subscription, url: null, origin: null, deliveries, lag: null, notices: [] }
+    return { subscription, url: null, origin: null, deliveries, at: deps.now(), lag: null, notices: [] }
   }
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { SPOKEN_TIMEFRAMES } from '../../../contracts/spoken-timeframes.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
-import { loadModel } from '../../../services/engine/model.ts'
+import { KEPT_MODELS, keptModelFile, loadModel } from '../../../services/engine/model.ts'
 import { spokenTimeframesModule, walkedAucModule } from './spoken-timeframes.ts'
 
 test('what callers are told of timeframes is what the model of this release does', () => {
@@ -13,9 +13,15 @@ test('what callers are told of timeframes is what the model of this release does
   expect(TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)).toEqual(SPOKEN_TIMEFRAMES)
 })
 
-test('what stands for the time before a model has outcomes is what its walk scored', () => {
+test('what stands for the time before a model has outcomes is what its walk scored, of every model that is kept', () => {
   const file = readFileSync(new URL('../../../contracts/walked-auc.ts', import.meta.url), 'utf8')
-  expect(file).toBe(walkedAucModule(loadModel()))
+  const models = KEPT_MODELS.map((version) => loadModel(keptModelFile(version)))
+  expect(file).toBe(walkedAucModule(models))
+  const [released] = models
+  if (released === undefined) throw new Error('no model')
+  const both = walkedAucModule([{ ...released, version: 'next-1' }, ...models])
+  expect(both).toContain("  'next-1': {")
+  expect(both).toContain(file.split('\n').find((line) => line.startsWith("  'barrier-4': {")))
 })
 
 test('a scan looks where calls are made, unless it is told otherwise', () => {

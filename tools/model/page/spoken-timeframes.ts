@@ -5,23 +5,25 @@ import type { VerdictModel } from '../../../services/engine/model.ts'
 const spokenTimeframes = ({ timeframes }: Pick<VerdictModel, 'timeframes'>): Timeframe[] =>
   TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)
 
-/** The text of `contracts/walked-auc.ts`, from which the log of a young model is judged. */
-export const walkedAucModule = ({
-  version,
-  gate,
-}: Pick<VerdictModel, 'version' | 'gate'>): string => `import type { Timeframe } from './timeframes.ts'
+/** The text of `contracts/walked-auc.ts`, from which the log of a young model is judged: a former one may still speak. */
+export function walkedAucModule(models: readonly Pick<VerdictModel, 'version' | 'gate'>[]): string {
+  const rows = models.flatMap(({ version, gate }) => {
+    const cells = TIMEFRAMES.flatMap((timeframe) => {
+      const walked = gate[timeframe]?.walkedAuc
+      return walked === undefined ? [] : [`'${timeframe}': ${walked}`]
+    })
+    return cells.length === 0 ? [] : [`  '${version}': { ${cells.join(', ')} },\n`]
+  })
+  return `import type { Timeframe } from './timeframes.ts'
 
 /**
  * AUC over the newest days of the walk that scored a model, by its version: it stands for the time before there are
- * outcomes of its own. Written by \`npm run docs\` from the verdict model of this release.
+ * outcomes of its own. Written by \`npm run docs\` from the verdict models that come with this release.
  */
 export const WALKED_AUC: Readonly<Record<string, Partial<Record<Timeframe, number>>>> = {
-  '${version}': { ${TIMEFRAMES.flatMap((timeframe) => {
-    const walked = gate[timeframe]?.walkedAuc
-    return walked === undefined ? [] : `'${timeframe}': ${walked}`
-  }).join(', ')} },
-}
+${rows.join('')}}
 `
+}
 
 /** The text of `contracts/spoken-timeframes.ts`, from which schemas, prices and descriptions know them. */
 export const spokenTimeframesModule = (

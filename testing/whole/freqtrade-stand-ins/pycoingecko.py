@@ -1,0 +1,1 @@
+CoinGeckoAPI = None

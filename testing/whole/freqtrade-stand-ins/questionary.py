@@ -1,0 +1,1 @@
+Separator = prompt = None
