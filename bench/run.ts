@@ -1,16 +1,22 @@
-import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { answerHelp } from '../testing/answer-help.ts'
-import { print } from './support/measure.ts'
+import { print, type ReportedRow } from './support/measure.ts'
+import { writePage } from './support/write-page.ts'
 
-answerHelp(`Runs the benchmarks one after the other, each in a process of its own.
+answerHelp(`Runs the benchmarks one after the other, each in a process of its own, and ends within a quarter of an hour.
+Before each it waits until the machine is quiet, and says so where it is not.
 
-  npm run bench -- [--quick] [NAME …]
+  npm run bench -- [--quick | --full] [--json FILE] [--page] [NAME …]
 
-  NAME     only these benchmarks: NAME.bench.ts
-  --quick  one short round of each, which measures nothing and shows that it runs to its end`)
+  NAME         only these benchmarks: NAME.bench.ts
+  --quick      one short round of each, which measures nothing and shows that it runs to its end
+  --full       as much work as each benchmark takes by itself, without an end
+  --json FILE  where the rows go, besides the table; .cache/bench.json unless given
+  --page       writes the rows into docs/benchmarks.md, too`)
 
 const QUICK = {
   BENCH_WARM_UP: 'off',
@@ -30,31 +36,123 @@ const QUICK = {
   BENCH_BEHIND: '2000',
   BENCH_SIGNALS: '40',
 }
+/** Five rounds of everything within a quarter of an hour on two cores. */
+const STANDARD = {
+  BENCH_ROUNDS: '5',
+  BENCH_ROUND_MS: '600',
+  BENCH_SECONDS: '0.8',
+  BENCH_EVENTS: '60000',
+}
 const QUICK_DEADLINE_MS = 60_000
-const DEADLINE_MS = 3_600_000
+const WHOLE_DEADLINE_MS = 900_000
+/** The longest that one benchmark may take of it. */
+const DEADLINE_MS = 150_000
+const FULL_DEADLINE_MS = 3_600_000
+const QUIET_WITHIN_MS = 15_000
+/** Busy processors while a benchmark is to begin: less than half of one. */
+const QUIET = 0.5
 
 const args = process.argv.slice(2)
-const isQuick = args.includes('--quick')
-const wanted = args.filter((name) => name !== '--quick')
+const has = (flag: string): boolean => args.includes(flag)
+const named = args.indexOf('--json')
+const jsonFile = resolve((named >= 0 ? args[named + 1] : undefined) ?? '.cache/bench.json')
+const wanted = args.filter((name, at) => !name.startsWith('--') && args[at - 1] !== '--json')
 const files = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((name) => file.startsWith(`${name}.`)))
 if (files.length === 0) throw new Error(`no benchmark is called ${wanted.join(', ')}`)
 
-print(`Node.js ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}`)
-for (const file of files) {
-  print(`\n== ${file}`)
-  const timeout = isQuick ? QUICK_DEADLINE_MS : DEADLINE_MS
-  const began = performance.now()
-  const { status, error } = spawnSync(process.execPath, [join(import.meta.dirname, file)], {
+/** How many processors were busy during a second. */
+async function busyProcessors(): Promise<number> {
+  const spent = (kind: (times: Readonly<Record<string, number>>) => number): number =>
+    cpus().reduce((sum, { times }) => sum + kind(times), 0)
+  const idleTime = () => spent(({ idle = 0 }) => idle)
+  const allTime = () => spent((times) => Object.values(times).reduce((sum, time) => sum + time, 0))
+  const [idle, all] = [idleTime(), allTime()]
+  await sleep(1_000)
+  return cpus().length * (1 - (idleTime() - idle) / Math.max(1, allTime() - all))
+}
+
+/** Waits for a quiet machine. Returns the busy processors when it stopped waiting. */
+async function waitForQuiet(): Promise<number> {
+  const until = performance.now() + QUIET_WITHIN_MS
+  for (;;) {
+    const busy = await busyProcessors()
+    if (busy < QUIET || performance.now() > until) return busy
+  }
+}
+
+/** Runs one benchmark and all that it starts. Returns why it failed, if it did. */
+async function run(file: string, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<string | undefined> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, file)], {
     stdio: 'inherit',
-    env: isQuick ? { ...QUICK, ...process.env } : process.env,
-    timeout,
-    killSignal: 'SIGKILL',
+    env,
+    detached: true,
   })
-  const seconds = (performance.now() - began) / 1_000
-  if (status !== 0) {
-    process.exitCode = 1
-    print(`${file} failed after ${seconds.toFixed(1)} s: ${error?.message ?? `exit code ${status}`}`)
-  } else if (isQuick) print(`${file} ended after ${seconds.toFixed(1)} s`)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  }, timeoutMs)
+  const status = await new Promise<number | null>((done) => {
+    child.once('exit', done)
+    child.once('error', () => done(null))
+  })
+  clearTimeout(timer)
+  if (isLate) return `not ended after ${Math.round(timeoutMs / 1_000)} s`
+  return status === 0 ? undefined : `exit code ${status}`
+}
+
+const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`
+print(`Node.js ${process.versions.node}, ${machine}`)
+mkdirSync(dirname(jsonFile), { recursive: true })
+const rowsFile = `${jsonFile}.rows`
+rmSync(rowsFile, { force: true })
+const began = performance.now()
+let busiest = 0
+for (const [done, file] of files.entries()) {
+  print(`\n== ${file}`)
+  const busy = has('--quick') ? 0 : await waitForQuiet()
+  busiest = Math.max(busiest, busy)
+  if (busy >= QUIET) print(`the machine is not quiet: ${busy.toFixed(1)} processors are busy with other work`)
+  const left = WHOLE_DEADLINE_MS - (performance.now() - began)
+  const share = Math.min(DEADLINE_MS, left - (files.length - done - 1) * 5_000)
+  const timeout = has('--quick')
+    ? QUICK_DEADLINE_MS
+    : has('--full')
+      ? FULL_DEADLINE_MS
+      : Math.max(5_000, share)
+  const sizes = has('--quick') ? QUICK : has('--full') ? {} : STANDARD
+  const since = performance.now()
+  const env = { ...sizes, ...process.env, BENCH_NAME: file.replace('.bench.ts', ''), BENCH_ROWS: rowsFile }
+  const fault = await run(file, env, timeout)
+  const seconds = ((performance.now() - since) / 1_000).toFixed(1)
+  if (fault !== undefined) process.exitCode = 1
+  print(
+    fault === undefined ? `${file} ended after ${seconds} s` : `${file} failed after ${seconds} s: ${fault}`,
+  )
+}
+writeResults()
+
+function writeResults(): void {
+  let rows: ReportedRow[] = []
+  try {
+    rows = readFileSync(rowsFile, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as ReportedRow)
+  } catch {
+    // No benchmark that compares was among those that ran.
+  }
+  rmSync(rowsFile, { force: true })
+  const results = {
+    date: new Date().toISOString(),
+    node: process.versions.node,
+    machine,
+    is_quiet: !has('--quick') && busiest < QUIET,
+    rows,
+  }
+  writeFileSync(jsonFile, `${JSON.stringify(results, undefined, 2)}\n`)
+  print(`\n${rows.length} rows in ${jsonFile}`)
+  if (has('--page')) writePage(results)
 }

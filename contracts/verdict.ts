@@ -63,7 +63,12 @@ export const forecastFields = {
     .describe(
       "Quantiles of the window's return, open to close, as fractions: four of five are within p10 and p90. How far, not which way; null in a still market",
     ),
-  expected_volatility: z.number().nullable().describe('Standard deviation of that return; null likewise'),
+  expected_volatility: z
+    .number()
+    .nullable()
+    .describe(
+      'Standard deviation of that return; null likewise. Its tails are heavier than a normal distribution has',
+    ),
 }
 
 /** @example forecastShown(null) // { expected_range: null, expected_volatility: null } */

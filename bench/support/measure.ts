@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -72,6 +73,31 @@ export async function cpuTimed(work: () => Promise<void> | void): Promise<number
 const number = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3)
 
+/** A row of a table, as it is written besides. Rates are per second. */
+export interface ReportedRow {
+  readonly bench: string
+  readonly title: string
+  readonly unit: string
+  readonly name: string
+  readonly median: number
+  readonly low: number
+  readonly high: number
+  readonly base: string
+  readonly ratio: number
+  readonly ratio_low: number
+  readonly ratio_high: number
+  /** The least ratio that is asked. */
+  readonly floor: number | null
+}
+
+const rounded = (value: number): number => Number(value.toPrecision(4))
+
+/** Adds a row to those of the run; without one to nothing. */
+function keep(row: ReportedRow): void {
+  const { BENCH_ROWS: file } = process.env
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`)
+}
+
 /**
  * Prints a table of rates with the ratio of each to a base: the middle one of the ratios within each round, since what
  * else the machine does hits both alike, and their spread.
@@ -92,10 +118,26 @@ export function report(
     const ratios = entry.rates
       .map((rate, round) => rate / (reference.rates[round] ?? Number.NaN))
       .toSorted((a, b) => a - b)
-    const ratio = quantile(ratios, 0.5)
-    const between = `[${quantile(ratios, 0).toPrecision(2)}–${quantile(ratios, 1).toPrecision(2)}]`
+    const [least = Number.NaN, ratio = Number.NaN, most = Number.NaN] = [0, 0.5, 1].map((share) =>
+      quantile(ratios, share),
+    )
+    const between = `[${least.toPrecision(2)}–${most.toPrecision(2)}]`
     const floor = floors[entry.name]
     const verdict = floor === undefined ? '' : `  ${ratio >= floor ? 'meets' : 'MISSES'} ${floor}`
+    keep({
+      bench: process.env.BENCH_NAME ?? '',
+      title,
+      unit,
+      name: entry.name,
+      median: rounded(entry.median),
+      low: rounded(entry.low),
+      high: rounded(entry.high),
+      base,
+      ratio: rounded(ratio),
+      ratio_low: rounded(least),
+      ratio_high: rounded(most),
+      floor: floor ?? null,
+    })
     const spread = `[${number(entry.low)}–${number(entry.high)}]`
     print(
       `  ${entry.name.padEnd(46)} ${number(entry.median).padStart(10)} ${unit}  ${spread.padEnd(22)} × ${ratio.toPrecision(3)} ${between}${verdict}`,

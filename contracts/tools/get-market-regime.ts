@@ -31,6 +31,11 @@ export const getMarketRegimeResponse = z.object({
     .min(0)
     .max(1)
     .describe('Share of the last bars, up to 1,500, that were calmer; forecasts volatility'),
+  percentile_bars: z
+    .int()
+    .positive()
+    .exactOptional()
+    .describe('Bars that the percentile is of; of fewer than 1,500 it is another number'),
   metrics: z.object({
     rsi: metric('RSI, 14 bars'),
     adx: metric('ADX, 14 bars'),

@@ -17,6 +17,8 @@ export type RegimeRule = z.infer<typeof regimeRuleSchema>
 
 /** The rule of models that name none. */
 export const FIRST_REGIME_RULE: RegimeRule = { trendEntry: 0.5, trendExit: -0.2, volatileFirst: false }
+/** The rule of models that are fitted from now on: trends that noise makes less often, and hide no liveliness. */
+export const NEWEST_REGIME_RULE: RegimeRule = { trendEntry: 0.8, trendExit: 0, volatileFirst: true }
 
 /** (EMA9 − EMA21) / ATR50 of a series; NaN before bar 51, and in a market that has never moved. */
 export const trendMeasure = (cells: Float64Array, base: number): number =>

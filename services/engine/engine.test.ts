@@ -168,7 +168,9 @@ describe('a verdict', () => {
       volatilityPercentile: 0,
     })
     expect(verdictOf(reading)).not.toHaveProperty('closesHigher')
-    expect(reading).toMatchObject({ metrics: { emaGapAtr: null, realisedVolatility: 0, barrier: 0.003 } })
+    expect(reading).toMatchObject({
+      metrics: { emaGapAtr: null, realisedVolatility: 0, percentileBars: 486, barrier: 0.003 },
+    })
   })
 })
 

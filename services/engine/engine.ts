@@ -35,6 +35,8 @@ export interface MarketMetrics {
   readonly emaGapAtr: number | null
   /** Standard deviation of the last 50 log returns, per bar. */
   readonly realisedVolatility: number | null
+  /** Bars that the volatility percentile is of. */
+  readonly percentileBars: number
   /** Distance of the barriers of the verdict's race, as a fraction of the entry price. */
   readonly barrier: number | null
 }
@@ -74,8 +76,8 @@ const farthest = (bar: Candle, lastClose: number): number =>
 
 /** Confidence is capped until live outcomes show that more is earned. */
 export const CONFIDENCE_CAP = 60
-/** The trend measure at which the strength of a regime reads 100, in entry thresholds. */
-const FULL_STRENGTH_ENTRIES = 3
+/** The trend measure at which the strength of a regime reads 100. */
+const FULL_STRENGTH = 1.5
 
 interface OpenSeries {
   readonly series: Series
@@ -149,6 +151,7 @@ export class SeriesEngine {
       atrPercent: measured((100 * read(CELL.atr14)) / read(CELL.close)),
       emaGapAtr: measured(read(CELL.trendMeasure)),
       realisedVolatility: measured(deviation),
+      percentileBars: Math.min(read(CELL.volatilityRanked), LIMITS.volatilityBars),
       barrier: measured(barrierFraction(deviation, read(CELL.windowBars))),
     }
   }
@@ -174,10 +177,8 @@ export class SeriesEngine {
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const stillness = stillnessOf(cells, base)
-    const { ranges, regime: rule } = this.#options.model
-    const range = ranges[read(CELL.timeframeIndex)] as SeriesRange
+    const range = this.#options.model.ranges[read(CELL.timeframeIndex)] as SeriesRange
     const forecast = stillness === undefined ? forecastOf(cells, base, range) : null
-    const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * rule.trendEntry)
     return {
       exchange,
       coin,
@@ -191,7 +192,7 @@ export class SeriesEngine {
       ...(closesHigher !== undefined && { closesHigher }),
       regime,
       regimeSince: read(CELL.regimeSince),
-      regimeStrength: Math.round(100 * Math.min(1, regimeShare)),
+      regimeStrength: Math.round(100 * Math.min(1, Math.abs(trend) / FULL_STRENGTH)),
       volatilityPercentile: read(CELL.volatilityPercentile),
       price: read(CELL.close),
       barrier: barrierFraction(read(CELL.returnDeviation), read(CELL.windowBars)),

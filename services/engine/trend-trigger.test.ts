@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { randomWalk } from '../../testing/random-walk.ts'
-import { FIRST_REGIME_RULE, nextDirection, nextVolatile } from './call-trigger.ts'
+import { FIRST_REGIME_RULE, NEWEST_REGIME_RULE, nextDirection, nextVolatile } from './call-trigger.ts'
 import { createEngine } from './engine.ts'
 import { createModel, keptModelFile } from './model.ts'
 
@@ -63,4 +63,16 @@ test('the regime follows the rule that the model names, and another model’s is
   expect(count(first, 'VOLATILE')).toBeGreaterThan(0)
   const strict = regimesBy({ ...FIRST_REGIME_RULE, trendEntry: 0.8, trendExit: 0 })
   expect(count(strict, 'RANGING')).toBeGreaterThan(2 * count(first, 'RANGING'))
+})
+
+test.each([
+  [0, 0.8, 0],
+  [0, 0.81, 1],
+  [1, 0, 1],
+  [1, -0.01, 0],
+  [-1, 0, -1],
+  [-1, 0.01, 0],
+  [-1, 0.81, 1],
+])('by the newest rule direction %d with a trend measure of %d becomes %d', (current, measure, next) => {
+  expect(nextDirection(current, measure, NEWEST_REGIME_RULE)).toBe(next)
 })

@@ -14,8 +14,10 @@ import { formatOfNewLog } from './log-format.ts'
 
 export interface StoreIdentity {
   readonly market: MarketKind
-  /** Seed of a simulated market, null for any other. */
+  /** Seed of a simulated market as a new store has it, null for any other market. */
   readonly seed: string | null
+  /** The seed of the same settings in stores that earlier releases began. */
+  readonly formerSeed?: string
   readonly secretFingerprint: string
 }
 
@@ -30,11 +32,12 @@ export async function claimStore(
 ): Promise<string> {
   const known = await checkStore(path.store, identity)
   if (known !== undefined) return known
+  const { market, seed, secretFingerprint } = identity
   const id = newId()
   const meta = { correlationId: id, actor: 'start' }
   const event = newEvent(StoreInitialised, {
     id,
-    data: { ...identity },
+    data: { market, seed, secretFingerprint },
     meta,
   })
   // What is new is read by nobody of an older release.
@@ -72,6 +75,13 @@ export async function readIdentity(store: Pick<EventStore, 'read'>): Promise<Rec
   return undefined
 }
 
+/** The seed that a store's simulated market is drawn from; undefined where its first event says none. */
+export async function seedOfStore(store: Pick<EventStore, 'read'>): Promise<string | undefined> {
+  const first = await readIdentity(store)
+  const event = first && decodeEvent(first)
+  return event?.type === 'StoreInitialised' ? (event.data.seed ?? undefined) : undefined
+}
+
 /** @throws ServiceError `store_mismatch` for a log that another one is being copied into */
 async function requireFinished(store: Pick<EventStore, 'read'>): Promise<void> {
   for await (const { at } of store.read(UNFINISHED_COPY_STREAM, { limit: 1 })) {
@@ -88,7 +98,8 @@ function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
   const { market, seed, secretFingerprint } = event.data
   if (market !== identity.market)
     throw mismatchError(`it was begun with a ${market} market, not a ${identity.market} one`)
-  if (seed !== identity.seed) throw mismatchError(`it was begun with the seed ${seed}, not ${identity.seed}`)
+  if (seed !== identity.seed && seed !== (identity.formerSeed ?? null))
+    throw mismatchError(`it was begun with the seed ${seed}, not ${identity.formerSeed ?? identity.seed}`)
   if (secretFingerprint !== identity.secretFingerprint) {
     throw mismatchError('it was begun under another sealing key; set SEALING_KEY to that one')
   }

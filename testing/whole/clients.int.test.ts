@@ -222,11 +222,11 @@ next(signals.replay())
 print(json.dumps(asked))`,
       { url },
     )
-    const replayed = '/api/verdicts?limit=1000'
+    const replayed = '/api/verdicts?limit=50000'
     expect(asked).toEqual([
       replayed,
       '/mcp',
-      expect.stringMatching(/^\/api\/verdicts\?limit=1000&wait_for=\d+$/),
+      expect.stringMatching(/^\/api\/verdicts\?limit=50000&wait_for=\d+$/),
       `${replayed}&wait_for=${'9'.repeat(20)}`,
       replayed,
     ])

@@ -1,7 +1,7 @@
 import { seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { BARRIER_FLOOR } from '../../services/engine/barrier.ts'
-import { FIRST_REGIME_RULE } from '../../services/engine/call-trigger.ts'
+import { NEWEST_REGIME_RULE } from '../../services/engine/call-trigger.ts'
 import { FEATURE_NAMES } from '../../services/engine/features.ts'
 import { NEWEST_RANGES } from '../../services/engine/forecast/range-model.ts'
 import type { TimeframeGate } from '../../services/engine/gate.ts'
@@ -214,6 +214,6 @@ export function fitModel(
     timeframes: forEachTimeframe((timeframe) => judged[timeframe].skill),
     gate: Object.fromEntries(gates),
     ranges: NEWEST_RANGES,
-    regime: FIRST_REGIME_RULE,
+    regime: NEWEST_REGIME_RULE,
   })
 }

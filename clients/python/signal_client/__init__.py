@@ -33,7 +33,8 @@ PASSING = {
     "position_unknown",
     "read_model_behind",
 }
-PAGE_ROWS = 1_000
+# Rows are taken as they come, and a page that is cut off goes on at its cursor.
+PAGE_ROWS = 50_000
 # Whoever asks to be left alone for longer is not waited for.
 LONGEST_WAIT_SECONDS = 30
 # Bytes of an answer, and of a line of one that has rows; both have some thousands.
@@ -138,8 +139,12 @@ class TradeCall(_Judged, _Odds):
     _service: dict
 
 
-class MarketRegime(TypedDict):
-    """Answer of get_market_regime."""
+class _Measured(TypedDict, total=False):
+    percentile_bars: int
+
+
+class MarketRegime(_Measured):
+    """Answer of get_market_regime. `percentile_bars` is missing while no engine runs."""
 
     call: str
     confidence: int

@@ -109,6 +109,8 @@ export interface MarketRegime extends Answered {
   readonly regime_since: string
   readonly regime_strength: number
   readonly volatility_percentile: number
+  /** Bars that the percentile is of; missing while no engine runs. */
+  readonly percentile_bars?: number
   readonly metrics: Readonly<Record<string, number | null>>
   readonly coin: string
   readonly timeframe: Timeframe

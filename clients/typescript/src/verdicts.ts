@@ -3,7 +3,8 @@ import { SignalRefusal } from './refusal.ts'
 import type { Verdict, VerdictFilter } from './tools.ts'
 import { givenUp, reasonOf, type Transport, withQuery } from './transport.ts'
 
-const PAGE_ROWS = 1_000
+/** A long page costs its reader nothing: rows are taken as they come, and a page that is cut off goes on at its cursor. */
+const PAGE_ROWS = 50_000
 const RECONNECT_MS = 1_000
 /** Three heartbeats of a stream: a line that says nothing for so long is dead. */
 const SILENT_MS = 45_000

@@ -7,6 +7,7 @@ import type { Position } from '../../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
+import { seedOfStore } from '../../log/store-identity.ts'
 import {
   type ClockAnchor,
   createKeptBars,
@@ -116,7 +117,8 @@ async function openSimulatedFeed(
   onClose(() => following)
   const now = (): number => marketTimeAt(anchor, Date.now())
   return createSimulatedFeed({
-    seed: settings.MARKET_SEED,
+    // The store says how its market is drawn, so that it stays the same from release to release.
+    seed: (await seedOfStore(store)) ?? settings.MARKET_SEED,
     coins: settings.COINS ?? [...DEFAULT_SIMULATED_COINS, ...(settings.SIMULATED_COINS ?? [])],
     now,
     sleepUntil: async (marketTime, signal) => {

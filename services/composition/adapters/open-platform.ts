@@ -14,6 +14,7 @@ import { type LogFormat, openLogFormat } from '../../log/log-format.ts'
 import { claimStore, type StoreIdentity } from '../../log/store-identity.ts'
 import { keepRevocations, REVOCATIONS_FILE } from '../../log-operations/backup/keep-revocations.ts'
 import type { BackupKeys } from '../../log-operations/backup/signature.ts'
+import { seedOfNewMarket } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
@@ -164,7 +165,9 @@ export const keyFingerprintOf = (settings: KeySettings, directory: string): stri
 /** The identity that a store must have, to be used with these settings. */
 export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({
   market: MARKET,
-  seed: MARKET === 'simulated' ? MARKET_SEED : null,
+  ...(MARKET === 'simulated'
+    ? { seed: seedOfNewMarket(MARKET_SEED), formerSeed: MARKET_SEED }
+    : { seed: null }),
   secretFingerprint: keyFingerprint(factSecret),
 })
 

@@ -127,7 +127,7 @@ const oddsWords = ({ probability, closes_higher: higher }: HistoryRow): Html | u
 function rangeWords({ expected_range: range, expected_volatility: volatility, price: at }: HistoryRow): Html {
   if (range === null || volatility === null) return html``
   const middle = `${expectedPrice(at * (1 + range.p25))} to ${expectedPrice(at * (1 + range.p75))}`
-  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`
+  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. About three moves in a hundred go more than twice as far as that range. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`
 }
 
 /** The notice for a timeframe at which calls are withdrawn. */

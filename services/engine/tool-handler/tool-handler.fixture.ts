@@ -24,6 +24,7 @@ export const METRICS: MarketMetrics = {
   atrPercent: 0.8,
   emaGapAtr: -0.12,
   realisedVolatility: 0.004,
+  percentileBars: 586,
   barrier: 0.012,
 }
 

@@ -55,6 +55,7 @@ describe('answers', () => {
       regime: 'RANGING',
       regime_since: '2025-01-02T00:00:00.000Z',
       volatility_percentile: 0.4,
+      percentile_bars: METRICS.percentileBars,
       metrics: { rsi: METRICS.rsi14, adx: METRICS.adx14, ema_gap_atr: METRICS.emaGapAtr },
     })
   })

@@ -47,6 +47,7 @@ export const marketRegimeAnswer = (
   regime_since: isoTime(verdict.regimeSince),
   regime_strength: verdict.regimeStrength,
   volatility_percentile: verdict.volatilityPercentile,
+  ...(metrics && { percentile_bars: metrics.percentileBars }),
   metrics: {
     rsi: metrics?.rsi14 ?? null,
     adx: metrics?.adx14 ?? null,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { candleFault } from '../../../contracts/candle.ts'
 import { fundingRateSchema } from '../../../contracts/funding.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { createPricePath } from './price-path.ts'
+import { createPricePath, seedOfNewMarket } from './price-path.ts'
 import { createSimulatedBars } from './simulated-bars.ts'
 import { DEFAULT_SIMULATED_COINS, simulatedCoin } from './simulated-coins.ts'
 
@@ -95,10 +95,10 @@ describe('createSimulatedBars', () => {
       expect(String(price)).toBe(String(Number(price.toFixed(decimals))))
   })
 
-  it('keeps prices plausible over thirty years', () => {
+  it.each(['seed', seedOfNewMarket('seed')])('keeps prices plausible over thirty years, of %s', (seed) => {
     const outside: unknown[] = []
     for (const coin of [...DEFAULT_SIMULATED_COINS, 'PEPE']) {
-      const bars = createSimulatedBars('seed', coin)
+      const bars = createSimulatedBars(seed, coin)
       const { price } = simulatedCoin(coin)
       // One hour a day is near enough to the extremes.
       for (let hour = hourOf(2010); hour < hourOf(2040); hour += 24) {
@@ -107,6 +107,21 @@ describe('createSimulatedBars', () => {
       }
     }
     expect(outside).toEqual([])
+  })
+
+  it('draws a new market by its own shape, and one whose seed has no room for the mark as before', () => {
+    expect(seedOfNewMarket('seed')).toBe('2:seed')
+    expect(seedOfNewMarket('s'.repeat(63))).toBe('s'.repeat(63))
+    expect(candleOf(createSimulatedBars('2:seed', 'BTC').hour(480_000))).toMatchInlineSnapshot(`
+      {
+        "close": 44069.7,
+        "high": 44303.2,
+        "low": 43940.9,
+        "open": 44173,
+        "openTime": 1728000000000,
+        "volume": 1232.9375,
+      }
+    `)
   })
 
   it('has all regimes, each for hours to days, which differ in drift and volatility', () => {

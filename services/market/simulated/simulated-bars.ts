@@ -2,7 +2,7 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
-import { activityAt, createPricePath, type PricePath } from './price-path.ts'
+import { activityAt, createPricePath, isWeekend, type PricePath } from './price-path.ts'
 import { createRandom, hashText, seedAt } from './random.ts'
 import { type SimulatedCoin, simulatedCoin } from './simulated-coins.ts'
 
@@ -103,7 +103,9 @@ function drawMinutes(
 
   const meanVolume = shape.minuteTurnover / shape.price
   const lot = 2 ** Math.floor(Math.log2(meanVolume / LOTS_PER_MINUTE))
-  const busy = (path.volatilityAt(hour) / shape.hourlyVolatility) * weekdayAt(hour) * activityAt(hour)
+  // Weekends are quieter.
+  const busy =
+    (path.volatilityAt(hour) / shape.hourlyVolatility) * (isWeekend(hour) ? 0.65 : 1.1) * activityAt(hour)
   let level = first
   let open = first
   for (let minute = 0; minute < MINUTES; minute++) {
@@ -124,9 +126,3 @@ function drawMinutes(
 }
 
 const wholeTicks = (price: number): number => Math.max(1, Math.round(price))
-
-/** Weekends are quieter. The Unix epoch was a Thursday. */
-function weekdayAt(hour: number): number {
-  const dayFromThursday = Math.floor(hour / 24) % 7
-  return dayFromThursday === 2 || dayFromThursday === 3 ? 0.65 : 1.1
-}
