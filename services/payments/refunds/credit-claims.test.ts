@@ -257,7 +257,8 @@ test('a hundred calls by credit read each event of it once or twice, and another
     const { stream } = await signed(world, nonce)
     expect(await ledger.covers(address, stream, CALL)).toBe(true)
     expect(await ledger.take(address, stream, CALL, 'request')).toBe(true)
-    if (nonce % 50 === 0) expect(await other.take(address, `${stream}-of-another`, CALL, 'request')).toBe(true)
+    if (nonce % 50 === 0)
+      expect(await other.take(address, `${stream}-of-another`, CALL, 'request')).toBe(true)
   }
   expect(reads).toBeLessThanOrEqual(2 * 103)
   const last = await signed(world, 101)

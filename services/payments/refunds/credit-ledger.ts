@@ -83,7 +83,8 @@ const NONE: Credit = { balance: 0n, given: new Set(), taken: new Map() }
 function evolve(credit: Credit, recorded: RecordedEvent): Credit {
   const event = decodeEvent(recorded)
   if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') return credit
-  const { given, taken } = credit === NONE ? { given: new Set<string>(), taken: new Map<string, bigint>() } : credit
+  const { given, taken } =
+    credit === NONE ? { given: new Set<string>(), taken: new Map<string, bigint>() } : credit
   if (event.type === 'CreditGiven') given.add(event.data.paymentId)
   else taken.set(event.data.authorization, BigInt(event.data.value))
   return { balance: BigInt(event.data.balance), given, taken }
