@@ -21,9 +21,9 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** The credits of payers for payments in vain. Amounts are millionths of a USDC. */
+/** The credits of payers: for payments in vain, and paid in for calls to come. Amounts are millionths of a USDC. */
 export interface CreditLedger {
-  /** Gives a credit as the refund of a payment, once however often it is called. @throws ServiceError of the store */
+  /** Gives a credit as the refund of a payment, or for one that paid it in, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
   /**
    * Gives back credit that was taken for an authorization and did not pay for its claim, once however often it is
@@ -38,6 +38,8 @@ export interface CreditLedger {
    * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
    */
   covers(payer: string, authorization: string, value: bigint): Promise<boolean>
+  /** What a payer has left. */
+  left(payer: string): Promise<bigint>
   /**
    * Takes credit for an authorization, once however often it is called.
    *
@@ -143,6 +145,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
       const { state } = await credits.load(payer)
       return wasTaken(state, authorization, value) || state.balance >= value
     },
+    left: async (payer) => (await credits.load(payer)).state.balance,
     take: (payer, authorization, value, requestId) =>
       change(payer, (credit) => {
         const { balance } = credit
