@@ -569,6 +569,9 @@ export const LIMITS = {
   webhookScanEvents: 20_000,
   /** Series whose newest call is remembered for subscriptions to changes. */
   webhookSeriesRemembered: 100_000,
+  /** Events that one search of deliveries looks up, and days that one count of them covers. */
+  webhookSearchEvents: 1_000,
+  webhookDaysCounted: 31,
   /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
   /** Deliveries that one request may ask to be sent again; events that one dry run looks at, and one pull. */

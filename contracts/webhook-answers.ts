@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
-import { DELIVERY_RESULTS } from './delivery-events.ts'
+import { DELIVERY_RESULTS, type DeliveryResult } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
@@ -176,6 +176,11 @@ export const replayAnswerSchema = z.object({
   deliveries: count.describe('How many that are'),
 })
 
+const results = Object.fromEntries(DELIVERY_RESULTS.map((result) => [result, count])) as Record<
+  DeliveryResult,
+  typeof count
+>
+
 const attemptSchema = z.object({
   delivery_id: z.uuid(),
   sequence,
@@ -200,6 +205,13 @@ export type AttemptAnswer = z.infer<typeof attemptSchema>
 export const attemptsAnswerSchema = z.object({
   attempts: z.array(attemptSchema).describe('Newest first'),
   next: nextSchema,
+})
+
+export const daysAnswerSchema = z.object({
+  days: z
+    .array(z.object({ date: z.iso.date(), ...results }))
+    .describe('Attempts by what came of them, newest day first; a day without one is all zeros'),
+  is_complete: z.boolean().describe('False where so much was recorded that the older days may lack attempts'),
 })
 
 export const retriesAnswerSchema = z.object({

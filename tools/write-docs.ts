@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCommands } from '../services/cli/commands.ts'
 import { helpEntry } from '../services/cli/help.ts'
 import { KEPT_MODELS, keptModelFile, loadModel, readRanges } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
+import { PROMPTS, skillFile } from '../services/mcp/prompts.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 import { commandsPage } from './commands-page.ts'
 import { modelPage } from './model/page/model-page.ts'
@@ -26,6 +27,11 @@ writeFileSync(
   join(import.meta.dirname, '../services/cli/help.json'),
   `${JSON.stringify(commands.map(helpEntry), null, 2)}\n`,
 )
+for (const prompt of PROMPTS) {
+  const folder = join(import.meta.dirname, '../clients/skills', prompt.name)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'SKILL.md'), skillFile(prompt))
+}
 const pages = {
   ...referencePages(modelPage(loadModel(), readRanges())),
   'commands.md': commandsPage(commands),

@@ -20,6 +20,7 @@ import {
   type AttemptsQuery,
   type checkSchema,
   type createSchema,
+  type DaysQuery,
   type DryRunRequest,
   type EventsQuery,
   type listQuery,
@@ -142,8 +143,14 @@ function deliveryActs(service: WebhookService) {
     attempts: (owner: WebhookOwner, { id, ...query }: One & AttemptsQuery) =>
       look(owner, async () => {
         const subscription = await subscriptions.find(owner.accountId, id)
-        const { rows, next } = await queries.attempts(subscription.subscriptionId, query)
+        const { rows, next } = await queries.attempts(subscription, query)
         return { attempts: (await subscriptions.openAttempts(subscription, rows)).map(toAttempt), next }
+      }),
+    days: (owner: WebhookOwner, { id, days: asked }: One & DaysQuery) =>
+      look(owner, async () => {
+        const { subscriptionId } = await subscriptions.find(owner.accountId, id)
+        const { days, isComplete } = await queries.days(subscriptionId, { now: now(), days: asked })
+        return { days: [...days], is_complete: isComplete }
       }),
     delivery: (owner: WebhookOwner, { id, delivery_id: delivery }: One & { readonly delivery_id: string }) =>
       look(owner, async () => {

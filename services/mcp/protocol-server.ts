@@ -13,6 +13,7 @@ import type { Json, JsonObject } from '../../contracts/json.ts'
 import { callTool, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './mcp-messages.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
+import { servedPrompts } from './prompts.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import { TOOL_GROUPS } from './tool-groups.ts'
 import type { ListedTool } from './tool-list.ts'
@@ -79,6 +80,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     capabilities: {
       tools: {},
       resources: {},
+      prompts: {},
       ...(core.paths.paid !== undefined && { extensions: { [PAYMENT_EXTENSION]: {} } }),
       ...core.extension?.capabilities,
     },
@@ -86,6 +88,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     cacheHints: {
       'tools/list': LISTS_KEPT,
       'resources/list': LISTS_KEPT,
+      'prompts/list': LISTS_KEPT,
       'resources/templates/list': LISTS_KEPT,
       'server/discover': LISTS_KEPT,
       'resources/read': RESOURCES_KEPT,
@@ -111,6 +114,12 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     const watched = core.hasListening === true ? WATCH_TEMPLATES : []
     return { resourceTemplates: [...watched, ...(core.payment === undefined ? [] : [PAYMENT_TEMPLATE])] }
   })
+  const prompts = servedPrompts(core.tools)
+  server.setRequestHandler('prompts/list', ({ params }) => {
+    refuseCursor(params?.cursor)
+    return { prompts: prompts.list }
+  })
+  server.setRequestHandler('prompts/get', ({ params }) => prompts.get(params.name, params.arguments))
   server.setRequestHandler('resources/read', ({ params }) => base.readResource(params.uri))
   core.extension?.install(server, base)
   return server

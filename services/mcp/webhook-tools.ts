@@ -49,8 +49,18 @@ const subscription = subscriptionAnswerSchema
   .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
   .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
 
-const { id } = subscriptionParams.shape
+/** Told without the words of its route, which would stand here once for each tool. */
+const id = z.string().pipe(subscriptionParams.shape.id)
+const one = z.strictObject({ id })
 const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
+
+const { exchange, timeframe, coin } = attemptsQuery.shape
+/** Fields whose choices and words stand in the list of tools already. */
+const brief = {
+  exchange: z.string().pipe(exchange.unwrap()).optional(),
+  timeframe: z.string().pipe(timeframe.unwrap()).optional(),
+  coin: z.string().pipe(coin.unwrap()).optional(),
+}
 
 const define = <Request extends z.ZodType>(
   tool: Omit<WebhookTool, 'request' | 'act'> & {
@@ -68,7 +78,7 @@ export const WEBHOOK_TOOLS = {
   create_webhook: define({
     title: 'New webhook',
     description:
-      'Subscribes a public HTTPS address to signed deliveries of trade calls, regime shifts, scan digests or model notices. The secret that signs them is in this answer and not shown again.',
+      'Sends trade calls, regime shifts, scan digests or model notices to a public HTTPS address, signed, or to a chat.',
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,
@@ -89,7 +99,7 @@ export const WEBHOOK_TOOLS = {
   get_webhook: define({
     title: 'One webhook',
     description: 'A webhook with its filter, state, counts, and how many signals wait.',
-    request: subscriptionParams,
+    request: one,
     response: subscription,
     effect: LOOKS,
     act: (acts, owner, asked) => acts.show(owner, asked),
@@ -97,7 +107,7 @@ export const WEBHOOK_TOOLS = {
   delete_webhook: define({
     title: 'Delete a webhook',
     description: 'Removes a webhook for good; nothing is sent to it any more.',
-    request: subscriptionParams,
+    request: one,
     response: z.object({ id, deleted: z.literal(true) }),
     effect: REMOVES,
     async act(acts, owner, asked) {
@@ -108,7 +118,7 @@ export const WEBHOOK_TOOLS = {
   pause_webhook: define({
     title: 'Pause a webhook',
     description: 'Holds deliveries back until the webhook is resumed; signals wait meanwhile.',
-    request: subscriptionParams,
+    request: one,
     response: subscription,
     effect: SETS,
     act: (acts, owner, asked) => acts.pause(owner, asked),
@@ -141,7 +151,7 @@ export const WEBHOOK_TOOLS = {
   list_webhook_deliveries: define({
     title: 'Deliveries of a webhook',
     description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
-    request: attemptsQuery.omit({ exchange: true, coin: true, timeframe: true }).extend({ id, limit: rows }),
+    request: attemptsQuery.extend({ id, limit: rows, ...brief }),
     response: z.object({
       attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
       next: attemptsAnswerSchema.shape.next,
@@ -161,7 +171,7 @@ export const WEBHOOK_TOOLS = {
     title: 'Cancel a replay',
     description:
       'Ends a replay of a webhook: nothing more of it is sent, and the answer says how far it came.',
-    request: replayParams,
+    request: replayParams.extend({ id }),
     response: replayRowSchema,
     effect: SETS,
     act: (acts, owner, asked) => acts.cancelReplay(owner, asked),

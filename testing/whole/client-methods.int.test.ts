@@ -89,6 +89,7 @@ const CALLS: Readonly<Record<string, object>> = {
   endWebhookOverlap: one,
   checkWebhookSignature: { ...one, timestamp: '1', signature: 'ab', body: '{}' },
   webhookDelivery: { ...one, delivery_id: 'e' },
+  webhookDays: { ...one, days: 2 },
   webhookRetries: one,
   webhookEvents: { ...one, after: '41' },
   dryRunWebhook: { events: ['trade_call'], ...span },

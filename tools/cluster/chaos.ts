@@ -12,6 +12,7 @@ import {
   silentStore,
 } from './faults.ts'
 import type { Random } from './random.ts'
+import { STORE_HELP } from './store-help.ts'
 import type { NodeFaults } from './store-nodes.ts'
 
 /** A fault, and what it befalls: two at a time never befall the same. */
@@ -74,6 +75,7 @@ const NODE_FAULTS = {
   freezeLeader: 'the leader of the store stands still',
   partLeader: 'the leader of the store is cut off from the others',
   fillLeader: 'the leader of the store has no room on its disk',
+  setLeaderClock: 'the clock of the leader of the store is set by 60 s',
   stallFollowers: 'the followers of the store stand still, three times',
 } as const
 
@@ -122,13 +124,9 @@ export const HELP = `Injects faults drawn from a seed into a cluster of processe
   --seed S         draws the faults, 0 to ${2 ** 32 - 1}; 1 without it
   --processes P    4 or 8; 8 without it, of which two settle payments
   --releases 2     every other process is one of the next release
-  --store-node C   starts three nodes of a real store, each by this command, and starts each again that ends: {port} is
-                   for callers, {replication} for the other nodes, which reach it at {advertised}; {others} are the
-                   addresses of those, and {folder} is where it keeps its events
-  EVENTSTORE_URL   an empty store to run over, with STORE_NODES=port:pidfile,… of nodes that somebody else starts again
-  --help           this
+${STORE_HELP}
 
-Over a double of EventStoreDB where no store is named. NATS and Redis have to be installed, and full disks need the right to mount one. A seed
+NATS and Redis have to be installed, and full disks need the right to mount one. A seed
 always draws the same faults; when they strike depends on this machine. Ends with 0 where log and callers agree, with 1 where not, with 2 for arguments that are none.`
 
 export interface Asked {

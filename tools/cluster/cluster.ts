@@ -19,6 +19,7 @@ import { createMember, type Member } from './member.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type CallSeen, noRecords, type Records } from './records.ts'
 import { recoveryTable, successesOf } from './recovery.ts'
+import { heardOf, silences } from './silence.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
@@ -165,7 +166,8 @@ async function runAmong(
   const stretches = times.map((time, index) => ({ ...time, until: times[index + 1]?.began ?? over }))
   lines.push(...recoveryTable(stretches, successesOf(log, records)))
   const outputs = new Map(members.map((member) => [member.name, member.output()]))
-  return { found: audit(log, records), lines, log, outputs }
+  const silent = silences(stretches, heardOf(log, records), over)
+  return { found: [...audit(log, records), ...silent], lines, log, outputs }
 }
 
 /** Everything that a cluster consists of, but its store. */

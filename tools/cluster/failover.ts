@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { reasonOf } from '../../contracts/errors.ts'
 import { openEventStoreDbStore } from '../../services/log/eventstoredb/eventstoredb-store.ts'
 import { answerHelp } from '../../testing/answer-help.ts'
@@ -7,16 +8,18 @@ import { missingServers, OPERATOR_TOKEN, startCluster } from './cluster.ts'
 import { failoverTable, type Group, recovered, type Strike } from './failover-times.ts'
 import { startLoad } from './load.ts'
 import type { Member } from './member.ts'
+import { openStore } from './open-store.ts'
 import { noRecords } from './records.ts'
-import { startDouble } from './store-under-test.ts'
+import { STORE_HELP } from './store-help.ts'
 
 const HELP = `Kills and freezes engines, settlers and dispatchers in turn, and measures how soon another process has their leases and works.
 
-  npm run failover -- [ROUNDS]
+  npm run failover -- [--store-node COMMAND] [ROUNDS]
 
-  ROUNDS  how often each of them is struck; 4 without it
+  ROUNDS           how often each of them is struck, 1 to 100; 4 without it
+${STORE_HELP}
 
-It runs over a double of the store, under a small load.`
+It runs under a small load.`
 answerHelp(HELP)
 const MEMBERS = {
   engine: ['engine1', 'engine2'],
@@ -48,10 +51,12 @@ async function strike(group: Group, how: Strike['how'], member: Member): Promise
   return { group, how, at }
 }
 
-async function run(rounds: number): Promise<void> {
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+async function run(rounds: number, storeNode: string | undefined): Promise<void> {
   if (missingServers !== undefined) throw new Error(`no cluster can be started:${missingServers}`)
   const closers: (() => Promise<void> | void)[] = []
-  const store = await startDouble()
+  const store = await openStore(storeNode, say)
   const records = noRecords()
   const reading = openEventStoreDbStore({ connectionString: store.url })
   try {
@@ -79,14 +84,14 @@ async function run(rounds: number): Promise<void> {
         const struck = groups.map((group) => strike(group, how, named(MEMBERS[group][round % 2] ?? '')))
         strikes.push(...(await Promise.all(struck)))
       }
-      process.stdout.write(`round ${round + 1} of ${rounds}\n`)
+      say(`round ${round + 1} of ${rounds}`)
     }
     await pause(SETTLE_MS)
     await load.stop()
     const log = await readLog(reading)
     for (const line of failoverTable(strikes.map((one) => ({ ...one, ...recovered(log, one, records) }))))
-      process.stdout.write(`${line}\n`)
-    for (const fault of records.faults) process.stdout.write(`wrong: ${fault}\n`)
+      say(line)
+    for (const fault of records.faults) say(`wrong: ${fault}`)
   } finally {
     for (const close of closers) await close()
     await reading.close()
@@ -94,8 +99,16 @@ async function run(rounds: number): Promise<void> {
   }
 }
 
+// The nodes of a store end with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 try {
-  await run(Number(process.argv[2] ?? '4'))
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'store-node': { type: 'string' } },
+  })
+  const [rounds = '4'] = positionals
+  if (!/^([1-9]\d?|100)$/.test(rounds)) throw new Error(`ROUNDS is 1 to 100, not ${rounds}`)
+  await run(Number(rounds), values['store-node'])
   process.exit(0)
 } catch (error) {
   process.stderr.write(`${reasonOf(error)}\n`)

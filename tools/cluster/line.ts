@@ -5,7 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export interface Line {
   /** The server's address, by this way. */
   readonly url: string
-  cut(): void
+  /** Cuts all of it, or what some callers have opened, by the port at which they call from; new ones are asked for, too. */
+  cut(isCut?: (callerPort: number) => boolean): void
   heal(): void
   close(): Promise<void>
 }
@@ -13,35 +14,39 @@ export interface Line {
 /** @param url of a server on one address, with its port */
 export async function startLine(url: string): Promise<Line> {
   const target = new URL(url)
-  const ends = new Map<Socket, Socket>()
-  let isCut = false
+  /** Each end with the other, and the port of the caller. */
+  const ends = new Map<Socket, { readonly to: Socket; readonly caller: number }>()
+  let isCut = (_caller: number): boolean => false
 
-  function joined(from: Socket, to: Socket): void {
-    ends.set(from, to)
+  function joined(from: Socket, to: Socket, caller: number): void {
+    ends.set(from, { to, caller })
     from.on('error', () => to.destroy())
     from.on('close', () => {
       ends.delete(from)
       to.destroySoon()
     })
-    if (!isCut) from.pipe(to)
   }
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
-    joined(near, far)
-    joined(far, near)
+    const caller = near.remotePort ?? 0
+    joined(near, far, caller)
+    joined(far, near, caller)
+    if (isCut(caller)) return
+    near.pipe(far)
+    far.pipe(near)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const port = String((server.address() as AddressInfo).port)
   return {
     url: url.replace(target.host, `127.0.0.1:${port}`),
-    cut() {
-      isCut = true
-      for (const [from, to] of ends) from.unpipe(to).pause()
+    cut(which = () => true) {
+      isCut = which
+      for (const [from, { to, caller }] of ends) if (isCut(caller)) from.unpipe(to).pause()
     },
     heal() {
-      isCut = false
-      for (const [from, to] of ends) from.pipe(to)
+      for (const [from, { to, caller }] of ends) if (isCut(caller)) from.pipe(to)
+      isCut = () => false
     },
     async close() {
       for (const end of ends.keys()) end.destroy()

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../../testing/servers/server-port.ts'
+import { callerOf } from './caller-of.ts'
 import { type Line, startLine } from './line.ts'
 import { mountDisk, type OwnDisk } from './own-disk.ts'
 import { faultsOf, hold, leaderOf, type NodeFaults, type StoreNode, stateOf } from './store-nodes.ts'
@@ -14,12 +15,20 @@ const NODES = 3
 const DISK_MB = 1_024
 const UP_WITHIN_MS = 180_000
 const AGAIN_AFTER_MS = 1_000
+const AHEAD_MS = 60_000
+
+/** Sets the clock of a process whose code is not ours; Debian's package `faketime` has it. */
+const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 
 interface OwnNode extends StoreNode {
-  /** The others reach it by this way. */
-  readonly line: Line
+  /** The others reach it by these ways. */
+  readonly lines: readonly Line[]
+  /** Its address for the others. */
+  readonly address: string
+  /** Sets its clock: so much ahead of the machine's, milliseconds. */
+  setClock(aheadMs: number): void
   readonly disk: OwnDisk | undefined
-  start(): void
+  start(others: readonly string[]): void
   /** Ends it at once, and starts it again no sooner than the time is over. */
   kill(awayMs: number): Promise<void>
   /** Ends it for good. */
@@ -30,34 +39,37 @@ interface NodePlace {
   readonly name: string
   readonly command: string
   readonly port: number
-  /** Addresses of the other nodes. */
-  readonly others: readonly string[]
   readonly root: string
   readonly say: (line: string) => void
 }
 
-async function createNode({ name, command, port, others, root, say }: NodePlace): Promise<OwnNode> {
+async function createNode({ name, command, port, root, say }: NodePlace): Promise<OwnNode> {
   const replication = await freePort()
-  const line = await startLine(`tcp://127.0.0.1:${replication}`)
+  const [gossip, line] = (await Promise.all(
+    [port, replication].map((to) => startLine(`tcp://127.0.0.1:${to}`)),
+  )) as [Line, Line]
   const folder = join(root, name)
   const disk = mountDisk(folder, DISK_MB)
-  const values: Readonly<Record<string, string>> = {
+  const clockFile = join(root, `${name}.clock`)
+  setClock(clockFile, 0)
+  const values = {
     port: `${port}`,
+    gossip: new URL(gossip.url).port,
     replication: `${replication}`,
     advertised: new URL(line.url).port,
-    others: others.join(','),
     folder,
   }
-  const [binary = '', ...words] = command
-    .split(/[\s\\]+/)
-    .map((word) => word.replaceAll(/\{(\w+)\}/g, (whole, value: string) => values[value] ?? whole))
+  let reached: readonly string[] = []
   let child: ChildProcess | undefined
   let isOver = false
   let isHeld = false
 
-  function start(): void {
+  function start(others: readonly string[]): void {
+    reached = others
     const output = openSync(join(root, `${name}.log`), 'a')
-    const started = spawn(binary, words, { stdio: ['ignore', output, output] })
+    const [binary = '', ...words] = filled(command, { ...values, others: others.join(',') })
+    const env = { ...process.env, ...(existsSync(FAKETIME) && clockOf(clockFile)) }
+    const started = spawn(binary, words, { stdio: ['ignore', output, output], env })
     closeSync(output)
     child = started
     started.once('error', (error) => say(`    ${name} does not start: ${error.message}`))
@@ -71,13 +83,15 @@ async function createNode({ name, command, port, others, root, say }: NodePlace)
     await pause(AGAIN_AFTER_MS)
     // oxlint-disable-next-line no-unmodified-loop-condition -- `kill` changes it
     while (isHeld) await pause(AGAIN_AFTER_MS)
-    if (!isOver) start()
+    if (!isOver) start(reached)
   }
   return {
     port,
     pid: () => child?.pid,
-    line,
+    lines: [gossip, line],
+    address: new URL(gossip.url).host,
     disk,
+    setClock: (aheadMs) => setClock(clockFile, aheadMs),
     start,
     async kill(awayMs) {
       isHeld = true
@@ -89,8 +103,37 @@ async function createNode({ name, command, port, others, root, say }: NodePlace)
       isOver = true
       child?.kill('SIGKILL')
       disk?.close()
-      void line.close()
+      void Promise.all([gossip.close(), line.close()])
     },
+  }
+}
+
+const filled = (command: string, values: Readonly<Record<string, string>>): string[] =>
+  command
+    .split(/[\s\\]+/)
+    .map((word) => word.replaceAll(/\{(\w+)\}/g, (whole, value: string) => values[value] ?? whole))
+
+/** Settings by which a process has the clock that a file says; what it measures time with goes on as it is. */
+const clockOf = (file: string) => ({
+  LD_PRELOAD: FAKETIME,
+  FAKETIME_TIMESTAMP_FILE: file,
+  FAKETIME_CACHE_DURATION: '1',
+  FAKETIME_DONT_FAKE_MONOTONIC: '1',
+})
+
+/** In one step, so that nobody reads half of it. */
+function setClock(file: string, aheadMs: number): void {
+  writeFileSync(`${file}.new`, `${aheadMs < 0 ? '' : '+'}${aheadMs / 1_000}`)
+  renameSync(`${file}.new`, file)
+}
+
+/** Nothing passes between one node and the others, in either direction; callers reach all of them. */
+function part(node: OwnNode, nodes: readonly OwnNode[]): void {
+  const pids = nodes.flatMap((one) => one.pid() ?? [])
+  for (const line of node.lines) line.cut()
+  for (const line of nodes.filter((one) => one !== node).flatMap(({ lines }) => lines)) {
+    const far = Number(new URL(line.url).port)
+    line.cut((near) => callerOf({ near, far }, pids) === node.pid())
   }
 }
 
@@ -98,21 +141,23 @@ async function createNode({ name, command, port, others, root, say }: NodePlace)
  * Starts three nodes of a store by a command, and starts each again that ends: nodes of EventStoreDB end themselves after
  * a long pause, or where their disk is full.
  *
- * @param command of one node, its words parted by spaces, also over several lines. {port} is for callers, {replication} for the other nodes, which
- *   reach it at {advertised}; {others} are the addresses of those, and {folder} is where it keeps its events
+ * @param command of one node, its words parted by spaces, also over several lines. {port} is for callers; the other nodes
+ *   reach it at {gossip}, and where it listens at {replication} at {advertised}; {others} are their addresses, and {folder}
+ *   is where it keeps its events
  */
-export async function startNodes(command: string, say: (line: string) => void): Promise<StoreUnderTest> {
+export async function startNodes(
+  command: string,
+  say: (line: string) => void,
+  upWithinMs = UP_WITHIN_MS,
+): Promise<StoreUnderTest> {
   const root = mkdtempSync(join(tmpdir(), 'store-nodes-'))
   const ports = await Promise.all(Array.from({ length: NODES }, freePort))
   const addresses = ports.map((port) => `127.0.0.1:${port}`)
   const nodes = await Promise.all(
-    ports.map((port, index) => {
-      const others = addresses.filter((_, other) => other !== index)
-      return createNode({ name: `node${index + 1}`, command, port, others, root, say })
-    }),
+    ports.map((port, index) => createNode({ name: `node${index + 1}`, command, port, root, say })),
   )
   async function allUp(): Promise<void> {
-    const until = performance.now() + UP_WITHIN_MS
+    const until = performance.now() + upWithinMs
     for (;;) {
       const states = await Promise.all(nodes.map(stateOf))
       const followers = states.filter((state) => state === 'follower').length
@@ -124,7 +169,7 @@ export async function startNodes(command: string, say: (line: string) => void): 
   }
   const endAll = (): void => nodes.forEach((node) => node.end())
   process.once('exit', endAll)
-  for (const node of nodes) node.start()
+  for (const node of nodes) node.start(nodes.filter((other) => other !== node).map(({ address }) => address))
   await allUp()
   say(`three nodes of the store are up in ${root}`)
   /** Does something to the leader, and waits until all nodes are up again. */
@@ -137,10 +182,17 @@ export async function startNodes(command: string, say: (line: string) => void): 
     }
   const faults: NodeFaults = {
     ...faultsOf(nodes),
-    partLeader: toLeader(async ({ line }, ms) => {
-      line.cut()
+    partLeader: toLeader(async (leader, ms) => {
+      part(leader, nodes)
       await pause(ms)
-      line.heal()
+      for (const line of nodes.flatMap(({ lines }) => lines)) line.heal()
+    }),
+    ...(existsSync(FAKETIME) && {
+      setLeaderClock: toLeader(async (leader, ms) => {
+        leader.setClock(AHEAD_MS)
+        await pause(ms)
+        leader.setClock(0)
+      }),
     }),
     ...(nodes.every(({ disk }) => disk !== undefined) && {
       fillLeader: toLeader(async ({ disk }, ms) => {

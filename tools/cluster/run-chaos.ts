@@ -7,7 +7,6 @@ import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
 import type { ClusterRun } from './cluster.ts'
 import { mountDisk } from './own-disk.ts'
 import { createRandom } from './random.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -27,19 +26,11 @@ function canMount(): boolean {
   return disk !== undefined
 }
 
-const { EVENTSTORE_URL, STORE_NODES = '' } = process.env
 const NEXT_RELEASE = new URL('newer-release.ts', import.meta.url).href
 
 /** Every other process is one of the next release. */
 const nextRelease = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.filter((_, index) => index % 2 === 1).map((name) => [name, NEXT_RELEASE]))
-
-/** The store that is asked for; a double where none is. */
-async function openStore(storeNode: string | undefined): Promise<StoreUnderTest> {
-  const { realStore, startDouble } = await import('./store-under-test.ts')
-  if (storeNode !== undefined) return (await import('./own-nodes.ts')).startNodes(storeNode, say)
-  return EVENTSTORE_URL === undefined ? startDouble() : realStore(EVENTSTORE_URL, STORE_NODES)
-}
 
 async function run(
   { minutes, seed, processes, releases, storeNode }: Asked,
@@ -47,9 +38,10 @@ async function run(
 ): Promise<number> {
   // Loaded here since it looks for servers as it is loaded, and help needs none.
   const { EIGHT, FOUR, missingServers, runCluster } = await import('./cluster.ts')
+  const { openStore } = await import('./open-store.ts')
   if (missingServers !== undefined) throw new Error(`no cluster can be started:${missingServers}`)
   const roles = processes === 4 ? FOUR : EIGHT
-  const store = await openStore(storeNode)
+  const store = await openStore(storeNode, say)
   const random = createRandom(seed)
   const hasOwnDisks = canMount()
   let until: number | undefined

@@ -1,26 +1,32 @@
+import { parseArgs } from 'node:util'
 import { answerHelp } from '../../testing/answer-help.ts'
 import { EIGHT, FOUR, missingServers, runCluster } from './cluster.ts'
 import { allFaults } from './faults.ts'
-import { realStore, startDouble } from './store-under-test.ts'
+import { openStore } from './open-store.ts'
+import { STORE_HELP } from './store-help.ts'
 
 const HELP = `Runs eight processes under load, injects every fault in turn, and audits the log afterwards.
 
-  npm run cluster -- [WORD …]
+  npm run cluster -- [--store-node COMMAND] [WORD …]
 
-  WORD            only faults whose name contains every word
-  EVENTSTORE_URL  an empty store to run over; a double of EventStoreDB without it
-  STORE_NODES     port:pidfile,… of the nodes of that store on this machine, so that they can be frozen
-  PROCESSES=4     starts four processes
-  RATE            requests a second; 8 without it
-  BETWEEN_S       seconds between two faults; 5 without it
+  WORD             only faults whose name contains every word
+  PROCESSES=4      starts four processes
+  RATE             requests a second; 8 without it
+  BETWEEN_S        seconds between two faults; 5 without it
+${STORE_HELP}
 
 Ends with 0 where the log and the callers agree, with 1 where not.`
 answerHelp(HELP)
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
-const { EVENTSTORE_URL, STORE_NODES = '', RATE = '8', BETWEEN_S = '5', PROCESSES } = process.env
+// The nodes of a store end with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+const { RATE = '8', BETWEEN_S = '5', PROCESSES } = process.env
+const { values, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { 'store-node': { type: 'string' } },
+})
 if (missingServers !== undefined) throw new Error(`No cluster can be started:${missingServers}`)
-const store = EVENTSTORE_URL === undefined ? await startDouble() : realStore(EVENTSTORE_URL, STORE_NODES)
-const words = process.argv.slice(2)
+const store = await openStore(values['store-node'], say)
 const faults = allFaults({ store }).filter(({ name }) => words.every((word) => name.includes(word)))
 const { found, lines } = await runCluster({
   roles: PROCESSES === '4' ? FOUR : EIGHT,

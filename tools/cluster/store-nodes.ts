@@ -13,8 +13,10 @@ export interface NodeFaults {
   readonly freezeLeader?: (ms: number) => Promise<void>
   /** Hides new events from readers for a while, again and again. */
   readonly stallFollowers?: (ms: number, times: number) => Promise<void>
-  /** The node that takes appends cannot reach the others, and callers reach it. */
+  /** Nothing passes between the node that takes appends and the others; callers reach all of them. */
   readonly partLeader?: (ms: number) => Promise<void>
+  /** The clock of the node that takes appends is a minute ahead. */
+  readonly setLeaderClock?: (ms: number) => Promise<void>
   /** Not a byte more is written by the node that takes appends. */
   readonly fillLeader?: (ms: number) => Promise<void>
 }

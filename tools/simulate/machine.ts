@@ -266,7 +266,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     coverage: () => ({ highestConfidence: CONFIDENCE_CAP, silentTimeframes: [], exchanges: undefined }),
     random: randomBytes,
     takeUnasked: nothing,
-    mailOwner: nothing,
+    mailOwner: async () => undefined,
     checkUrl: async (url) => ({ origin: new URL(url).origin }),
     sync: (id) => dispatcher.sync(id),
     baseUrl: publicUrl,

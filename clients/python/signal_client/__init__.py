@@ -430,7 +430,7 @@ class SignalClient:
         return self.call("test_webhook", id=id, **request)
 
     def list_webhook_deliveries(self, id, **request) -> Dict[str, Any]:
-        """Attempts, newest first: after, limit, result."""
+        """Attempts, newest first: after, limit, result, exchange, coin, timeframe, event, call, regime."""
         return self.call("list_webhook_deliveries", id=id, **request)
 
     def replay_webhook_deliveries(self, id, window) -> Dict[str, Any]:
@@ -559,6 +559,10 @@ class SignalClient:
     def webhook_delivery(self, id, delivery_id) -> Dict[str, Any]:
         """One delivery: its exact body, and all attempts."""
         return self._route("GET /api/webhooks/:id/deliveries/:delivery_id", {"id": id, "delivery_id": delivery_id})
+
+    def webhook_days(self, id, **query) -> Dict[str, Any]:
+        """Attempts counted by UTC day and by what came of them: days, up to 31."""
+        return self._route("GET /api/webhooks/:id/days", dict(query, id=id))
 
     def webhook_retries(self, id) -> Dict[str, Any]:
         """Deliveries that wait for another try."""

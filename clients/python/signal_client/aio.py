@@ -130,6 +130,7 @@ class AsyncSignalClient:
     end_webhook_overlap = _awaited(SignalClient.end_webhook_overlap)
     check_webhook_signature = _awaited(SignalClient.check_webhook_signature)
     webhook_delivery = _awaited(SignalClient.webhook_delivery)
+    webhook_days = _awaited(SignalClient.webhook_days)
     webhook_retries = _awaited(SignalClient.webhook_retries)
     webhook_events = _awaited(SignalClient.webhook_events)
     dry_run_webhook = _awaited(SignalClient.dry_run_webhook)

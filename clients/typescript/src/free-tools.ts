@@ -64,6 +64,18 @@ export interface RegimeShifts {
   readonly next: string | null
 }
 
+interface DeliverySearch {
+  readonly after?: string
+  readonly limit?: number
+  readonly result?: string
+  readonly exchange?: string
+  readonly coin?: string
+  readonly timeframe?: Timeframe
+  readonly event?: Signal
+  readonly call?: 'BUY' | 'SELL'
+  readonly regime?: Regime
+}
+
 type Signal = 'trade_call' | 'regime_shift' | 'scan_digest' | 'model_notice'
 type Cadence = '1h' | '4h' | '1d'
 type Scope = 'all' | 'failed'
@@ -231,7 +243,7 @@ export interface FreeTools {
     }
   }
   readonly list_webhook_deliveries: {
-    readonly request: One & { readonly after?: string; readonly limit?: number; readonly result?: string }
+    readonly request: One & DeliverySearch
     readonly answer: { readonly attempts: readonly WebhookAttempt[]; readonly next: string | null }
   }
   readonly replay_webhook_deliveries: {

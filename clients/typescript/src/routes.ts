@@ -25,6 +25,7 @@ export const ROUTES = {
   endWebhookOverlap: 'POST /api/webhooks/:id/end-overlap',
   checkWebhookSignature: 'POST /api/webhooks/:id/check-signature',
   webhookDelivery: 'GET /api/webhooks/:id/deliveries/:delivery_id',
+  webhookDays: 'GET /api/webhooks/:id/days',
   webhookRetries: 'GET /api/webhooks/:id/retries',
   webhookEvents: 'GET /api/webhooks/:id/events',
   dryRunWebhook: 'POST /api/webhooks/dry-run',

@@ -4,6 +4,8 @@ export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** Its Message-ID, where it may be sent twice: `name@host`. A mailbox can then drop the second copy. */
+  readonly id?: string
 }
 
 /** Sends mail. */

@@ -41,11 +41,12 @@ export function createSmtpMailer({ url, from, timeoutMs = LIMITS.mailSendMs }: S
   const open = async () => (await import('nodemailer')).createTransport(options)
   let transport: ReturnType<typeof open> | undefined
   return {
-    async send({ to, subject, text }) {
+    async send({ to, subject, text, id }) {
       try {
         // An object, because a string would be read as a list of addresses.
         transport ??= open()
-        await (await transport).sendMail({ from, to: { name: '', address: to }, subject, text })
+        const message = { from, to: { name: '', address: to }, subject, text }
+        await (await transport).sendMail({ ...message, ...(id !== undefined && { messageId: `<${id}>` }) })
       } catch (error) {
         throw toMailError(error)
       }

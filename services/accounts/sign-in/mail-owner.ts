@@ -4,12 +4,13 @@ import type { Mail, Mailer } from '../mail/mailer.ts'
 import type { PostOffice } from './post-office.ts'
 
 /**
- * Mails the owner of an account. Nothing happens where the account has no address, where the service has no mail server,
- * and past what an hour of the account takes.
+ * Mails the owner of an account. Nothing happens where the account has no address, or the service no mail server.
  *
- * @throws ServiceError `rate_limited` where too many mails are under way; of the store
+ * @returns milliseconds after which there is room, where the account's hour is full or too many mails are under way: the
+ * mail was not sent then
+ * @throws ServiceError of the store
  */
-export type MailOwner = (accountId: string, mail: Omit<Mail, 'to'>) => Promise<void>
+export type MailOwner = (accountId: string, mail: Omit<Mail, 'to'>) => Promise<number | undefined>
 
 export function createMailOwner({
   log,
@@ -22,14 +23,17 @@ export function createMailOwner({
 }): MailOwner {
   return async (accountId, mail) => {
     const { isOpen, generation, sealedEmail } = await log.load(accountId)
-    if (mailer.isShown || !isOpen || sealedEmail === null) return
+    if (mailer.isShown || !isOpen || sealedEmail === null) return undefined
     try {
+      // Before it is counted: a mail that finds no place uses up nothing of the hour.
+      postOffice.requireRoom()
       await log.execute(accountId, { correlationId: accountId, actor: 'notices' }, () => [{ kind: 'Mail' }])
+      const to = await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail)
+      await postOffice.send({ ...mail, to }, `notice to account ${accountId}`)
+      return undefined
     } catch (error) {
-      if (isServiceError(error, 'rate_limited')) return
+      if (isServiceError(error, 'rate_limited')) return 1_000 * Number(error.details?.['retry_after_s'] ?? 60)
       throw error
     }
-    const to = await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail)
-    await postOffice.send({ ...mail, to }, `notice to account ${accountId}`)
   }
 }

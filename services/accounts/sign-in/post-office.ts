@@ -21,6 +21,8 @@ export interface PostOffice {
    * @throws ServiceError `rate_limited` where too many are under way
    */
   send(mail: Mail, about: string): Promise<void>
+  /** @throws ServiceError `rate_limited` where too many are under way */
+  requireRoom(): void
   /** Waits for mails under way, no longer than a sign-in would. The rest fails and is reported. */
   close(): Promise<void>
 }
@@ -46,14 +48,18 @@ export function createPostOffice({ mailer, sleep, signal, onFailure }: PostOffic
     }
   }
 
+  function requireRoom(): void {
+    if (underWay.size < LIMITS.mailsUnderWay) return
+    throw new ServiceError('rate_limited', {
+      message: `${underWay.size} mails are being sent, which is as many as this process sends at a time`,
+      details: { retry_after_s: Math.ceil(LIMITS.mailSendMs / 1_000) },
+    })
+  }
+
   return {
+    requireRoom,
     async send(mail, about) {
-      if (underWay.size >= LIMITS.mailsUnderWay) {
-        throw new ServiceError('rate_limited', {
-          message: `${underWay.size} mails are being sent, which is as many as this process sends at a time`,
-          details: { retry_after_s: Math.ceil(LIMITS.mailSendMs / 1_000) },
-        })
-      }
+      requireRoom()
       const delivery = deliver(mail, about).finally(() => underWay.delete(delivery))
       underWay.add(delivery)
       const waited = new AbortController()

@@ -7,6 +7,7 @@ import {
   rowsParameter,
   timeframeParameter,
 } from '../../../contracts/parameters.ts'
+import { REGIMES } from '../../../contracts/regime.ts'
 import {
   DELIVERY_FORMS,
   REPLAY_SCOPES,
@@ -128,7 +129,7 @@ const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
 const only = z
   .enum(REPLAY_SCOPES)
   .default('all')
-  .describe('`failed`: no more than what was tried, was never taken, and is not tried again by itself')
+  .describe('`failed`: what was tried, never taken, and is not tried again by itself')
 export const replaySchema = z.union(
   [
     z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
@@ -166,6 +167,9 @@ const searchFields = {
   exchange: exchangeParameter.optional(),
   coin: coinParameter.optional(),
   timeframe: timeframeParameter.optional(),
+  event: z.enum(SIGNAL_TYPES).optional().describe('Type of the signal'),
+  call: z.enum(['BUY', 'SELL']).optional().describe('Side of a trade call'),
+  regime: z.enum(REGIMES).optional().describe('Only calls in this regime, and shifts to it'),
 }
 
 export const attemptsQuery = z.strictObject({
@@ -175,6 +179,16 @@ export const attemptsQuery = z.strictObject({
   ...searchFields,
 })
 export type AttemptsQuery = z.output<typeof attemptsQuery>
+
+export const daysQuery = z.strictObject({
+  days: z
+    .int()
+    .min(1)
+    .max(LIMITS.webhookDaysCounted)
+    .default(7)
+    .describe('How many UTC days, with the one of now'),
+})
+export type DaysQuery = z.output<typeof daysQuery>
 
 export const eventsQuery = z.strictObject({
   after: after

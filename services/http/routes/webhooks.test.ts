@@ -396,7 +396,7 @@ describe('the description', () => {
 
   test('has words for every route of webhooks', async () => {
     const all = await described()
-    expect(all).toHaveLength(18)
+    expect(all).toHaveLength(19)
     for (const { path: name, operation } of all) {
       const bare = operation.parameters.filter((one) => one.description === one.name)
       expect(bare, name).toEqual([])

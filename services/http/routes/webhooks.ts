@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
+  daysAnswerSchema,
   deliveryAnswerSchema,
   dryRunAnswerSchema,
   eventsAnswerSchema,
@@ -24,6 +25,7 @@ import {
   changeSchema,
   checkSchema,
   createSchema,
+  daysQuery,
   deliveryParams,
   dryRunSchema,
   eventsQuery,
@@ -227,6 +229,12 @@ function deliveryRoutes(on: On, acts: Acts): void {
     onOne('webhookAttempts', 'What was sent and what came of it, newest first', busy),
     { params, querystring: attemptsQuery, response: { 200: attemptsAnswerSchema } },
     acts.attempts,
+  )
+  on(
+    'GET /api/webhooks/:id/days',
+    onOne('webhookDays', 'Attempts counted by UTC day and by what came of them', busy),
+    { params, querystring: daysQuery, response: { 200: daysAnswerSchema } },
+    acts.days,
   )
   on(
     'GET /api/webhooks/:id/deliveries/:delivery_id',

@@ -239,11 +239,11 @@ describe.skipIf(COMMAND === undefined)('a node of EventStoreDB, with EVENTSTORE_
   }, 180_000)
 })
 
-/** A file system of its own, where this user may mount one: a node of 24.10 takes 268 MB of it at its start. */
+/** A file system of its own, where this user may mount one: a node of 24.10 may take 268 MB of it at each start. */
 function isMounted(folder: string): boolean {
   mkdirSync(folder)
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'tmpfs', folder], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1g', 'tmpfs', folder], { stdio: 'ignore' })
     return true
   } catch {
     return false

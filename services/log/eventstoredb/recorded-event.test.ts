@@ -107,6 +107,8 @@ test('metadata that is looked at without its schema is what the schema lets pass
     $correlationId: 'c',
   }
   expect(isPlainlySound(written)).toBe(true)
+  expect(isPlainlySound({ ...written, at: '2026-11-22T12:00:00.007Z' })).toBe(true)
+  expect(isPlainlySound({ ...written, at: '2026-02-30T12:00:00.007Z' })).toBe(false)
   const anything = fc.oneof(
     fc.jsonValue(),
     fc.string({ maxLength: 200 }),
@@ -132,6 +134,11 @@ test('metadata that is looked at without its schema is what the schema lets pass
       ),
       $correlationId: anything,
       $causationId: anything,
+      at: fc.oneof(
+        anything,
+        fc.constantFrom('2026-11-22T12:00:00.007Z', '2026-11-22T12:00:00Z', '2026-13-01T00:00:00.000Z'),
+        fc.date().map(String),
+      ),
       another: anything,
     },
     { requiredKeys: [] },

@@ -33,13 +33,29 @@ const REQUIRED_META = ['correlationId', 'actor'] as const
 const isMetaText = (text: unknown): boolean =>
   typeof text === 'string' && text.length > 0 && text.length <= MOST_META_CHARACTERS
 
+/** As every adapter writes it: a time in any other form is looked at with the schema. */
+const isTime = (at: unknown): boolean =>
+  typeof at === 'string' &&
+  at.length === 24 &&
+  !Number.isNaN(Date.parse(at)) &&
+  new Date(at).toISOString() === at
+
 /**
  * Whether metadata is as this service writes it, told without the schema, which takes as long as everything else that
  * is done with an event here. What it does not know for sound is looked at with the schema.
  */
 export function isPlainlySound(metadata: unknown): metadata is StoredMetadata {
-  if (typeof metadata !== 'object' || metadata === null || 'at' in metadata) return false
-  const { id, attempt, schema, meta, $correlationId, $causationId = '' } = metadata as Record<string, unknown>
+  if (typeof metadata !== 'object' || metadata === null) return false
+  const {
+    id,
+    attempt,
+    schema,
+    meta,
+    $correlationId,
+    $causationId = '',
+    at,
+  } = metadata as Record<string, unknown>
+  if (at !== undefined && !isTime(at)) return false
   if (typeof id !== 'string' || typeof attempt !== 'string' || !UUID.test(id) || !UUID.test(attempt))
     return false
   if (!Number.isSafeInteger(schema) || (schema as number) < 1) return false

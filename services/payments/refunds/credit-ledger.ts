@@ -38,7 +38,7 @@ export interface CreditLedger {
    * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
    */
   covers(payer: string, authorization: string, value: bigint): Promise<boolean>
-  /** What a payer has left. */
+  /** The credit that is left to a payer. */
   left(payer: string): Promise<bigint>
   /**
    * Takes credit for an authorization, once however often it is called.

@@ -3,6 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import { SubscriptionResumed } from '../../../contracts/subscription-events.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import { aFilter, anId } from '../signals/testing/signal-log.fixture.ts'
 import type { Subscription } from '../state/subscription-state.ts'
@@ -49,17 +50,17 @@ describe('attempts', () => {
     )
     const queries = queriesOf(world)
     for (const limit of [1, 2, 3, 7, 100]) {
-      const found = await pages((after) => queries.attempts(world.subscriptionId, { after, limit }))
+      const found = await pages((after) => queries.attempts(world.own(), { after, limit }))
       expect(found.flat().map(({ sequence }) => sequence)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
       expect(Math.max(...found.map((rows) => rows.length))).toBe(Math.min(limit, 9))
     }
     const of = async (wanted: object) =>
-      (await queries.attempts(world.subscriptionId, { limit: 100, ...wanted })).rows.length
+      (await queries.attempts(world.own(), { limit: 100, ...wanted })).rows.length
     const { exchange, timeframe, coin } = all[0]?.signal ?? expect.fail()
     expect(await of({ exchange, timeframe, coin })).toBe(9)
     for (const other of [{ coin: 'NOPE' }, { timeframe: '1d' }, { exchange: 'HL' }])
       expect(await of(other)).toBe(0)
-    const failed = await queries.attempts(world.subscriptionId, { limit: 5, result: 'failed' })
+    const failed = await queries.attempts(world.own(), { limit: 5, result: 'failed' })
     expect(failed).toMatchObject({
       rows: [{ sequence: 9, status: 503, detail: { sealed: 'v1.no' } }],
       next: null,
@@ -67,16 +68,80 @@ describe('attempts', () => {
     expect((await queries.open(world.own())).map(({ sequence }) => sequence)).toEqual([9])
   })
 
+  test('are found by type, call and regime of their event, in pages, once its owner may read it', async () => {
+    const world = await aDeliveryWorld()
+    for (const call of ['BUY', 'SELL', 'SELL'] as const) await world.verdict({ call })
+    const all = await world.prepared()
+    const journal = await world.deliveries.take(world.own(), 1, 'here')
+    await journal.record(recordOf(...all.map((one) => anAttempt(one, { result: 'failed' }))))
+    const found = async (wanted: object, marketNow = LATER, limit = 100) => {
+      const queries = queriesOf(world, marketNow)
+      const rows = await pages((after) => queries.attempts(world.own(), { after, limit, ...wanted }))
+      return rows.flat().map(({ sequence }) => sequence)
+    }
+    expect(await found({ event: 'trade_call' })).toEqual([3, 2, 1])
+    expect(await found({ event: 'regime_shift' })).toEqual([])
+    for (const limit of [1, 2, 100]) expect(await found({ call: 'SELL' }, LATER, limit)).toEqual([3, 2])
+    expect(await found({ call: 'BUY' })).toEqual([1])
+    const { regime } = (all[0] ?? expect.fail()).signal.data as { readonly regime: string }
+    expect(await found({ call: 'BUY', regime })).toEqual([1])
+    expect(await found({ regime: 'NONE' })).toEqual([])
+    // An endpoint that never took a delivery learns nothing of a window that is open.
+    for (const wanted of [{ call: 'SELL' }, { event: 'trade_call' }])
+      expect(await found(wanted, 0)).toEqual([])
+  })
+
+  test('are looked up so many a page, and the next page goes on', async () => {
+    const { world, all, journal } = await sent(0, 1)
+    const [one] = all
+    const many = Array.from({ length: LIMITS.webhookSearchEvents + 5 }, () =>
+      anAttempt(one, { result: 'failed' }),
+    )
+    for (let at = 0; at < many.length; at += 100) await journal.record(recordOf(...many.slice(at, at + 100)))
+    const found = await pages((after) =>
+      queriesOf(world).attempts(world.own(), { after, limit: 5, call: 'SELL' }),
+    )
+    expect(found).toEqual([[], []])
+  })
+
+  test('are counted by UTC day and result, newest day first', async () => {
+    const world = await aDeliveryWorld()
+    await world.signals(4)
+    const all = await world.prepared()
+    const journal = await world.deliveries.take(world.own(), 1, 'here')
+    const midnight = Math.ceil(world.now / DAY_MS) * DAY_MS
+    world.now = midnight + 2 * DAY_MS
+    const at = (index: number, days: number, change: object = {}) =>
+      anAttempt(all[index] as PreparedDelivery, { at: midnight + days * DAY_MS, ...change })
+    await journal.record(
+      recordOf(at(0, 0), at(1, 0, { result: 'failed' }), at(2, 1.9), at(3, 2, { result: 'exhausted' })),
+    )
+    const none = { delivered: 0, failed: 0, exhausted: 0, skipped: 0 }
+    const date = (days: number) => new Date(midnight + days * DAY_MS).toISOString().slice(0, 10)
+    const queries = queriesOf(world)
+    expect(await queries.days(world.subscriptionId, { now: world.now, days: 3 })).toEqual({
+      days: [
+        { ...none, date: date(2), exhausted: 1 },
+        { ...none, date: date(1), delivered: 1 },
+        { ...none, date: date(0), delivered: 1, failed: 1 },
+      ],
+      isComplete: true,
+    })
+    expect((await queries.days(world.subscriptionId, { now: world.now, days: 1 })).days).toHaveLength(1)
+  })
+
   test('of a subscription that was never sent anything are none', async () => {
     const { world } = await sent(0, 1)
-    expect(await queriesOf(world).attempts(anId('other'), { limit: 5 })).toEqual({ rows: [], next: null })
+    expect(
+      await queriesOf(world).attempts({ ...world.own(), subscriptionId: anId('other') }, { limit: 5 }),
+    ).toEqual({ rows: [], next: null })
   })
 
   test.each(['', '5', '5.', 'x.1', '1.2.3', '-1.0', '1'.repeat(40)])(
     'refuse %j as a place',
     async (after) => {
       const { world } = await sent(1, 1)
-      await expect(queriesOf(world).attempts(world.subscriptionId, { limit: 5, after })).rejects.toEqual(
+      await expect(queriesOf(world).attempts(world.own(), { limit: 5, after })).rejects.toEqual(
         expect.objectContaining({ code: 'invalid_request' }),
       )
     },

@@ -10,9 +10,10 @@ import { lookThrough } from '../signals/look-through.ts'
 import type { Signal } from '../signals/signal.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import type { Subscription } from '../state/subscription-state.ts'
+import { type CountedDays, countDays } from './count-days.ts'
 import { signalData } from './delivery-body.ts'
 import { mayPull } from './may-pull.ts'
-import { prepareAgain } from './prepare-delivery.ts'
+import { prepareAgain, signalAt } from './prepare-delivery.ts'
 import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'
 import {
   deliveriesBackwards,
@@ -43,11 +44,13 @@ export interface DryRunRow {
 /** Questions about what was sent, and what would have been. All are answered from the log alone. */
 export interface DeliveryQueries {
   /**
-   * Attempts, newest first.
+   * Attempts, newest first. What may not be pulled yet is not found by its event, call or regime.
    *
    * @throws ServiceError `invalid_request` for an `after` that is no `next`
    */
-  attempts(subscriptionId: string, query: AttemptsQuery): Promise<Page<DeliveryAttempt>>
+  attempts(subscription: Subscription, query: AttemptsQuery): Promise<Page<DeliveryAttempt>>
+  /** Attempts of the newest UTC days by what came of them, newest day first. */
+  days(subscriptionId: string, query: { readonly now: number; readonly days: number }): Promise<CountedDays>
   /** Deliveries that wait for their next try, in their order; at most `LIMITS.webhookOpenDeliveries`. */
   open(subscription: Pick<Subscription, 'subscriptionId' | 'startAfter'>): Promise<readonly OpenDelivery[]>
   /**
@@ -81,7 +84,8 @@ export interface DeliveryQueries {
 export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
   const { store, baseUrl, marketNow } = options
   return {
-    attempts: (subscriptionId, query) => listAttempts(store, subscriptionId, query),
+    attempts: (subscription, query) => listAttempts(options, subscription, query),
+    days: (subscriptionId, query) => countDays(store, subscriptionId, query),
     async open(subscription) {
       const { open } = await readDeliveries(store, subscription)
       return [...open.values()].toSorted((a, b) => a.sequence - b.sequence)
@@ -132,6 +136,9 @@ interface AttemptsQuery {
   readonly exchange?: string | undefined
   readonly coin?: string | undefined
   readonly timeframe?: string | undefined
+  readonly event?: SignalType | undefined
+  readonly call?: string | undefined
+  readonly regime?: string | undefined
 }
 
 interface Page<Row> {
@@ -148,28 +155,39 @@ interface Place {
 
 /** Attempts of a subscription, newest first, after the one that `after` names. */
 async function listAttempts(
-  store: Pick<EventStore, 'read'>,
-  subscriptionId: string,
-  { after, limit, result, ...wanted }: AttemptsQuery,
+  { store, marketNow }: Pick<PullOptions, 'store' | 'marketNow'>,
+  subscription: Subscription,
+  { after, limit, result, event, call, regime, ...wanted }: AttemptsQuery,
 ): Promise<Page<DeliveryAttempt>> {
+  const { subscriptionId } = subscription
+  const sought = { event, call, regime }
+  const isSought = Object.values(sought).some((value) => value !== undefined)
+  const state = isSought ? await readDeliveries(store, subscription) : undefined
   const before = after === undefined ? undefined : parsePlace(after)
   const most = Math.min(limit, LIMITS.webhookRows)
   const rows: DeliveryAttempt[] = []
-  let looked = 0
+  let [looked, lookedUp] = [0, 0]
   let last: Place | undefined
-  for await (const event of deliveriesBackwards(store, subscriptionId, before?.revision)) {
+  for await (const recorded of deliveriesBackwards(store, subscriptionId, before?.revision)) {
     if (looked++ === LIMITS.webhookScanEvents || rows.length === most)
       return { rows, next: formatPlace(last) }
-    const attempts = event.type === 'DeliveriesAttempted' ? event.data.attempts : []
-    const { revision } = event
+    const attempts = recorded.type === 'DeliveriesAttempted' ? recorded.data.attempts : []
+    const { revision } = recorded
     const end = before?.revision === revision ? Math.min(before.index, attempts.length) : attempts.length
     last = { revision, index: 0 }
     for (let index = end - 1; index >= 0; index--) {
       const attempt = attempts[index]
       if (attempt === undefined || (result !== undefined && attempt.result !== result)) continue
       if (!isOf(attempt.stream, wanted)) continue
-      rows.push(attempt)
       last = { revision, index }
+      if (state !== undefined) {
+        if (lookedUp++ === LIMITS.webhookSearchEvents)
+          return { rows, next: formatPlace({ revision, index: index + 1 }) }
+        const signal = await signalAt(store, attempt)
+        if (!mayPull({ signal, sequence: attempt.sequence }, subscription, state, marketNow())) continue
+        if (!hasFields(signal, sought)) continue
+      }
+      rows.push(attempt)
       if (rows.length === most && index > 0) return { rows, next: formatPlace(last) }
     }
   }
@@ -186,6 +204,16 @@ function isOf(
   return Object.entries(wanted).every(
     ([field, value]) => value === undefined || has[field as keyof typeof has] === value,
   )
+}
+
+/** Whether a signal has these fields. */
+function hasFields(
+  { type, data }: Signal,
+  { event, ...wanted }: Pick<AttemptsQuery, 'event' | 'call' | 'regime'>,
+): boolean {
+  const fields: Readonly<Record<string, unknown>> = { ...data }
+  const has = Object.entries(wanted).every(([field, value]) => value === undefined || fields[field] === value)
+  return has && (event === undefined || event === type)
 }
 
 const formatPlace = (place: Place | undefined): string | null =>

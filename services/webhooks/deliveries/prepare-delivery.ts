@@ -96,7 +96,8 @@ function withBody(
   }
 }
 
-async function signalAt(store: Pick<EventStore, 'read'>, place: DeliveryPlace): Promise<Signal> {
+/** The signal of a delivery. @throws ServiceError as `prepareAgain` */
+export async function signalAt(store: Pick<EventStore, 'read'>, place: DeliveryPlace): Promise<Signal> {
   let found: RecordedEvent | undefined
   for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded
   const signals = found === undefined ? [] : toSignals(decodeEvent(found))

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import { chatBody } from '../sending/chat-channel.ts'
 import type { Subscription } from '../state/subscription-state.ts'
+import { createNoticeMails, type NoticeData } from './notice-mails.ts'
 import { isAccepted } from './send-sample.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'
@@ -29,7 +29,8 @@ const eventOf = (kind: NoticeKind): string =>
 export function createNotifyOwner(
   options: SubscriptionDeps,
 ): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
-  const { log, owners, sender, sign, idOf, baseUrl, mailOwner, now, sleep, signal, report } = options
+  const { log, owners, sender, sign, idOf, baseUrl, now, sleep, signal, report } = options
+  const mail = createNoticeMails(options)
 
   async function notify(other: Subscription, data: NoticeData): Promise<void> {
     const { kind, subscription_id: about, since } = data
@@ -59,40 +60,22 @@ export function createNotifyOwner(
     }
   }
 
+  async function tellOthers(accountId: string, data: NoticeData): Promise<void> {
+    const { current } = await owners.slots(accountId)
+    await mapConcurrently(current, TOLD_AT_ONCE, async (slot) => {
+      if (slot.subscriptionId === data.subscription_id) return
+      const other = await log.load(slot.subscriptionId)
+      if (other?.state === 'active') await notify(other, data)
+    })
+  }
+
   return async (subscription, kind) => {
     const { subscriptionId, accountId, stateSince, state, reason } = subscription
     const { origin } = new URL(await openUrl(owners, subscription))
     const since = isoTime(stateSince)
     const data = { type: 'notice', kind, subscription_id: subscriptionId, origin, state, reason, since }
-    await mailOwner(accountId, mailOf(data, baseUrl()))
-    const { current } = await owners.slots(accountId)
-    await mapConcurrently(current, TOLD_AT_ONCE, async (slot) => {
-      if (slot.subscriptionId === subscriptionId) return
-      const other = await log.load(slot.subscriptionId)
-      if (other?.state === 'active') await notify(other, data)
-    })
-  }
-}
-
-interface NoticeData extends JsonObject {
-  readonly kind: NoticeKind
-  readonly subscription_id: string
-  readonly origin: string
-  readonly state: string
-  readonly reason: string | null
-  readonly since: string
-}
-
-/** It names the host alone: the rest of an address may be a secret. */
-function mailOf({ kind, origin, state, reason, since, subscription_id: id }: NoticeData, baseUrl: string) {
-  const is = kind === 'recovered' ? 'works again' : `is ${kind === 'disabled' ? state : 'failing'}`
-  return {
-    subject: `Your webhook at ${new URL(origin).host} ${is}`,
-    text: [
-      `Your webhook at ${origin} ${is} since ${since}${reason === null ? '.' : `: ${reason}.`}`,
-      'Its signals wait in their order, and none is lost. How it is doing, and what to do:',
-      `${baseUrl}/webhooks/${id}`,
-      '',
-    ].join('\n\n'),
+    // Neither waits for the other: a mail server that is slow keeps no endpoint waiting.
+    const [mailed, told] = await Promise.allSettled([mail(accountId, data), tellOthers(accountId, data)])
+    for (const one of [mailed, told]) if (one.status === 'rejected') throw one.reason
   }
 }

@@ -40,11 +40,16 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
    * @throws ServiceError `rate_limited`
    */
   readonly takeUnasked: (what: 'test' | 'creation', accountId: string, url: string) => Promise<void>
-  /** Mails the owner of an account, where it has an address and its hour takes one more. @throws ServiceError of the store */
+  /**
+   * Mails the owner of an account, where it has an address.
+   *
+   * @returns milliseconds after which there is room, where the account's hour or the mail server takes no more
+   * @throws ServiceError of the store
+   */
   readonly mailOwner: (
     accountId: string,
-    mail: { readonly subject: string; readonly text: string },
-  ) => Promise<void>
+    mail: { readonly id: string; readonly subject: string; readonly text: string },
+  ) => Promise<number | undefined>
   readonly coverage: () => SignalCoverage
   /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string

@@ -148,7 +148,10 @@ function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
       return world.isSettled
     },
     takeUnasked: async () => undefined,
-    mailOwner: async (accountId, { subject }) => void world.mails.push(`${accountId} ${subject}`),
+    async mailOwner(accountId, { subject }) {
+      world.mails.push(`${accountId} ${subject}`)
+      return undefined
+    },
     coverage: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
     baseUrl: () => 'https://signals.example.com',
     report: (event, details) => void world.reports.push(`${event} ${JSON.stringify(details)}`),

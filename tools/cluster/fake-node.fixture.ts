@@ -1,0 +1,23 @@
+import { createServer } from 'node:http'
+
+/** A node of a store for tests: says its state, its clock, and which others answer it. The first of its name leads. */
+const [port = '', others = '', folder = ''] = process.argv.slice(2)
+const ANSWER_MS = 400
+
+const answers = (address: string): Promise<boolean> =>
+  fetch(`http://${address}/info`, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
+    (answer) => answer.ok,
+    () => false,
+  )
+
+const state = folder.endsWith('node1') ? 'Leader' : 'Follower'
+
+async function said(path: string | undefined): Promise<string> {
+  const reached = path === '/others' ? await Promise.all(others.split(',').map(answers)) : []
+  return JSON.stringify({ state, reached, now: Date.now() })
+}
+
+createServer((request, response) => void said(request.url).then((text) => response.end(text))).listen(
+  Number(port),
+  '127.0.0.1',
+)
