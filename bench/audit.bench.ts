@@ -36,7 +36,7 @@ const WINDOW = 8
 const MINUTE_MS = 60_000
 const START = NOW - (BARS + WINDOW) * MINUTE_MS
 const TIMEFRAME = '1m'
-const MODEL = 'barrier-4'
+const MODEL = 'barrier-5'
 const meta = { correlationId: 'bench', actor: 'engine' }
 
 /** Prices that wander without chance, the same for each coin. */

@@ -52,7 +52,7 @@ import { AS_IT_COMES } from './subscription.ts'
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 
 /**
- * Of each fixture as canonical JSON, so that white space and line ends do not matter. A released fixture never changes: a
+ * The hash of each fixture as canonical JSON, so that white space and line ends do not matter. A released fixture never changes: a
  * new schema version gets a new one.
  */
 const SHA256: Readonly<Record<string, string>> = JSON.parse(
@@ -119,18 +119,18 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   ],
   [WEBHOOK_HOSTS_STREAM, 'WebhookHostBlocked WebhookHostAllowed'],
 ]
-/** Of each type. */
+/** The stream of each type. */
 const STREAMS: ReadonlyMap<string, string> = new Map(
   TYPES_IN.flatMap(([stream, types]) => types.split(' ').map((type) => [type, stream] as const)),
 )
 
-/** What became of the deliveries of a replay was not counted at first. */
+/** The results of a replay's deliveries were not counted at first. */
 const countedReplays = ({ state }: JsonObject) => {
   const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
   return { state: { ...rest, replays: replays.map((one) => ({ ...one, delivered: 0, exhausted: 0 })) } }
 }
 
-/** What reading adds to data of a former schema, or changes of it; what is gone is undefined. */
+/** The members that reading adds to data of a former schema, or changes; a removed one is undefined. */
 const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<string, unknown>>>> = {
   'VerdictRecorded.v1.json': () => ({ forecast: null, previous: null, recordedLate: false }),
   'VerdictRecorded.v2.json': () => ({ forecast: null }),

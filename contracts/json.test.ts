@@ -144,6 +144,13 @@ describe('canonicalJson', () => {
     )
   })
 
+  test('orders and keeps keys that an object holds in an order of its own, or not at all', () => {
+    const text = '{"b":{"9":2,"10":1,"__proto__":3},"a":[{"c":{"2":1,"1":{}}}]}'
+    expect(canonicalJson(JSON.parse(text) as Json)).toBe(
+      '{"a":[{"c":{"1":{},"2":1}}],"b":{"10":1,"9":2,"__proto__":3}}',
+    )
+  })
+
   test('keeps the order of arrays and writes no space', () => {
     expect(canonicalJson({ b: [2, 1, { d: null, c: -0 }], a: 'x y' })).toBe(
       '{"a":"x y","b":[2,1,{"c":0,"d":null}]}',

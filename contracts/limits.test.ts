@@ -6,7 +6,7 @@ import { TIMEFRAMES } from './timeframes.ts'
 import { aVerdict } from './verdict.fixture.ts'
 import { verdictSchema } from './verdict.ts'
 
-/** Where a message of nats-server and an append of EventStoreDB end, by default. */
+/** The default size limits of a message of nats-server and an append of EventStoreDB. */
 const SERVER_BYTES = 1_048_576
 
 const longest = (words: readonly string[]): string => words.toSorted((a, b) => b.length - a.length)[0] ?? ''

@@ -21,7 +21,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isServiceError(error) ? error.code : String(error)),
   )
 
-/** What every adapter of {@link OwnerAccounts} does, the one in memory for tests included. */
+/** The promises of every adapter of {@link OwnerAccounts}, the one in memory for tests included. */
 export function ownerAccountsContract(start: () => Promise<OwnedWorld>): void {
   describe('what is sealed for an account', () => {
     test('opens for its purpose and its account only', async () => {

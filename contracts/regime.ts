@@ -9,3 +9,8 @@ export const REGIMES = ['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE'] a
 export type Regime = (typeof REGIMES)[number]
 
 export const regimeSchema = z.enum(REGIMES).describe('Market regime: a description, not a forecast')
+
+/** Which way a trend points, by the sign of it from −1 on. */
+export const REGIME_DIRECTIONS = ['DOWN', 'NONE', 'UP'] as const
+
+export type RegimeDirection = (typeof REGIME_DIRECTIONS)[number]

@@ -66,9 +66,7 @@ export const forecastFields = {
   expected_volatility: z
     .number()
     .nullable()
-    .describe(
-      'Standard deviation of that return; null likewise. Its tails are heavier than a normal distribution has',
-    ),
+    .describe('Standard deviation of it, heavy-tailed; null likewise'),
 }
 
 /** @example forecastShown(null) // { expected_range: null, expected_volatility: null } */

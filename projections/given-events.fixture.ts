@@ -77,7 +77,7 @@ export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
   }
 }
 
-/** What a model says that runs beside the one that speaks. */
+/** A verdict of a model that runs beside the one that speaks. */
 export function challengerVerdict(change: Partial<Verdict> = {}): Fact {
   const data = aVerdict({ modelVersion: 'second-1', ...change })
   return {
@@ -226,7 +226,7 @@ type PaymentEventType = Extract<
   | 'RefundBegun'
 >
 
-/** Of the payment of a number. */
+/** The id of the payment with a number. */
 export const paymentIdOf = (number: number): string =>
   `0190a000-0000-7000-8000-${String(number).padStart(12, '0')}`
 

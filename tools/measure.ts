@@ -4,9 +4,11 @@ import { join, resolve } from 'node:path'
 import { answerHelp } from '../testing/answer-help.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
+const SOURCES = /^(?!.*\/fixtures\/).*\.(?:ts|mjs|js)$/
 const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/
 const FOR_TESTS = /\.(?:test|fixture|contract|bench)\.ts$|\/(?:testing|test-servers|fixtures)\//
 const TESTS = /^(?:services|projections|contracts|testing|bench|tools|clients)\/.*\.ts$/
+const PAGES = /\.md$/
 const DOCS = /^(?:docs\/(?!decisions\/).*|[^/]+)\.md$/
 /** A comment that opens so has a clause for its subject and is read twice. */
 const CLAUSE_FIRST = /\/\*\*\s*(?:\* )?(?:What|Whatever|Who|Whoever|Whose|Those|That|Of|Where)\b/g
@@ -28,7 +30,7 @@ export interface Measures {
   readonly docLines: number
   /** Functions that may have more than 70 lines. */
   readonly longFunctions: number
-  /** Those of them without a reason beside their name. */
+  /** Long functions without a reason beside their name. */
   readonly longFunctionsWithoutReason: number
   readonly commentsOpeningWithAClause: number
   /** Calls of `assert` in what ships; they may only rise. */
@@ -37,7 +39,7 @@ export interface Measures {
   readonly privateWords: number
   /** Sentences of the documentation with more than {@link LONGEST_SENTENCE_WORDS} words, tables and code left out. */
   readonly longSentences: number
-  /** Lines of Markdown with more than {@link LONGEST_LINE} characters, tables and code left out. */
+  /** Lines of Markdown, decisions included, with more than {@link LONGEST_LINE} characters, tables and code left out. */
   readonly longLines: number
 }
 
@@ -51,10 +53,11 @@ export function measure(): Measures {
     const text = readFileSync(join(ROOT, file), 'utf8')
     const room = /^(?:services\/[^/]+(?=\/)|[^/]+)/.exec(file)?.[0] ?? ''
     product.set(room, (product.get(room) ?? 0) + linesOf(text))
-    commentsOpeningWithAClause += text.match(CLAUSE_FIRST)?.length ?? 0
     assertions += text.match(/(?<!function )\bassert\(/g)?.length ?? 0
     privateWords += text.match(PRIVATE_WORDS)?.length ?? 0
   }
+  for (const file of files.filter((one) => SOURCES.test(one)))
+    commentsOpeningWithAClause += readFileSync(join(ROOT, file), 'utf8').match(CLAUSE_FIRST)?.length ?? 0
   const longFunctions = files
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => readFileSync(join(ROOT, file), 'utf8').match(LONG_FUNCTION) ?? [])
@@ -64,6 +67,9 @@ export function measure(): Measures {
     longSentences += sentencesOf(prose).filter(
       (sentence) => wordsOf(sentence) > LONGEST_SENTENCE_WORDS,
     ).length
+  }
+  for (const file of files.filter((one) => PAGES.test(one))) {
+    const prose = proseOf(readFileSync(join(ROOT, file), 'utf8'))
     longLines += prose.split('\n').filter((line) => line.length > LONGEST_LINE).length
   }
   const sum = (isCounted: (file: string) => boolean): number =>

@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core'
  * @example npm run -s node -- tools/screenshots.ts http://127.0.0.1:8402
  */
 const FOLDER = resolve(import.meta.dirname, '../docs/images')
-/** What begins at the top of each picture, where that is not the page. */
+/** The element at the top of each picture, where it is not the page. */
 const PICTURES = [
   { path: '/', file: 'board.png' },
   { path: '/series/SIM/BTC/1h?bars=120', file: 'series.png', top: 'figure.wide' },

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
+import { REGIME_DIRECTIONS } from '../regime.ts'
 import {
   callFields,
   coinField,
@@ -20,6 +22,8 @@ export const getMarketRegimeResponse = z.object({
   call: callFields.call,
   confidence: callFields.confidence,
   regime: callFields.regime,
+  direction: z.enum(REGIME_DIRECTIONS).exactOptional().describe('Of the trend'),
+  liveliness: z.number().nullable().exactOptional().describe('Moves of 8 bars over those of 350'),
   regime_since: instantField.describe('Close of the bar at which it began'),
   regime_strength: z
     .int()
@@ -30,12 +34,8 @@ export const getMarketRegimeResponse = z.object({
     .number()
     .min(0)
     .max(1)
-    .describe('Share of the last bars, up to 1,500, that were calmer; forecasts volatility'),
-  percentile_bars: z
-    .int()
-    .positive()
-    .exactOptional()
-    .describe('Bars that the percentile is of; of fewer than 1,500 it is another number'),
+    .describe('Share of the last bars that were calmer; forecasts volatility'),
+  percentile_bars: z.int().min(1).max(LIMITS.volatilityBars).exactOptional().describe('Bars it is of'),
   metrics: z.object({
     rsi: metric('RSI, 14 bars'),
     adx: metric('ADX, 14 bars'),

@@ -32,6 +32,7 @@ export const getTradeCallResponse = z.object({
     .array(factorSchema)
     .describe('Signed contributions; they sum to the log-odds of the probability'),
   reasoning: z.string(),
+  unconfirmed: z.literal(true).exactOptional().describe('Newest bars show no skill here'),
   verify_url: z.url(),
   data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
 })

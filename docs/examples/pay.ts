@@ -21,7 +21,7 @@ import {
 
 const { PAYER_KEY, SIGNAL_URL = 'http://127.0.0.1:8402', MOST_USDC = '0.05' } = process.env
 
-/** Whoever has the payment can move this amount from the payer to `payTo`, once, and nothing else. */
+/** The holder of the payment can move this amount from the payer to `payTo`, once, and nothing else. */
 function sign(header: string | null | undefined, payer: PrivateKeyAccount): Promise<SignedPayment> {
   if (header === null || header === undefined) throw new Error('no PAYMENT-REQUIRED: nothing is offered')
   const required = JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentRequired

@@ -276,7 +276,7 @@ const raceForecast = ({ race, probability }: Outcome): Forecast | undefined =>
   race === 'up' || race === 'down' ? { probability, cameAbout: race === 'up' } : undefined
 
 /** Undefined where nothing was forecast, where bars are missing, and where the window closed at its entry. */
-const closeForecast = ({ closesHigher, entryPrice, closePrice }: Outcome): Forecast | undefined =>
+export const closeForecast = ({ closesHigher, entryPrice, closePrice }: Outcome): Forecast | undefined =>
   closesHigher === undefined || entryPrice === null || closePrice === null || closePrice === entryPrice
     ? undefined
     : { probability: closesHigher, cameAbout: closePrice > entryPrice }

@@ -133,7 +133,7 @@ test('every event of an account has a limit, or a reason to have none', () => {
   expect(unlimited.toSorted()).toEqual(Object.values(UNLIMITED).join(' ').split(' ').toSorted())
 })
 
-/** What bounds what an account can cause in each other stream; null where it can cause nothing. */
+/** The limit of an account's events in each other stream; null where it can cause none. */
 const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'subscription-{subscription}': 'hourly limits of its own, held beside the subscriptions',
   'delivery-{subscription}': 'signals, and deliveries sent again, which are counted by the hour',

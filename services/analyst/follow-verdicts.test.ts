@@ -29,7 +29,7 @@ async function record(validUntil: number, coin = 'BTC'): Promise<string> {
 }
 
 interface Follower {
-  /** What became visible, until nothing new does. */
+  /** The rows that became visible, until no new one does. */
   drain(): Promise<VerdictRow[]>
   end(): Promise<void>
 }

@@ -92,7 +92,7 @@ describe('the program', () => {
   })
 })
 
-const RELEASED_MODEL = join(import.meta.dirname, '../engine/models/barrier-4.json')
+const RELEASED_MODEL = join(import.meta.dirname, '../engine/models/barrier-5.json')
 interface WhatIfLine {
   readonly verdict_id?: string
   readonly recorded?: { readonly probability: number }
@@ -110,7 +110,7 @@ describe('beside a running service, and after it', () => {
     data = mkdtempSync(join(tmpdir(), 'cli-service-'))
     const args = ['--port', '0', '--data-dir', data, '--coins', 'BTC,ETH', '--timeframes', '1h,4h']
     service = run(SERVICE, args, { OPERATOR_TOKEN })
-    url = (await service.until(/(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/))[1] ?? ''
+    url = (await service.until(/(http:\/\/127\.0\.0\.1:\d+)\/ +the board/))[1] ?? ''
     const seriesOf = async () =>
       ((await (await fetch(`${url}/api/board?limit=1`)).json()) as { series: number }).series
     while ((await seriesOf()) < 4) await new Promise((resolve) => setTimeout(resolve, 50))

@@ -13,6 +13,7 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   backtest: async () => [(await import('./analyst/backtest.ts')).backtestCommand],
   verify: async () => [(await import('./analyst/verify.ts')).verifyCommand],
   audit: async () => [(await import('./analyst/audit.ts')).auditCommand],
+  evaluate: async () => [(await import('./analyst/evaluate.ts')).evaluateCommand],
   'track-record': async () => [(await import('./analyst/track-record.ts')).trackRecordCommand],
   doctor: async () => [(await import('./operator/doctor.ts')).doctorCommand],
   log: async () => [(await import('./log/log-origin.ts')).logOriginCommand],

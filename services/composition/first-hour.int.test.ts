@@ -24,7 +24,7 @@ interface Scene {
   readonly ends: number
   /** Sets out what goes wrong and when. */
   readonly problem: (bench: LiveBench) => void
-  /** What callers ask for, now and then. */
+  /** The requests of callers, now and then. */
   readonly ask: () => Series
 }
 
@@ -127,7 +127,7 @@ const FAULTS: readonly Fault[] = [
   { kind: 'instead', text: '{"code":"0","data":[' },
 ]
 
-/** What goes wrong in the first hour with one venue, drawn from a seed. */
+/** The faults of one venue in the first hour, drawn from a seed. */
 function problem(venue: FakeVenue, { clock }: LiveBench, random: () => number): string {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
   const later = (minutes: number, act: () => void): void =>

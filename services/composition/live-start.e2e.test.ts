@@ -17,7 +17,7 @@ type Venues = Readonly<Record<(typeof EXCHANGES)[number], FakeVenue>>
 const later = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** What a caller is told of a coin at a venue: its call, or the code of the refusal; undefined while nobody answers. */
+/** The answer to a caller for a coin at a venue: its call, or the code of the refusal; undefined while nobody answers. */
 async function ask(base: string, exchange: string): Promise<string | undefined> {
   const name = 'get_trade_call'
   const call = { name, arguments: { exchange, coin: 'BTC', timeframe: '5m' } }

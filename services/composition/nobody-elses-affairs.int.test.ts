@@ -61,7 +61,7 @@ afterAll(async () => {
   double?.stop()
 })
 
-/** What would be a reasonable request of each, as far as a walk through all of them needs. */
+/** A reasonable request of each tool, as far as a walk through all of them needs it. */
 const BODIES: Readonly<Record<string, unknown>> = {
   '/mcp': toolCall,
   '/api/keys': { label: 'a' },

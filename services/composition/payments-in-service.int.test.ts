@@ -81,7 +81,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
       if (/^ {4}key /.test(line)) break
     }
     child.stdout.resume()
-    const [, url = ''] = /(http:\S+)\/ +what is served/.exec(banner) ?? expect.fail(`it ended: ${banner}`)
+    const [, url = ''] = /(http:\S+)\/ +the board/.exec(banner) ?? expect.fail(`it ended: ${banner}`)
     const [, rpcUrl = ''] = /demo chain (http:[^\s:]+:\d+)/.exec(banner) ?? []
     const offered = await fetch(`${url}/x402/get_trade_call`)
     // Clients of version 1 know chains by name, and this one has none.
@@ -174,7 +174,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     }
   }
 
-  /** What the log holds of every payment. */
+  /** The events of every payment in the log. */
   async function logged() {
     const store = await openEmbeddedStore({ directory: join(folder, 'simulated'), now: Date.now })
     const payments = new Map<string, Payment>()

@@ -10,7 +10,7 @@ const END = Date.UTC(2026, 0, 1)
 const LONG_AGO = 4 * LIMITS.historyBars
 const model = loadModel()
 
-/** What a market that began so many bars before an instant says at it and on so many bars before. */
+/** The verdicts of a market that began some bars before an instant: at the instant, and at the bars before it. */
 async function saidAt(instant: number, historyBars: number, last = 1) {
   const feed = createSimulatedFeed({
     seed: 'restart',

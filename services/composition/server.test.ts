@@ -230,7 +230,7 @@ describe('health', () => {
     expect((await fetch(`${base}/readyz`)).status).toBe(503)
   })
 
-  /** What was found is told for a moment. */
+  /** A result is cached for a moment. */
   async function restart(state: Readiness): Promise<void> {
     await app.close()
     readiness = state

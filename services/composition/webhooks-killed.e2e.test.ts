@@ -28,7 +28,7 @@ let posts = 0
 const taken = new Map<string, Taken[]>()
 const watchers = new Set<() => void>()
 
-/** What an endpoint does with a POST, until all are well. */
+/** The reaction of an endpoint to a POST, until all are well. */
 function answer(name: string, response: ServerResponse): boolean {
   posts += 1
   if (areWell || name === 'fine' || (name === 'flapping' && posts % 3 === 0)) {
@@ -91,7 +91,7 @@ async function start(): Promise<ChildProcess> {
   let out = ''
   for await (const chunk of started.stdout) {
     out += String(chunk)
-    const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/.exec(out)?.[1]
+    const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +the board/.exec(out)?.[1]
     if (url === undefined) continue
     base = url
     break

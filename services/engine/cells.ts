@@ -95,8 +95,12 @@ export const CELL = {
   /** Averages of the variance of bars over more and more of them, and of the move over a window. */
   variances: 429,
   moves: 433,
+  /** Average of the variance of bars over so many that it says what is usual of late. */
+  usualVariance: 435,
+  /** Factor on the weights for the coin of the series. */
+  coinSlope: 436,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 435,
+  features: 437,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */

@@ -23,7 +23,7 @@ const bar = (n: number) => {
   const close = 100 + 10 * Math.sin(n / 9)
   return { openTime: n * HOUR_MS, open: close, high: close + 1, low: close - 1, close, volume: 5 + (n % 7) }
 }
-/** What a model says of so many bars in a row. */
+/** The verdicts of a model over a number of bars in a row. */
 function draftsOf(model: typeof RELEASED, count: number): readonly VerdictDraft[] {
   const engine = createEngine({ model })
   const slot = engine.open(SERIES)

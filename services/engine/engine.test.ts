@@ -169,7 +169,14 @@ describe('a verdict', () => {
     })
     expect(verdictOf(reading)).not.toHaveProperty('closesHigher')
     expect(reading).toMatchObject({
-      metrics: { emaGapAtr: null, realisedVolatility: 0, percentileBars: 486, barrier: 0.003 },
+      metrics: {
+        emaGapAtr: null,
+        realisedVolatility: 0,
+        direction: 'NONE',
+        liveliness: null,
+        percentileBars: 486,
+        barrier: 0.003,
+      },
     })
   })
 })

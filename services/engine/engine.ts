@@ -4,14 +4,14 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { countsForBar, type FundingRate, fundingCountsFrom } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { SpeechChange } from '../../contracts/model-events.ts'
-import { REGIMES } from '../../contracts/regime.ts'
+import { REGIME_DIRECTIONS, REGIMES, type RegimeDirection } from '../../contracts/regime.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from './barrier.ts'
 import { callOf } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
-import { forecastOf, type SeriesRange } from './forecast/range-model.ts'
+import { forecastOf, livelinessOf, type SeriesRange } from './forecast/range-model.ts'
 import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
@@ -35,6 +35,10 @@ export interface MarketMetrics {
   readonly emaGapAtr: number | null
   /** Standard deviation of the last 50 log returns, per bar. */
   readonly realisedVolatility: number | null
+  /** Which way the trend points, however lively the market is; the word of the regime may hide it. */
+  readonly direction: RegimeDirection
+  /** How far the price moves in its last 8 bars, over its last 350. */
+  readonly liveliness: number | null
   /** Bars that the volatility percentile is of. */
   readonly percentileBars: number
   /** Distance of the barriers of the verdict's race, as a fraction of the entry price. */
@@ -151,6 +155,8 @@ export class SeriesEngine {
       atrPercent: measured((100 * read(CELL.atr14)) / read(CELL.close)),
       emaGapAtr: measured(read(CELL.trendMeasure)),
       realisedVolatility: measured(deviation),
+      direction: REGIME_DIRECTIONS[read(CELL.direction) + 1] ?? 'NONE',
+      liveliness: isStill ? null : livelinessOf(cells, base),
       percentileBars: Math.min(read(CELL.volatilityRanked), LIMITS.volatilityBars),
       barrier: measured(barrierFraction(deviation, read(CELL.windowBars))),
     }
@@ -232,7 +238,7 @@ export class SeriesEngine {
   open(series: Series): number {
     const name = seriesName(series)
     if (this.#openNames.has(name)) throw internalError(`Series ${name} is already open; close it first.`)
-    const slot = this.#pool.open(series.timeframe)
+    const slot = this.#pool.open(series.timeframe, series.coin)
     this.#bySlot[slot] = {
       series,
       chain: chainStart(name, this.#options.model.version),

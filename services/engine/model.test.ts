@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
-import { TIMEFRAMES } from '../../contracts/timeframes.ts'
-import { createModel, loadModel, verdictModelSchema } from './model.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { createModel, keptModelFile, loadModel, verdictModelSchema } from './model.ts'
 
 const data = verdictModelSchema.parse(
-  JSON.parse(readFileSync(new URL('./models/barrier-4.json', import.meta.url), 'utf8')),
+  JSON.parse(readFileSync(new URL('./models/barrier-5.json', import.meta.url), 'utf8')),
 )
 
 const codeOf = (action: () => unknown): ErrorCode | undefined => {
@@ -20,16 +20,24 @@ const codeOf = (action: () => unknown): ErrorCode | undefined => {
 
 test('the model of this release loads and says where it comes from', () => {
   const model = loadModel()
-  expect(model.version).toBe('barrier-4')
+  expect(model.version).toBe('barrier-5')
   expect(model.provenance.series.length).toBeGreaterThan(0)
   expect(model.weights.length).toBe(TIMEFRAMES.length * model.names.length)
 })
 
-test('knows no side: what is even says one half at every timeframe', () => {
-  const offsets = Object.values(loadModel().timeframes).flatMap((skill) =>
-    skill.skill ? [skill.offset] : [],
-  )
-  expect(new Set(offsets)).toEqual(new Set([0]))
+test('takes a side by its offset alone, and only up to 1h', () => {
+  const offsetOf = (timeframe: Timeframe): number | undefined => {
+    const skill = loadModel().timeframes[timeframe]
+    return skill.skill ? skill.offset : undefined
+  }
+  for (const timeframe of ['3m', '5m', '15m', '30m', '1h'] as const)
+    expect(offsetOf(timeframe)).toBeLessThan(0)
+  const former = loadModel(keptModelFile('barrier-4'))
+  for (const timeframe of TIMEFRAMES) {
+    const skill = former.timeframes[timeframe]
+    if (skill.skill) expect(skill.offset).toBe(0)
+    expect(former.timeframes[timeframe].skill).toBe(loadModel().timeframes[timeframe].skill)
+  }
 })
 
 const spoken = data.timeframes['1h']

@@ -6,7 +6,7 @@ import type { ModelFile } from '../../contracts/proof-events.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { FIRST_REGIME_RULE, type RegimeRule, regimeRuleSchema } from './call-trigger.ts'
 import { FEATURE_NAMES, FEATURES, type Feature, type FeatureName } from './features.ts'
-import { FIRST_RANGES, type RangeModel, rangesOf } from './forecast/range-model.ts'
+import { FIRST_RANGES, HOURS_TOLD, type RangeModel, rangesOf } from './forecast/range-model.ts'
 import { type Gate, gateSchema, silencesOf } from './gate.ts'
 import { type Provenance, provenanceSchema } from './provenance.ts'
 import { measuredSchema } from './scoring/scores-schema.ts'
@@ -23,6 +23,8 @@ const skilledSchema = z.strictObject({
   /** Platt scaling: log-odds = slope × score + offset. */
   slope: finite.positive(),
   offset: finite,
+  /** Further factors on the score, by coin; 1 for a coin without one. */
+  coinSlopes: z.record(z.string().max(32), finite.nonnegative()).optional(),
   /** Scores of the recipe walked forward: on bars it was not fitted on. */
   measured: measuredSchema,
 })
@@ -65,6 +67,8 @@ export const verdictModelSchema = z.strictObject({
   gate: gateSchema.optional(),
   /** Version of the ranges that its verdicts state; former models, which name none, have the first ones. */
   ranges: z.string().min(1).max(64).optional(),
+  /** Hours of the day as newer years know them, by timeframe: factors on the move that the ranges expect. */
+  hours: z.partialRecord(z.enum(TIMEFRAMES), z.array(finite.positive()).length(HOURS_TOLD)).optional(),
   /** How its verdicts tell the regime; former models, which name none, have the first rule. */
   regime: regimeRuleSchema.optional(),
 })
@@ -99,15 +103,20 @@ export interface VerdictModel extends ScoringModel {
   readonly silentCoins: ReadonlyMap<string, string>
 }
 
+/** @throws ServiceError `config_invalid` when the data is not a model of this release */
+export function modelDataOf(data: unknown): VerdictModelData {
+  const parsed = verdictModelSchema.safeParse(data)
+  if (!parsed.success) throw unusableModelError(data, parsed.error)
+  return parsed.data
+}
+
 /**
  * Checks the shape of a model and binds its feature names to their functions.
  *
  * @throws ServiceError `config_invalid` when the data is not a model of this release
  */
 export function createModel(data: unknown): VerdictModel {
-  const parsed = verdictModelSchema.safeParse(data)
-  if (!parsed.success) throw unusableModelError(data, parsed.error)
-  const { version, provenance, clip, features, timeframes, gate = {}, ...bound } = parsed.data
+  const { version, provenance, clip, features, timeframes, gate = {}, ...bound } = modelDataOf(data)
   const repeated = features.find((name, index) => features.indexOf(name) !== index)
   if (repeated !== undefined) {
     throw new ServiceError('config_invalid', {
@@ -136,7 +145,11 @@ export function scoringOf(
   names: readonly FeatureName[],
   clip: number,
   timeframes: VerdictModelData['timeframes'],
-  { ranges = FIRST_RANGES, regime = FIRST_REGIME_RULE }: Pick<VerdictModelData, 'ranges' | 'regime'> = {},
+  {
+    ranges = FIRST_RANGES,
+    hours = {},
+    regime = FIRST_REGIME_RULE,
+  }: Pick<VerdictModelData, 'ranges' | 'hours' | 'regime'> = {},
 ): ScoringModel {
   const skills = TIMEFRAMES.map((timeframe) => timeframes[timeframe])
   const table = (
@@ -153,10 +166,14 @@ export function scoringOf(
     weights: table(({ slope, coefficients }, index) => slope * (coefficients[index] ?? 0)),
     speaks: skills.map(({ skill }) => skill),
     timeframes,
-    ranges: rangesOf(ranges),
+    ranges: rangesOf(ranges).map((range, index) => ({ ...range, hours: hours[TIMEFRAMES[index] ?? '1m'] })),
     regime,
   }
 }
+
+/** Factor on the score of a coin. */
+export const coinSlopeOf = (skill: Skill, coin: string): number =>
+  (skill.skill ? skill.coinSlopes?.[coin] : undefined) ?? 1
 
 function unusableModelError(data: unknown, error: z.ZodError): ServiceError {
   const isOther =
@@ -171,13 +188,13 @@ function unusableModelError(data: unknown, error: z.ZodError): ServiceError {
 }
 
 /** The model of this release, and former ones whose verdicts can still be computed again. */
-export const KEPT_MODELS: readonly string[] = ['barrier-4', 'barrier-3']
+export const KEPT_MODELS: readonly string[] = ['barrier-5', 'barrier-4', 'barrier-3']
 
 /** The file of a model that came with this release; undefined for others. */
 export const keptModelFile = (version: string): URL | undefined =>
   KEPT_MODELS.includes(version) ? new URL(`./models/${version}.json`, import.meta.url) : undefined
 
-const RELEASED_MODEL = new URL('./models/barrier-4.json', import.meta.url)
+const RELEASED_MODEL = new URL('./models/barrier-5.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.

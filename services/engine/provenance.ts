@@ -26,6 +26,11 @@ export const recipeSchema = z.strictObject({
   fewestRaces: z.int().positive(),
   firstSlope: z.number().positive(),
   steepestSlope: z.number().positive(),
+  /** Timeframes whose forecasts have an offset, and the newest days that it is of; former recipes have none. */
+  offsets: z.array(timeframeSchema).optional(),
+  habitDays: days.optional(),
+  /** Timeframes at which the forecasts of each coin have a slope of their own; former recipes have none. */
+  coinSlopes: z.array(timeframeSchema).optional(),
   /** Features and recipe were chosen on bars before this instant, Unix milliseconds; later ones chose nothing. */
   chosenUntil: timeMs.optional(),
 })
@@ -64,6 +69,8 @@ export const provenanceSchema = z.strictObject({
   from: timeMs,
   to: timeMs,
   series: z.array(usedSeriesSchema).min(1),
+  /** The model whose offsets and hours of the day were estimated again, and the last bar that they are of. */
+  refreshed: z.strictObject({ model: z.string().max(64), until: timeMs }).optional(),
 })
 
 export type Provenance = z.infer<typeof provenanceSchema>

@@ -10,7 +10,7 @@ import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
 import { type SeriesRange, updateVolatility } from './forecast/range-model.ts'
 import { updateRange } from './indicators/range-position.ts'
 import { updateIndicators, updateVolumeMomentum } from './indicators/update-indicators.ts'
-import type { ScoringModel } from './model.ts'
+import { coinSlopeOf, type ScoringModel } from './model.ts'
 import { contributionOf, probabilityOf } from './reasoning.ts'
 import { logLevel, rankNewest } from './rolling-rank.ts'
 import { stillnessOf, updateStillness } from './stillness.ts'
@@ -114,13 +114,14 @@ export class SeriesPool {
     const timeframe = cell(this.#cells, base + CELL.timeframeIndex)
     const first = timeframe * this.#featureCount
     let logOdds = cell(this.#cells, base + CELL.bias)
+    const coinSlope = cell(this.#cells, base + CELL.coinSlope)
     let at = base + CELL.features
     for (let index = 0; index < this.#featureCount; index++) {
       const value = this.#measures[index]?.(this.#cells, base) ?? Number.NaN
       const contribution = contributionOf(
         value,
         cell(this.#model.inverseScales, first + index),
-        cell(this.#model.weights, first + index),
+        coinSlope * cell(this.#model.weights, first + index),
         this.#model.clip,
       )
       this.#cells[at] = value
@@ -152,7 +153,7 @@ export class SeriesPool {
     return this.#capacity
   }
 
-  open(timeframe: Timeframe): number {
+  open(timeframe: Timeframe, coin = ''): number {
     const slot = this.#freeSlots.pop() ?? this.#slotsUsed++
     if (slot >= this.#capacity) this.#grow()
     assert(slot < this.#capacity, 'a slot lies within the slab', slot)
@@ -163,6 +164,7 @@ export class SeriesPool {
     this.#cells[base + CELL.windowBars] = WINDOW_BARS[timeframe]
     this.#cells[base + CELL.timeframeIndex] = TIMEFRAMES.indexOf(timeframe)
     this.#cells[base + CELL.bias] = skill.skill ? skill.offset : 0
+    this.#cells[base + CELL.coinSlope] = coinSlopeOf(skill, coin)
     return slot
   }
 

@@ -76,3 +76,17 @@ test.each([
 ])('by the newest rule direction %d with a trend measure of %d becomes %d', (current, measure, next) => {
   expect(nextDirection(current, measure, NEWEST_REGIME_RULE)).toBe(next)
 })
+
+test('by the newest rule the word names liveliness first, and the direction stays beside it', () => {
+  const data = JSON.parse(readFileSync(keptModelFile('barrier-4') as URL, 'utf8')) as object
+  const engine = createEngine({ model: createModel({ ...data, regime: NEWEST_REGIME_RULE }) })
+  const slot = engine.open({ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' })
+  const said = randomWalk(7, 1_600).flatMap((bar) => {
+    engine.push(slot, bar)
+    const reading = engine.read(slot)
+    return reading.status === 'verdict' ? [{ ...reading.verdict, ...reading.metrics }] : []
+  })
+  const directionOf = { TRENDING_UP: 'UP', TRENDING_DOWN: 'DOWN', RANGING: 'NONE', VOLATILE: undefined }
+  for (const { regime, direction } of said) expect(directionOf[regime] ?? direction).toBe(direction)
+  expect(said.some(({ regime, direction }) => regime === 'VOLATILE' && direction !== 'NONE')).toBe(true)
+})

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import { createEngine, type EngineReading } from './engine.ts'
-import { loadModel, type VerdictModel } from './model.ts'
+import { loadModel, type TimeframeSkill, type VerdictModel } from './model.ts'
 import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { createWhatIf } from './what-if.ts'
 
@@ -14,6 +14,16 @@ const OTHER: VerdictModel = {
   version: 'other-1',
   clip: 2.5,
   weights: RELEASED.weights.map((weight, index) => weight * ((index % 3) - 0.6) * 4),
+}
+/** A coin with a slope of its own, an offset, and hours that are wider than others. */
+const TUNED: VerdictModel = {
+  ...OTHER,
+  version: 'other-2',
+  timeframes: {
+    ...OTHER.timeframes,
+    '1h': { ...OTHER.timeframes['1h'], offset: -0.04, coinSlopes: { BTC: 1.37 } } as TimeframeSkill,
+  },
+  ranges: RELEASED.ranges.map((range) => ({ ...range, hours: Array.from({ length: 48 }, () => 1.5) })),
 }
 const READY = 500
 
@@ -49,7 +59,7 @@ const asRow = (reading: EngineReading): VerdictRow => {
   return JSON.parse(JSON.stringify(verdictRow(whole, '1', ''))) as VerdictRow
 }
 
-/** What two engines say at the same bars. */
+/** The verdicts of two engines at the same bars. */
 function run(seed: number, other: VerdictModel) {
   const engines = [RELEASED, other].map((model) => createEngine({ model }))
   const slots = engines.map((engine) => engine.open(SERIES))
@@ -65,9 +75,13 @@ function run(seed: number, other: VerdictModel) {
   })
 }
 
-test.each([1, 2, 3])('seed %i: it says what an engine with that model says over the same bars', (seed) => {
-  const said = run(seed, OTHER)
-  const whatIf = createWhatIf(OTHER)
+test.each([
+  [1, OTHER],
+  [2, OTHER],
+  [3, TUNED],
+])('seed %i: it says what an engine with that model says over the same bars', (seed, other) => {
+  const said = run(seed, other)
+  const whatIf = createWhatIf(other)
   const found = said.map(({ recorded }) => whatIf(recorded))
   const known = found.findIndex((one) => one.kind === 'said' && one.call !== null)
   expect(found.map((one, index) => (index < known ? { ...one, call: null } : one))).toEqual(
@@ -127,4 +141,23 @@ test('calls that were withdrawn stay so for the model that they were withdrawn f
   const calls = said.map(({ recorded }) => [same(recorded), other(recorded)])
   expect(new Set(calls.map(([one]) => one?.kind === 'said' && one.call))).toEqual(new Set(['HOLD']))
   expect(new Set(calls.map(([, one]) => one?.kind === 'said' && one.call)).size).toBeGreaterThan(2)
+})
+
+test('offset, slope of the coin and hours of a model are in its verdicts, and the factors add up to the probability', () => {
+  const [plain, tuned] = [run(4, OTHER), run(4, TUNED)].map((said) => said.map(({ own }) => own))
+  for (const [index, own] of (tuned ?? []).entries()) {
+    const before = plain?.[index] ?? expect.fail('There is none.')
+    if (own.expected_range === null || before.expected_range === null) continue
+    const logOdds = own.factors.reduce((sum, { contribution }) => sum + contribution, 0)
+    expect(1 / (1 + Math.exp(-logOdds))).toBe(own.probability)
+    expect(own.factors[0]).toMatchObject({ name: 'bias', contribution: -0.04 })
+    for (const [at, { contribution }] of own.factors.slice(1).entries())
+      expect(contribution).toBeCloseTo(1.37 * (before.factors[at + 1]?.contribution ?? 0), 12)
+    expect(Math.log1p(own.expected_range.p90)).toBeCloseTo(1.5 * Math.log1p(before.expected_range.p90), 6)
+  }
+  const other = createEngine({ model: TUNED })
+  const slot = other.open({ ...SERIES, coin: 'ETH' })
+  for (const bar of bars(4, READY)) other.push(slot, bar)
+  const [first] = plain ?? []
+  expect(asRow(other.read(slot)).factors[2]?.contribution).toBe(first?.factors[2]?.contribution)
 })

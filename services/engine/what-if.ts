@@ -5,7 +5,7 @@ import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { type CallSign, callOf, nextCall } from './call-trigger.ts'
 import type { FeatureName } from './features.ts'
 import { silenceKey } from './gate.ts'
-import type { VerdictModel } from './model.ts'
+import { coinSlopeOf, type VerdictModel } from './model.ts'
 import { BIAS_FACTOR, contributionOf, probabilityOf } from './reasoning.ts'
 import { wasSilenced } from './speech/silenced.ts'
 
@@ -94,14 +94,15 @@ const isStill = ({ factors, probability, expected_range }: RecordedSaying): bool
 /** The probability; or which features are missing for it. */
 function weigh(
   { names, weights, inverseScales, clip, timeframes }: VerdictModel,
-  { timeframe, factors }: RecordedSaying,
+  { timeframe, coin, factors }: RecordedSaying,
 ): number | readonly FeatureName[] {
   const skill = timeframes[timeframe]
   const first = TIMEFRAMES.indexOf(timeframe) * names.length
   const lacking: FeatureName[] = []
+  const coinSlope = coinSlopeOf(skill, coin)
   let logOdds = skill.skill ? skill.offset : 0
   for (const [index, name] of names.entries()) {
-    const weight = weights[first + index] ?? 0
+    const weight = coinSlope * (weights[first + index] ?? 0)
     // A feature without weight contributes nothing.
     if (weight === 0) continue
     const factor = factors.find((one) => one.name === name)

@@ -18,7 +18,7 @@ const BOTS = [
 let app: FastifyInstance
 let url: string
 let asked: ToolCall[]
-/** What the edge does with the next requests before it lets one through. */
+/** The edge's answers to the next requests before it lets one through. */
 let problems: ('limit' | 'hang up')[]
 let refusals: ServiceError[]
 

@@ -54,7 +54,7 @@ async function metric(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-/** What is wrong with an answer; undefined where nothing is. */
+/** The fault of an answer; undefined where there is none. */
 function faultOf(request: HostileRequest, answer: RawAnswer): string | undefined {
   const { status, headers, body, isHanging } = answer
   if (isHanging) return 'no end of the answer'

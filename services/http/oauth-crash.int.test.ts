@@ -61,7 +61,7 @@ const killed = async (): Promise<void> => {
   if (child?.signalCode === null && child.exitCode === null) await once(child, 'close')
   expect(child?.signalCode).toBe('SIGKILL')
 }
-/** What a request came to, or that the process died over it. */
+/** The result of a request, or the death of its process. */
 const orDied = <Answer>(request: Promise<Answer>): Promise<Answer | 'died'> =>
   request.catch(() => 'died' as const)
 

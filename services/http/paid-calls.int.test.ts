@@ -43,7 +43,7 @@ const REQUESTS: Readonly<Record<Single, object>> = {
   'plans/pro': {},
 }
 const PRODUCTS = Object.keys(REQUESTS) as Single[]
-/** What a payer begins with, millionths of a USDC. */
+/** The first balance of a payer, millionths of a USDC. */
 const FUNDS = 100_000_000n
 const QUICK = {
   retryMs: 20,

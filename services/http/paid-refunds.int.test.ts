@@ -89,7 +89,7 @@ async function typesOf(): Promise<string[]> {
 const untilRecorded = (type: EventType): Promise<void> =>
   expect.poll(async () => (await typesOf()).includes(type), { timeout: 10_000, interval: 10 }).toBe(true)
 
-/** What the settler would record: the money has come, and nothing can undo it. */
+/** The settler's last events: the money has come, and nothing can undo it. */
 async function settle(): Promise<void> {
   let claim: { stream: string; paymentId: string } | undefined
   for await (const recorded of service.store.readAll()) {

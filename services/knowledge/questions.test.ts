@@ -51,7 +51,7 @@ beforeAll(async () => {
 }, HOOK_MS)
 afterAll(() => knowledge.close())
 
-/** What went wrong, save in the parts that nobody is to look at. */
+/** The failures, save those of the parts that nobody is to look at. */
 const missed = (wrong: readonly QuestionScore[]): string =>
   wrong
     .filter(({ split }) => !UNSEEN.includes(split))

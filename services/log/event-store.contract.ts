@@ -12,7 +12,7 @@ export interface FaultPoint {
   arm(): void
 }
 
-/** What the suite needs of an adapter: a fresh, empty log behind it. */
+/** An adapter over a fresh, empty log, as the suite needs it. */
 export interface EventStoreHarness {
   readonly store: EventStore
   /** Ends and starts what is behind the store; answers the handle on the same log to go on with. */

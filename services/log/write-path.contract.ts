@@ -15,7 +15,7 @@ export interface WritePathUser {
 export interface WritePathTraits {
   /** Whether somebody waits who is told in time; work in the background waits for as long as it runs. */
   readonly isBounded: boolean
-  /** What a write does that another process came in front of. */
+  /** The result of a write after another process wrote first. */
   readonly onConflict: 'decides anew' | 'yields'
 }
 
@@ -23,7 +23,7 @@ export interface WritePathTraits {
 const MANY = Array.from({ length: 60 }, () => 'away' as const)
 
 /**
- * What holds for everybody who writes to the log.
+ * The promises to everybody who writes to the log.
  *
  * @param open a user over `world.store`, in a log in which it may write
  */

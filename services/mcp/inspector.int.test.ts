@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
 const LIMIT_MS = 60_000
-/** What the inspector ends with when a tool answers with `isError`. */
+/** The exit code of the inspector when a tool answers with `isError`. */
 const TOOL_ERROR = 5
 
 const program = findProgram()

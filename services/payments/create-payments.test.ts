@@ -686,7 +686,7 @@ test('a rail is taken where somebody settles it', () => {
 })
 
 describe('a credit', () => {
-  /** What a payer was given for a payment in vain. */
+  /** The refund or credit for a payment that bought nothing. */
   async function credited(world: PaymentsInMemory, value: bigint, payer: TestPayer = alice) {
     const data = {
       payer: payer.address.toLowerCase(),

@@ -55,7 +55,7 @@ const aCall = (change: Partial<ToolCall> = {}): ToolCall => ({
   ...change,
 })
 const call = (change: Partial<ToolCall> = {}) => path.call(aCall(change))
-/** What the service says of a call. */
+/** The service block of a call. */
 const serviceOf = ({ body: { _service: service } }: ToolAnswer) => service
 const codeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(

@@ -27,7 +27,7 @@ let folder: string
 let world: ChatWorld
 let knowledge: Knowledge
 let service: KnowledgeService
-/** What the model writes, and how often it was asked. */
+/** The text of the model, and how often it was asked. */
 let model: { complete: ChatModel['complete']; asked: number }
 
 beforeEach(async () => {

@@ -67,7 +67,7 @@ describe('the program for clients that start one', () => {
     }
   })
 
-  /** What the program says to some lines, until it has said so many itself. */
+  /** The program's answers to some lines, until it has written a number of them. */
   async function said(lines: readonly string[], count: number, env: Record<string, string>) {
     const child = spawn(process.execPath, [program], { env: { PATH: process.env.PATH, ...env } })
     let out = ''

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS, type ErrorDefinition } from '../../contracts/errors.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { BEARER_CODES, OAUTH_CODES } from '../../contracts/oauth.ts'
-import { REGIMES } from '../../contracts/regime.ts'
+import { REGIME_DIRECTIONS, REGIMES } from '../../contracts/regime.ts'
 import { AUTH_OUTCOMES } from '../../contracts/service-block.ts'
 import { CALLS } from '../../contracts/verdict.ts'
 import { verdictRowSchema } from '../../contracts/verdict-row.ts'
@@ -129,6 +129,7 @@ describe('names', () => {
   const values = new Set<string>([
     ...EXCHANGES,
     ...REGIMES,
+    ...REGIME_DIRECTIONS,
     ...CALLS,
     ...AUTH_OUTCOMES,
     ...Object.keys(ERRORS),

@@ -15,7 +15,7 @@ import {
 } from '../../services/market/testing/recorded-data.ts'
 import { pythonWith } from './python.fixture.ts'
 
-/** Where Python finds Freqtrade 2023.6 and SQLAlchemy 2.0.17, which are brought for this test and not kept here. */
+/** The folders of Freqtrade 2023.6 and SQLAlchemy 2.0.17, which are brought for this test and not kept here. */
 const SOURCE = process.env.FREQTRADE_SOURCE ?? ''
 const NEEDED =
   'pandas cachetools rapidjson arrow jsonschema dateutil tabulate colorama typing_extensions packaging requests'

@@ -3,7 +3,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import type { VerdictModelData } from '../../services/engine/model.ts'
 import { describeHistory } from './describe-history.ts'
-import { type EvaluatePorts, evaluateCommand } from './evaluate-command.ts'
+import { evaluateCommand } from './evaluate-command.ts'
 import { type FitPorts, fitCommand } from './fit-command.ts'
 import { plantedMarket } from './planted-market.fixture.ts'
 import type { DataSelection } from './read-histories.ts'
@@ -19,7 +19,7 @@ function absent(path: string): never {
 }
 
 async function run(
-  command: (args: readonly string[], ports: FitPorts & EvaluatePorts) => Promise<number>,
+  command: (args: readonly string[], ports: FitPorts) => Promise<number>,
   args: readonly string[],
   histories: readonly SeriesHistory[] = [market],
   files: Readonly<Record<string, string>> = {},
@@ -84,7 +84,7 @@ describe('fit', () => {
     expect(printed.selections).toEqual([
       { folders: ['d', 'e'], timeframes: TIMEFRAMES, coins: ['BTC'], exchanges: ['SIM'] },
     ])
-    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-4', timeframes: { '1h': { skill: true } } })
+    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-5', timeframes: { '1h': { skill: true } } })
     expect(printed.reported).toContain('SIM.BTC.1h from 1970-01-01: 8000 bars')
     const kept = await run(fitCommand, ['--data', 'd', '--out', 'm.json', '--version', 'mine-7'])
     expect(kept.out).toBe('')
@@ -136,7 +136,7 @@ describe('evaluate', () => {
     expect(refused.reported).toContain('no bar of this data with a finished race is later')
     const asked = await run(evaluateCommand, [...args, '--in-sample'], [older], files)
     expect(asked.code).toBe(0)
-    expect(asked.out).toContain('IN SAMPLE: model barrier-4')
+    expect(asked.out).toContain('IN SAMPLE: model barrier-5')
     const wrong = await run(evaluateCommand, ['--data', 'd', '--model', 'n.json'], [older], files)
     expect(wrong.code).toBe(2)
     expect(wrong.reported).toContain('The model file n.json cannot be read: ')

@@ -1,4 +1,4 @@
-import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { createModel, type VerdictModel } from '../../services/engine/model.ts'
 import type { SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
@@ -6,6 +6,7 @@ import type { Evaluation } from '../../services/engine/scoring/evaluate-verdicts
 import { evaluateColumns } from '../../services/engine/scoring/evaluate-verdicts.ts'
 import { formatEvaluation } from '../../services/engine/scoring/format-evaluation.ts'
 import { evaluateRecipe, prepare } from './fit-model.ts'
+import { scoreLine, walkAll } from './ranges/ranges-command.ts'
 import { RECIPE } from './recipe.ts'
 import type { SeriesHistory } from './series-history.ts'
 import { seriesSamples } from './series-samples.ts'
@@ -14,6 +15,7 @@ import {
   DATA_FLAGS,
   DATA_HELP,
   dataSelection,
+  givenModel,
   readFlags,
   runTraining,
   type TrainingPorts,
@@ -24,33 +26,22 @@ import { partOf } from './walk-forward.ts'
 
 export const EVALUATE_HELP = `Prints how good the recipe of this release is on folders of candles, walked forward.
 
-  npm run evaluate -- --data <folder> [--data <folder> …] [--timeframes 1h,4h] [--json] [--model model.json [--in-sample]]
+  npm run evaluate -- --data <folder> [--data <folder> …] [--timeframes 1h,4h] [--json] [--ranges] [--model model.json [--in-sample]]
 
 ${DATA_HELP}
   --timeframes A,B     only these timeframes
   --model FILE         scores this model instead, on the bars after those it was fitted on
   --in-sample          scores that model on the bars it was fitted on, too
+  --ranges             scores how far prices go instead, beside EWMA and HAR
   --json               prints JSON`
+
+const END = Number.POSITIVE_INFINITY
 
 const instant = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ')
 
-export interface EvaluatePorts extends TrainingPorts {
-  readonly readText: (path: string) => string
-}
-
-/** @throws ServiceError `config_invalid` */
-function loadGiven({ readText }: Pick<EvaluatePorts, 'readText'>, path: string): VerdictModel {
-  let data: unknown
-  try {
-    data = JSON.parse(readText(path))
-  } catch (cause) {
-    throw new ServiceError('config_invalid', {
-      message: `The model file ${path} cannot be read: ${reasonOf(cause)}`,
-      cause,
-    })
-  }
-  return createModel(data)
-}
+/** The last instant that a model was fitted on, or its offsets estimated on. */
+const seenUntil = ({ provenance: { to, refreshed } }: VerdictModel): number =>
+  Math.max(to, refreshed?.until ?? to)
 
 /** Scores of a model file, once for the bars it was fitted on and once for those after. */
 async function scoreModel(
@@ -60,7 +51,7 @@ async function scoreModel(
 ): Promise<{ readonly outOfSample: Evaluation; readonly inSample?: Evaluation }> {
   const later: SeriesCalls[] = []
   const earlier: SeriesCalls[] = []
-  const { to } = model.provenance
+  const to = seenUntil(model)
   for await (const history of histories) {
     const { features: _, ...calls } = seriesSamples(model, history)
     const border = calls.barClose.findIndex((barClose) => barClose >= to)
@@ -84,13 +75,14 @@ async function scoreModel(
  * fit that had not seen its bar. With `--model` a model file is scored instead, on the bars after those it was
  * fitted on. Answers the exit code.
  */
-export function evaluateCommand(args: readonly string[], ports: EvaluatePorts): Promise<number> {
+export function evaluateCommand(args: readonly string[], ports: TrainingPorts): Promise<number> {
   return runTraining(EVALUATE_HELP, ports, async () => {
     const flags = readFlags(args, {
       ...DATA_FLAGS,
       timeframes: { type: 'string' },
       model: { type: 'string' },
       'in-sample': { type: 'boolean', default: false },
+      ranges: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     })
     if (flags['in-sample'] && flags.model === undefined) throw new UsageError('--in-sample goes with --model')
@@ -100,18 +92,31 @@ export function evaluateCommand(args: readonly string[], ports: EvaluatePorts): 
     const print = (data: unknown, lines: readonly string[]): void => {
       ports.out(flags.json ? `${JSON.stringify(data)}\n` : `${lines.join('\n')}\n`)
     }
+    if (flags.ranges) {
+      if (flags.model !== undefined) throw new UsageError('--ranges walks the recipe and takes no --model')
+      const { walks } = await walkAll(flags, timeframes, RECIPE.chosenUntil ?? END, ports)
+      const scores = walks.map(([timeframe, { measured, blind }]) => ({ timeframe, measured, blind }))
+      print(
+        { kind: 'ranges', timeframes: scores },
+        scores.flatMap(({ timeframe, measured, blind }) => [
+          scoreLine(timeframe, measured),
+          ...(blind === undefined ? [] : [scoreLine(`${timeframe}, bars that chose nothing`, blind)]),
+        ]),
+      )
+      return
+    }
     if (flags.model !== undefined) {
-      const model = loadGiven(ports, flags.model)
+      const model = createModel(givenModel(ports, flags.model))
       const scored = await scoreModel(model, histories(timeframes), flags['in-sample'])
-      print({ kind: 'model', model: model.version, fittedUntil: model.provenance.to, ...scored }, [
-        `Model ${model.version}, on bars from ${instant(model.provenance.to)} UTC on, which it was not fitted on`,
+      print({ kind: 'model', model: model.version, fittedUntil: seenUntil(model), ...scored }, [
+        `Model ${model.version}, on bars from ${instant(seenUntil(model))} UTC on, which it was not fitted on`,
         ...(scored.outOfSample.timeframes.length === 0
           ? ['  There are none.']
           : formatEvaluation(scored.outOfSample)),
         ...(scored.inSample === undefined
           ? []
           : [
-              `IN SAMPLE: model ${model.version} on bars before ${instant(model.provenance.to)} UTC. It was fitted on data up to then, so these scores flatter it.`,
+              `IN SAMPLE: model ${model.version} on bars before ${instant(seenUntil(model))} UTC. It was fitted on data up to then, so these scores flatter it.`,
               ...formatEvaluation(scored.inSample),
             ]),
       ])

@@ -7,6 +7,6 @@ answerHelp(EVALUATE_HELP)
 process.exitCode = await evaluateCommand(process.argv.slice(2), {
   histories: readHistories,
   out: (text) => process.stdout.write(text),
-  report: (line) => process.stderr.write(`${line}\n`),
   readText: (path) => readFileSync(path, 'utf8'),
+  report: (line) => process.stderr.write(`${line}\n`),
 })

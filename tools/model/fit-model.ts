@@ -23,6 +23,7 @@ import {
   fitUntil,
   movedOutcomes,
   partOf,
+  type Scaling,
   type Training,
   type WalkedCalls,
   walkForward,
@@ -67,12 +68,12 @@ export async function prepare(
   return { samplesOf, columns: FEATURE_NAMES.length, recipe }
 }
 
-/** The scores of a timeframe, and what its scores are to be multiplied by from now on. */
+/** The scores of a timeframe, and what makes log-odds of its scores from now on. */
 export interface RecipeScore {
   readonly evaluation: TimeframeEvaluation
   readonly gate: TimeframeGate
   readonly measured: Measured
-  readonly slope: number
+  readonly scaling: Scaling
 }
 
 /**
@@ -88,29 +89,48 @@ export function evaluateRecipe(
     walkForward(on, timeframe, (fold, done, total) => {
       report(`${timeframe}${what}: step ${done} of ${total}, ${day(fold.from)} to ${day(fold.until)}`)
     })
-  const { calls, slope } = walk(training, '')
+  const { calls, plain, scaling } = walk(training, '')
   if (!calls.some(({ race }) => race.length > 0)) return undefined
   const placebo = walk(changed(training, timeframe, movedOutcomes), ' placebo')
   const evaluation = evaluateCalls(timeframe, calls, placebo.calls)
-  const { chosenUntil = Number.POSITIVE_INFINITY } = training.recipe
+  const { chosenUntil = END } = training.recipe
   const measured = {
     ...evaluation.all,
     placeboAuc: evaluation.placeboAuc,
-    chosenAuc: aucBetween(calls, 0, chosenUntil),
-    untouchedAuc: aucBetween(calls, chosenUntil, Number.POSITIVE_INFINITY),
+    chosenAuc: aucOf(between(calls, 0, chosenUntil)),
+    untouchedAuc: aucOf(between(calls, chosenUntil, END)),
     closedAsCalled: closedAsCalled(calls),
+    untouchedGross: grossFrom(calls, chosenUntil),
+    calibrations: {
+      chosen: [plain, calls].map((all) => calibrationOf(between(all, 0, chosenUntil))),
+      untouched: [plain, calls].map((all) => calibrationOf(between(all, chosenUntil, END))),
+    },
   }
-  return { evaluation, measured, gate: gateOf(timeframe, calls), slope }
+  return { evaluation, measured, gate: gateOf(timeframe, calls), scaling }
 }
 
-/** AUC of the forecasts at bars that close from one instant on and before another; null without both sides. */
-function aucBetween(all: readonly SeriesCalls[], from: number, until: number): Measure | null {
-  const some = all.flatMap((calls) => {
+const END = Number.POSITIVE_INFINITY
+
+/** Calls at bars that close from one instant on and before another. */
+const between = (all: readonly SeriesCalls[], from: number, until: number): SeriesCalls[] =>
+  all.flatMap((calls) => {
     const isWithin = (at: number): boolean => at >= from && at < until
     const first = calls.barClose.findIndex(isWithin)
     return first < 0 ? [] : [partOf(calls, first, calls.barClose.findLastIndex(isWithin) + 1)]
   })
-  return some.length === 0 ? null : scoreCalls(some).auc
+
+/** AUC of some calls; null without both sides. */
+const aucOf = (some: readonly SeriesCalls[]): Measure | null =>
+  some.length === 0 ? null : scoreCalls(some).auc
+
+const calibrationOf = (some: readonly SeriesCalls[]): number | null =>
+  some.length === 0 ? null : scoreCalls(some).calibrationError
+
+/** Mean return of the calls apart from an instant on, in basis points before costs. */
+function grossFrom(all: readonly SeriesCalls[], from: number): Measure | null {
+  const some = between(all, from, END)
+  const gross = some.length === 0 ? undefined : scoreCalls(some).everyCall?.called.gross
+  return gross === undefined ? null : { value: gross.value, low: gross.low, high: gross.high }
 }
 
 /** How often windows closed on the side that was called; null without a call. */
@@ -143,7 +163,7 @@ function changed(
 
 interface Judged {
   readonly skill: Skill
-  /** Of a timeframe that speaks. */
+  /** The gate of a timeframe that speaks. */
   readonly gate?: TimeframeGate
 }
 
@@ -151,18 +171,21 @@ function judge(timeframe: Timeframe, training: Training, report: Report): Judged
   const scored = evaluateRecipe(training, timeframe, report)
   if (scored === undefined)
     return silent({ reason: `no skill was measured at ${timeframe}: too few bars were recorded` })
-  const { measured, gate, slope } = scored
+  const { measured, gate, scaling } = scored
   const reason = lackOfSkill(timeframe, measured)
   if (reason !== undefined) return silent({ reason, measured })
-  const { scales, coefficients, races } = fitUntil(training, timeframe, Number.POSITIVE_INFINITY)
+  const { scales, coefficients, races } = fitUntil(training, timeframe, END)
   return {
     skill: {
       skill: true,
       scales: [...scales],
       coefficients: [...coefficients],
       races,
-      slope,
-      offset: 0,
+      slope: scaling.slope,
+      offset: scaling.offset,
+      ...(scaling.coinSlopes.size > 0 && {
+        coinSlopes: Object.fromEntries([...scaling.coinSlopes].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      }),
       measured,
     },
     gate,
@@ -175,7 +198,8 @@ const silent = (about: Omit<Skill & { readonly skill: false }, 'skill'>): Judged
 
 /** Both forecasts of a timeframe: which barrier comes first, and on which side of the entry the window closes. */
 function judgeBoth(timeframe: Timeframe, training: Training, report: Report) {
-  const closing = changed(training, timeframe, (samples) => samples.map(closesAsRaces))
+  const recipe = { ...training.recipe, coinSlopes: [] }
+  const closing = { ...changed(training, timeframe, (samples) => samples.map(closesAsRaces)), recipe }
   const { skill, gate } = judge(timeframe, training, report)
   const closes = judge(timeframe, closing, (line) => report(`closes, ${line}`)).skill
   return { skill: { ...skill, closes }, ...(gate && { gate }) }

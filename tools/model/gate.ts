@@ -13,9 +13,6 @@ const [UP, DOWN, BOTH, TIMEOUT, INCOMPLETE] = (['up', 'down', 'both', 'timeout',
 const COIN_AUC = 0.5
 const BASIS_POINTS = 10_000
 
-/** Observed days from which on a coin is judged alone; for a younger one the score of its timeframe stands. */
-const FEWEST_DAYS_OF_A_COIN = 90
-
 /** Confidences that are scored together, in percent; none is above the last. */
 const CONFIDENCES = [
   [50, 53],
@@ -39,7 +36,7 @@ function coinScores(timeframe: Timeframe, calls: readonly SeriesCalls[]): Timefr
     const days = observedDays(own).length
     const auc = aucOfNewest(own, days)
     if (auc === null || auc.low === null) return []
-    const isShown = auc.low > COIN_AUC || days < FEWEST_DAYS_OF_A_COIN
+    const isShown = auc.low > COIN_AUC
     const silence = `no skill was shown for ${coin} at ${timeframe}: its forecasts had an AUC of ${interval(auc, 3)}, and 0.5 is chance`
     const races = own.reduce(
       (sum, { race }) => sum + race.filter((one) => one === UP || one === DOWN).length,

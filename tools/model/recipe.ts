@@ -25,5 +25,8 @@ export const RECIPE: Recipe = {
   fewestRaces: 3_000,
   firstSlope: 0.9,
   steepestSlope: 1.5,
+  offsets: ['1m', '3m', '5m', '15m', '30m', '1h'],
+  habitDays: 730,
+  coinSlopes: ['5m'],
   chosenUntil: Date.UTC(2025, 6, 1),
 }

@@ -137,10 +137,57 @@ function rootMeanSquare(inputs: Float64Array, column: number, size: number): num
   return Math.sqrt(squares / count) || 1
 }
 
-/**
- * Platt scaling without an offset: the factor on scores that makes their log-odds agree with what came of them.
- * The offset is fitted and left out, for the reason that the intercept is.
- */
+/** Platt scaling: the factor on scores that makes their log-odds agree with what came of them, beside an offset. */
 export function plattSlope(scores: Float64Array, outcomes: Uint8Array): number {
   return fitLogistic({ columns: 1, inputs: scores, outcomes }, 0).coefficients[0] ?? 0
+}
+
+const STEPS = 30
+const CONVERGED = 1e-12
+
+/** The offset that makes log-odds agree with how often the upper side won. */
+export function offsetOf(logOdds: Float64Array, outcomes: Uint8Array): number {
+  let offset = 0
+  for (let step = 0; step < STEPS; step++) {
+    let [gradient, curvature] = [0, 0]
+    for (let row = 0; row < outcomes.length; row++) {
+      const probability = 1 / (1 + Math.exp(-(logOdds[row] ?? 0) - offset))
+      gradient += (outcomes[row] ?? 0) - probability
+      curvature += probability * (1 - probability)
+    }
+    const change = curvature === 0 ? 0 : gradient / curvature
+    offset += change
+    if (Math.abs(change) < CONVERGED) break
+  }
+  return offset
+}
+
+/** Variance that the slope of a coin has among coins; its inverse is how much a coin must tell for half of its own. */
+const CERTAINTY_OF_ONE = 16
+const FEWEST_OF_COIN = 500
+const [LEAST_SLOPE, MOST_SLOPE] = [-1, 4]
+
+/**
+ * The factor on the log-odds of one coin that its races call for, drawn to 1; never below 0.
+ *
+ * @param windowBars races that overlap so many times say as much as one
+ */
+export function coinSlope(logOdds: Float64Array, outcomes: Uint8Array, windowBars: number): number {
+  let squares = 0
+  for (const value of logOdds) squares += value * value
+  const certainty = squares / 4 / windowBars
+  let own = 1
+  for (let step = 0; step < STEPS && outcomes.length > FEWEST_OF_COIN; step++) {
+    let [gradient, curvature] = [0, 0]
+    for (let row = 0; row < outcomes.length; row++) {
+      const value = logOdds[row] ?? 0
+      const probability = 1 / (1 + Math.exp(-own * value))
+      gradient += value * ((outcomes[row] ?? 0) - probability)
+      curvature += value * value * probability * (1 - probability)
+    }
+    const next = Math.min(MOST_SLOPE, Math.max(LEAST_SLOPE, own + gradient / (curvature || 1)))
+    if (Math.abs(next - own) < CONVERGED) break
+    own = next
+  }
+  return Math.max(0, (CERTAINTY_OF_ONE + own * certainty) / (CERTAINTY_OF_ONE + certainty))
 }

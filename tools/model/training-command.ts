@@ -1,13 +1,21 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { ERRORS, type ErrorDefinition, isServiceError, ServiceError } from '../../contracts/errors.ts'
+import {
+  ERRORS,
+  type ErrorDefinition,
+  isServiceError,
+  reasonOf,
+  ServiceError,
+} from '../../contracts/errors.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { modelDataOf, type VerdictModelData } from '../../services/engine/model.ts'
 import type { DataSelection, Hearer } from './read-histories.ts'
 import type { SeriesHistory } from './series-history.ts'
 
 /** Outside parts that the training commands need. */
 export interface TrainingPorts {
   readonly histories: (selection: DataSelection, hearer: Hearer) => AsyncIterable<SeriesHistory>
+  readonly readText: (path: string) => string
   /** Results. */
   readonly out: (text: string) => void
   /** Progress and complaints, a line at a time. */
@@ -86,6 +94,20 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** @throws ServiceError `config_invalid` for a file that cannot be read or is no model */
+export function givenModel({ readText }: Pick<TrainingPorts, 'readText'>, path: string): VerdictModelData {
+  let data: unknown
+  try {
+    data = JSON.parse(readText(path))
+  } catch (cause) {
+    throw new ServiceError('config_invalid', {
+      message: `The model file ${path} cannot be read: ${reasonOf(cause)}`,
+      cause,
+    })
+  }
+  return modelDataOf(data)
 }
 
 /** Runs a command and answers its exit code; what it refuses is said in one line each. */

@@ -116,11 +116,50 @@ describe('a walk', () => {
   })
 
   test('calibrates on forecasts only: their slope falls where the newest races say the opposite', () => {
-    const slope = (all: readonly SeriesSamples[]) => walkForward(training(all), '1h').slope
+    const slope = (all: readonly SeriesSamples[]) => walkForward(training(all), '1h').scaling.slope
     expect(slope(original)).toBeGreaterThan(0.5)
     expect(slope(turnedWhere((barClose) => barClose >= 1_600 * HOUR_MS))).toBe(0)
     const few = { ...training(original), recipe: { ...RECIPE, fewestRaces: 1_000_000 } }
-    expect(walkForward(few, '1h').slope).toBe(RECIPE.firstSlope)
+    expect(walkForward(few, '1h').scaling.slope).toBe(RECIPE.firstSlope)
+  })
+
+  test('its offset is of the newest days that the recipe names, and only where it names the timeframe', () => {
+    const risen = (all: readonly SeriesSamples[], recipe: Partial<typeof RECIPE> = {}) =>
+      walkForward(
+        { ...training(all), recipe: { ...RECIPE, fewestRaces: 200, habitDays: 30, ...recipe } },
+        '1h',
+      )
+    const cut = (COUNT - 30 * 24) * HOUR_MS
+    const allUp = (passes: (close: number) => boolean) => [
+      samples((race, barClose) => {
+        for (const [index, close] of barClose.entries())
+          if (passes(close) && index % 3 === 0) race[index] = UP
+      }),
+    ]
+    expect(risen(allUp((close) => close > cut)).scaling.offset).toBeGreaterThan(0.2)
+    expect(Math.abs(risen(allUp((close) => close <= cut - WINDOW_MS)).scaling.offset)).toBeLessThan(0.15)
+    const { scaling, calls, plain } = risen(
+      allUp(() => true),
+      { offsets: [] },
+    )
+    expect(scaling.offset).toBe(0)
+    expect(calls[0]?.probability).toEqual(plain[0]?.probability)
+  })
+
+  test('a coin whose forecasts say nothing gets a flat slope where the recipe gives slopes to coins', () => {
+    const random = seededRandom(3)
+    const dumb = samples((race) => {
+      for (const index of race.keys()) race[index] = random() < 0.5 ? UP : DOWN
+    })
+    const all = [...original, { ...dumb, series: { ...dumb.series, coin: 'LTC' } }]
+    const recipe = { ...RECIPE, fewestRaces: 200, coinSlopes: ['1h'] as const }
+    const { coinSlopes } = walkForward(
+      { ...training(all), recipe: { ...recipe, coinSlopes: [...recipe.coinSlopes] } },
+      '1h',
+    ).scaling
+    expect(coinSlopes.get('BTC')).toBeGreaterThan(1.2)
+    expect(coinSlopes.get('LTC')).toBeLessThan(0.8)
+    expect(walkForward(training(all), '1h').scaling.coinSlopes.size).toBe(0)
   })
 
   test('has no step without samples', () => {

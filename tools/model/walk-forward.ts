@@ -4,7 +4,7 @@ import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { nextCall } from '../../services/engine/call-trigger.ts'
 import type { Recipe } from '../../services/engine/provenance.ts'
 import { rolled, type SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
-import { fitScore, plattSlope, type ScoreFit } from './score-fit.ts'
+import { coinSlope, fitScore, offsetOf, plattSlope, type ScoreFit } from './score-fit.ts'
 import type { SeriesSamples } from './series-samples.ts'
 
 const UP = RACE_OUTCOMES.indexOf('up')
@@ -65,8 +65,17 @@ export type WalkedCalls = SeriesCalls & Pick<SeriesSamples, 'close'>
 export interface Walk {
   /** Calls by forecasts that had not seen their bars. */
   readonly calls: readonly WalkedCalls[]
-  /** Factor for the scores of the next fit. */
+  /** For the scores of the next fit. */
+  readonly scaling: Scaling
+  /** The same forecasts without the offsets. */
+  readonly plain: readonly SeriesCalls[]
+}
+
+/** Makes log-odds of scores: slope × slope of the coin × score + offset. */
+export interface Scaling {
   readonly slope: number
+  readonly coinSlopes: ReadonlyMap<string, number>
+  readonly offset: number
 }
 
 /**
@@ -88,11 +97,15 @@ export function walkForward(
   const tracks = target.map((samples) => createTrack(samples, start))
   for (const [done, fold] of folds.entries()) {
     const score = fitUntil(training, timeframe, fold.from)
-    const slope = slopeOf(tracks, fold.from, recipe)
-    for (const track of tracks) track.forecast(score, slope, fold.until)
+    const scaling = scalingOf(tracks, fold.from, recipe, timeframe)
+    for (const track of tracks) track.forecast(score, scaling, fold.until)
     report(fold, done + 1, folds.length)
   }
-  return { calls: tracks.map(({ calls }) => calls), slope: slopeOf(tracks, Number.POSITIVE_INFINITY, recipe) }
+  return {
+    calls: tracks.map(({ calls }) => calls),
+    plain: tracks.map(({ calls, plain }) => ({ ...calls, probability: plain })),
+    scaling: scalingOf(tracks, Number.POSITIVE_INFINITY, recipe, timeframe),
+  }
 }
 
 /** A series on its way through a walk. */
@@ -100,8 +113,10 @@ interface Track {
   readonly calls: WalkedCalls
   /** Score of every bar that was forecast; as many as `done` says. */
   readonly scores: Float64Array
+  /** Probabilities without the offset. */
+  readonly plain: Float32Array
   done: number
-  forecast(score: ScoreFit, slope: number, until: number): void
+  forecast(score: ScoreFit, scaling: Scaling, until: number): void
 }
 
 function createTrack(samples: SeriesSamples, start: number): Track {
@@ -121,13 +136,17 @@ function createTrack(samples: SeriesSamples, start: number): Track {
   const track: Track = {
     calls,
     scores,
+    plain: new Float32Array(calls.race.length),
     done: 0,
-    forecast(score, slope, until) {
+    forecast(score, { slope, coinSlopes, offset }, until) {
+      const factor = slope * (coinSlopes.get(samples.series.coin) ?? 1)
       let sign = calls.sign[track.done - 1] ?? 0
       for (; track.done < calls.race.length && (calls.barClose[track.done] ?? 0) < until; track.done++) {
         const place = track.done
         scores[place] = score.scoreOf(samples, first + place)
-        const probability = 1 / (1 + Math.exp(-slope * (scores[place] ?? 0)))
+        const logOdds = factor * (scores[place] ?? 0)
+        const probability = 1 / (1 + Math.exp(-logOdds - offset))
+        track.plain[place] = 1 / (1 + Math.exp(-logOdds))
         sign = nextCall(sign, probability)
         calls.probability[place] = probability
         calls.sign[place] = sign
@@ -137,26 +156,55 @@ function createTrack(samples: SeriesSamples, start: number): Track {
   return track
 }
 
-/** The slope that the forecasts made so far call for, of those whose races were over at an instant. */
-function slopeOf(tracks: readonly Track[], until: number, recipe: Recipe): number {
+/** The scaling that the forecasts made so far call for, of those whose races were over at an instant. */
+function scalingOf(
+  tracks: readonly Track[],
+  until: number,
+  { fewestRaces, firstSlope, steepestSlope, offsets, habitDays, coinSlopes }: Recipe,
+  timeframe: Timeframe,
+): Scaling {
   const room = tracks.reduce((sum, { done }) => sum + done, 0)
-  const scores = new Float64Array(room)
+  const [scores, closes] = [new Float64Array(room), new Float64Array(room)]
   const outcomes = new Uint8Array(room)
+  const coins: string[] = []
+  const windowBars = WINDOW_BARS[timeframe]
   let count = 0
   for (const { calls, scores: own, done } of tracks) {
-    const { timeframe } = calls.series
-    const windowMs = WINDOW_BARS[timeframe] * timeframeMs(timeframe)
     for (let place = 0; place < done; place++) {
       const race = calls.race[place]
-      if ((race !== UP && race !== DOWN) || (calls.barClose[place] ?? 0) + windowMs > until) continue
+      const close = calls.barClose[place] ?? 0
+      if ((race !== UP && race !== DOWN) || close + windowBars * timeframeMs(timeframe) > until) continue
       scores[count] = own[place] ?? 0
+      closes[count] = close
+      coins[count] = calls.series.coin
       outcomes[count] = race === UP ? 1 : 0
       count += 1
     }
   }
-  if (count < recipe.fewestRaces) return recipe.firstSlope
-  const slope = plattSlope(scores.subarray(0, count), outcomes.subarray(0, count))
-  return Math.min(recipe.steepestSlope, Math.max(0, slope))
+  if (count < fewestRaces) return { slope: firstSlope, coinSlopes: new Map(), offset: 0 }
+  const raw = plattSlope(scores.subarray(0, count), outcomes.subarray(0, count))
+  const slope = Math.min(steepestSlope, Math.max(0, raw))
+  /** Log-odds so far, and outcomes, of some of them. */
+  const some = (isOne: (row: number) => boolean, logOddsOf: (row: number) => number) => {
+    const rows = Array.from({ length: count }, (_, row) => row).filter(isOne)
+    return [Float64Array.from(rows, logOddsOf), Uint8Array.from(rows, (row) => outcomes[row] ?? 0)] as const
+  }
+  const plain = (row: number): number => slope * (scores[row] ?? 0)
+  const slopes = new Map(
+    [...new Set(coinSlopes?.includes(timeframe) ? coins : [])].map((coin) => [
+      coin,
+      coinSlope(...some((row) => coins[row] === coin, plain), windowBars),
+    ]),
+  )
+  if (!offsets?.includes(timeframe)) return { slope, coinSlopes: slopes, offset: 0 }
+  const newest = closes.subarray(0, count).reduce((last, close) => Math.max(last, close), 0)
+  const since = Math.min(until, newest) - (habitDays ?? 0) * DAY_MS
+  const logOdds = (row: number): number => plain(row) * (slopes.get(coins[row] ?? '') ?? 1)
+  return {
+    slope,
+    coinSlopes: slopes,
+    offset: offsetOf(...some((row) => (closes[row] ?? 0) > since, logOdds)),
+  }
 }
 
 /**

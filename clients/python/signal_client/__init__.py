@@ -131,7 +131,11 @@ class _Odds(TypedDict, total=False):
     odds: str
 
 
-class TradeCall(_Judged, _Odds):
+class _Confirmed(TypedDict, total=False):
+    unconfirmed: bool
+
+
+class TradeCall(_Judged, _Odds, _Confirmed):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -141,10 +145,12 @@ class TradeCall(_Judged, _Odds):
 
 class _Measured(TypedDict, total=False):
     percentile_bars: int
+    direction: str
+    liveliness: Optional[float]
 
 
 class MarketRegime(_Measured):
-    """Answer of get_market_regime. `percentile_bars` is missing while no engine runs."""
+    """Answer of get_market_regime. What is measured beside the verdict is missing while no engine runs."""
 
     call: str
     confidence: int

@@ -100,7 +100,7 @@ export interface WebhookFilter {
 }
 
 export interface NewWebhookRequest extends WebhookFilter {
-  /** Where deliveries are sent; every form but `telegram` needs it. */
+  /** The address of deliveries; every form but `telegram` needs it. */
   readonly url?: string
   readonly form?: 'signed_json' | 'discord' | 'slack' | 'telegram'
   readonly bot_token?: string

@@ -92,6 +92,8 @@ export interface TradeCall extends Answered, Forecast {
   readonly model_version: string
   readonly factors: readonly Factor[]
   readonly reasoning: string
+  /** Present where the newest bars, which chose nothing of the model, do not tell its skill here from a coin. */
+  readonly unconfirmed?: true
   readonly verify_url: string
   readonly data_age_ms: number
 }
@@ -109,8 +111,12 @@ export interface MarketRegime extends Answered {
   readonly regime_since: string
   readonly regime_strength: number
   readonly volatility_percentile: number
-  /** Bars that the percentile is of; missing while no engine runs. */
+  /** Bars that the percentile is of. This and the two below are missing while no engine runs. */
   readonly percentile_bars?: number
+  /** Which way the trend points, however lively the market is. */
+  readonly direction?: 'UP' | 'DOWN' | 'NONE'
+  /** How far the price moves in its last 8 bars, over its last 350. */
+  readonly liveliness?: number | null
   readonly metrics: Readonly<Record<string, number | null>>
   readonly coin: string
   readonly timeframe: Timeframe

@@ -17,7 +17,7 @@ import { logIndex } from './testing/log-index.fixture.ts'
 const FAULTS = ['none', 'busy', 'lost-before', 'lost-after'] as const
 type Fault = (typeof FAULTS)[number]
 
-/** What one client asks of one process. */
+/** The calls of one client to one process. */
 interface Command {
   readonly process: number
   readonly kind: 'debit' | 'find-and-debit' | 'grant'

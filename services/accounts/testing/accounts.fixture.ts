@@ -33,11 +33,11 @@ export interface World {
   readonly log: MemoryLog
   now: number
   readonly mails: Mail[]
-  /** What processes count sign-in mails in, together. */
+  /** The shared counter of sign-in mails of all processes. */
   readonly cache: Cache
-  /** What became of sign-in mails. */
+  /** The results of sign-in mails. */
   readonly outcomes: ('sent' | 'held')[]
-  /** What the operator was told. */
+  /** The messages to the operator. */
   readonly reports: string[]
   /** Starts a process; its store can be replaced by a faulty one. */
   start(change?: Partial<AccountsOptions>): Promise<Process>
@@ -97,7 +97,7 @@ export function aWorld(): World {
   return world
 }
 
-/** What every process of a world has in common. */
+/** The parts that every process of a world shares. */
 export const partsOf = (world: World) => ({
   newId: () => uuidV7(world.now, randomBytes(10)),
   random: randomBytes,

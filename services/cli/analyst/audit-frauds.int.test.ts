@@ -75,7 +75,7 @@ const anchorsEvery = (log: MadeUpLog, facts: readonly Fact[], ms: number) =>
     }))
     .filter(({ size }, index, all) => size !== all[index - 1]?.size)
 
-/** What the service of a log answers, and what it says of itself. */
+/** The answers of the service of a log, and its description of itself. */
 function serviceOf(log: MadeUpLog, anchors: readonly JsonObject[] = []): LogSource {
   const views = log.views
   return {

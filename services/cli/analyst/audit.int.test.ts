@@ -145,7 +145,7 @@ async function publish(facts: readonly Fact[], beside?: MadeUpLog): Promise<Made
   return log
 }
 
-/** What the service of a log answers, and what it says of itself. */
+/** The answers of the service of a log, and its description of itself. */
 function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (row) => row): LogSource {
   return {
     async get(path) {

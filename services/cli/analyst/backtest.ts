@@ -7,7 +7,9 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { FORMATS, instantSchema, VERDICT_FORMATS } from '../../analyst/index.ts'
 import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
 import {
+  evaluateCloses,
   evaluateVerdicts,
+  formatCloses,
   formatEvaluation,
   loadModel,
   type ScoredCall,
@@ -168,10 +170,11 @@ function report(
   const fitted = fittedOn(model, series, period)
   const open = count - calls.length
   const evaluation = evaluateVerdicts(calls)
+  const closes = evaluateCloses(calls)
   if (isJson) {
     const { from, to } = period
     const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
-    return `${JSON.stringify({ model_version: model.version, ...times, series: series.length, verdicts: count, open, fitted: fitted.relation, evaluation })}\n`
+    return `${JSON.stringify({ model_version: model.version, ...times, series: series.length, verdicts: count, open, fitted: fitted.relation, evaluation, closes })}\n`
   }
   const lines = [
     `Backtest of ${model.version}: ${grouped(count)} verdicts, ${grouped(open)} of them without an outcome yet.`,
@@ -179,6 +182,7 @@ function report(
     'Information, not advice. Brackets hold 95 % intervals.',
     '',
     ...formatEvaluation(evaluation),
+    ...formatCloses(closes),
   ]
   return `${lines.join('\n')}\n`
 }

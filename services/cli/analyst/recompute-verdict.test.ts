@@ -23,7 +23,7 @@ const simulated = (): MarketFeed =>
     sleepUntil: (_at, until) => sleep(60_000, until),
   })
 
-/** What an engine said at the last bar of the past. */
+/** The verdict of an engine at the last bar of the past. */
 async function recorded(feed: MarketFeed, series: Series = SERIES, model = loadModel()): Promise<Verdict> {
   const engine = createEngine({ model })
   const slot = engine.open(series)

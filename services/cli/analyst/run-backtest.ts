@@ -7,6 +7,7 @@ import {
   createEngine,
   createRace,
   type Race,
+  type RaceResult,
   type ScoredCall,
   type VerdictDraft,
   type VerdictModel,
@@ -97,8 +98,8 @@ const raceOf = ({ barClose, barrier, timeframe }: VerdictDraft): Race =>
 
 /** Without its factors and its reasons, of which there may be millions. */
 const scored = (
-  { exchange, coin, timeframe, barClose, call, probability, barrier }: VerdictDraft,
-  { race, entryPrice, exitPrice }: Pick<ScoredCall, 'race' | 'entryPrice' | 'exitPrice'>,
+  { exchange, coin, timeframe, barClose, call, probability, barrier, closesHigher }: VerdictDraft,
+  { race, entryPrice, exitPrice, closePrice }: RaceResult,
 ): ScoredCall => ({
   exchange,
   coin,
@@ -110,4 +111,5 @@ const scored = (
   race,
   entryPrice,
   exitPrice,
+  ...(closesHigher !== undefined && { closesHigher, closePrice }),
 })

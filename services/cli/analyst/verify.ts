@@ -25,7 +25,7 @@ export const verifyCommand = defineCommand({
     model: {
       schema: z.string().min(1).optional(),
       help: 'With --recompute: the file of the model, where it is not that of this release.',
-      example: 'barrier-4.json',
+      example: 'barrier-5.json',
     },
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     json: switchFlag('Writes the whole verification as JSON.'),

@@ -14,7 +14,7 @@ import { beginSignal } from '../kit/run-signal.fixture.ts'
 interface Operator {
   readonly origin: string
   readonly folder: string
-  /** Of their log. */
+  /** The verifier keys of their log. */
   readonly vkeys: string
   witness?: { readonly vkey: string; readonly url: string }
   service?: RunningService

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { runCommand } from '../run-command.ts'
 import type { CommandContext } from './command.ts'
 
-/** What a command wrote: to standard output, to standard error, and both as they came. */
+/** The output of a command: standard output, standard error, and both in their order. */
 interface Written {
   out: string
   err: string

@@ -13,7 +13,7 @@ let server: Server
 let url: string
 let asked: string[]
 let headers: IncomingMessage['headers'][]
-/** What the server answers, request by request; the last one goes on. */
+/** The answers of the server, request by request; the last one repeats. */
 let answers: ((response: ServerResponse, query: URLSearchParams) => void)[]
 let remarks: string
 

@@ -51,7 +51,7 @@ async function run(line: string): Promise<string> {
   return said
 }
 
-/** What the guide says to run. */
+/** The commands of the guide. */
 function guide(): string[] {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/archiving.md'), 'utf8')
   return [...page.matchAll(/^npm run -s signal -- (.*)$/gm)].map(([, args = '']) => args)
@@ -229,7 +229,7 @@ async function expectWholeCopies(): Promise<void> {
   expect(refused).toMatchObject({ code: 2, said: expect.stringContaining('EventStoreDB') })
 }
 
-/** What `signal store copy` takes out of a log. */
+/** The events that `signal store copy` reads from a log. */
 async function givenToCopies(dataDir: string): Promise<readonly unknown[]> {
   const source = openEmbeddedSource(join(folder, dataDir, 'simulated'))
   try {

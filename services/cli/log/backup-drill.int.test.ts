@@ -68,7 +68,7 @@ async function run(line: string): Promise<string> {
   return said
 }
 
-/** What a section of the guide says to run. */
+/** The commands of a section of the guide. */
 function commandsOf(section: string): string[] {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/backup.md'), 'utf8')
   const [, text = ''] = page.split(`## ${section}\n`)

@@ -6,7 +6,7 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import { type OwnService, startOwnService } from '../../composition/own-service.fixture.ts'
 import { listingChecks } from './check-listing.ts'
 
-/** What each check finds; of a fault, its message. */
+/** The result of each check; for a fault, its message. */
 async function findings(url: string, parts?: readonly string[]): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const { part, describe: look } of listingChecks(url)) {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OwnService, startOwnService } from '../../composition/own-service.fixture.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
 
-const OWN_MODEL = new URL('../../engine/models/barrier-4.json', import.meta.url)
+const OWN_MODEL = new URL('../../engine/models/barrier-5.json', import.meta.url)
 
 let folder: string
 let service: OwnService
@@ -42,10 +42,10 @@ const spoken = async (): Promise<string[]> =>
 
 test('a model that was named beside the released one speaks from the command on, and the other goes on beside it', async () => {
   expect(rowsOf(await signal('models', 'list')).map(({ model_version }) => model_version)).toEqual([
-    'barrier-4',
+    'barrier-5',
     'other-1',
   ])
-  await expect.poll(spoken, { timeout: 40_000, interval: 1_000 }).toContain('barrier-4')
+  await expect.poll(spoken, { timeout: 40_000, interval: 1_000 }).toContain('barrier-5')
   const choice = JSON.parse(await signal('models', 'use', 'other-1')) as Row
   expect(choice.model_version).toBe('other-1')
   await expect
@@ -53,11 +53,11 @@ test('a model that was named beside the released one speaks from the command on,
       timeout: 30_000,
       interval: 500,
     })
-    .toEqual(['other-1', 'barrier-4'])
+    .toEqual(['other-1', 'barrier-5'])
   await expect.poll(spoken, { timeout: 60_000, interval: 1_000 }).toContain('other-1')
   const versions = await spoken()
   const taken = versions.indexOf('other-1')
   expect(taken).toBeGreaterThan(0)
-  expect(new Set(versions.slice(0, taken))).toEqual(new Set(['barrier-4']))
+  expect(new Set(versions.slice(0, taken))).toEqual(new Set(['barrier-5']))
   expect(new Set(versions.slice(taken))).toEqual(new Set(['other-1']))
 }, 120_000)

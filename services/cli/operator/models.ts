@@ -19,7 +19,7 @@ const useCommand = operatorCommand({
     'Has another model speak, for the bars that close from now on, in every process and after restarts.',
   notes: ['The former one runs on beside it, as long as its file is there.'],
   operand: { name: 'model_version', read: (_name, text) => text },
-  examples: ['signal models use barrier-4'],
+  examples: ['signal models use barrier-5'],
   act: ({ requests, operand }) =>
     requests.post('/operator/models/use', { model_version: operand }, modelChoiceSchema),
 })

@@ -68,7 +68,7 @@ export function winner(verdict: Verdict): Verdict['call'] {
 export const isLoser = (verdict: Verdict): boolean =>
   verdict.call !== 'HOLD' && winner(verdict) !== verdict.call
 
-/** What happens to a market that is recorded, and what its operator does. Times are Unix milliseconds. */
+/** Events of a recorded market and acts of its operator. Times are Unix milliseconds. */
 export interface Recording {
   readonly series: readonly Series[]
   readonly until?: number
@@ -81,7 +81,7 @@ export interface Recording {
   readonly sends?: (series: Series, barClose: number) => boolean
   /** By how much the operator holds a verdict back. */
   readonly holdBack?: (verdict: Verdict) => number
-  /** What the operator makes of it then; undefined leaves it out. */
+  /** The operator's change of the verdict; undefined leaves it out. */
   readonly alter?: (verdict: Verdict) => Verdict | undefined
   /** Why the operator says that bars have no verdict. */
   readonly excuse?: MissingReason
@@ -95,7 +95,7 @@ interface Followed {
   readonly open: Verdict[]
 }
 
-/** What an engine records of a market, minute by minute, by the rules of the recorder. */
+/** The events that an engine records of a market, minute by minute, by the rules of the recorder. */
 export function recordMarket(recording: Recording): Fact[] {
   const { series, until = NOW, isUp = () => true } = recording
   const facts: Fact[] = [

@@ -64,7 +64,7 @@ const statusOf = (socketPath: string, headers: Record<string, string> = {}): Pro
       .end()
   })
 
-/** What a killed process leaves: a socket that nobody listens on. */
+/** The remains of a killed process: a socket that nobody listens on. */
 function leaveStaleSocket(path: string): void {
   const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`
   spawnSync(process.execPath, ['-e', script, path])

@@ -7,7 +7,7 @@ import { createMarketsSource, type MarketsSourceDeps } from './markets-source.ts
 const hourly: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const other: Series = { exchange: 'SIM', coin: 'DOGE', timeframe: '4h' }
 
-/** What is listed: BTC at two timeframes. */
+/** The listing: BTC at two timeframes. */
 const feed = {
   clock: () => 10,
   listings: async () => [

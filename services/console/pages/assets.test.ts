@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ASSETS } from './assets.ts'
 
-/** What all scripts of the pages may weigh together, compressed. */
+/** The largest compressed size of all scripts of the pages together. */
 const SCRIPT_BYTES = 25 * 1_024
 
 test('all scripts together are small, and what is compressed is what is served', () => {

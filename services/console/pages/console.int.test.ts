@@ -18,7 +18,7 @@ const MISSING = CHROMIUM === undefined ? ': skipped, Chromium is not installed' 
 /** Pictures of all pages are left here for people to look at; never in the project. */
 const SCREENSHOTS = process.env.SCREENSHOTS ?? join(tmpdir(), 'signal-service-pages')
 const TOKEN = 'operator-token-for-tests'
-/** What of the checker's answer is told. */
+/** The parts of the checker's answer that a failure prints. */
 interface AxeResult {
   readonly violations: readonly {
     readonly id: string
@@ -26,7 +26,7 @@ interface AxeResult {
   }[]
 }
 
-/** What an endpoint answers, and what must stay text wherever it is shown. */
+/** An endpoint's answer that must stay text wherever a page shows it. */
 const HOSTILE = '</pre><script>document.title = "run"</script><img src=x onerror="document.title = \'run\'">'
 
 const PAYMENT = {

@@ -202,6 +202,7 @@ function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Htm
       '#A coin': (one) => percentOf(one.random_bps),
       '#Within 80 %': (one) => shareOf(one.within_80, one.forecasts),
       '#Within 50 %': (one) => shareOf(one.within_50, one.forecasts),
+      '#Closed on the foretold side': (one) => shareOf(one.closes_right, one.close_forecasts),
     },
   )}<p class="dim">${byMonth}</p></details>`
 }

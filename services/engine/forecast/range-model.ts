@@ -13,6 +13,7 @@ import {
 import { type Forecast, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { CELL, CLOSE_RING, cell, logReturn } from '../cells.ts'
 import { usedSeriesSchema } from '../provenance.ts'
+import { measureSchema } from '../scoring/scores-schema.ts'
 
 /** Quarter hours of a day, and how much the price moves in each of them: variance, 1 on average over the week. */
 export const QUARTERS_PER_DAY = 96
@@ -32,6 +33,19 @@ export interface DayProfile {
 /** Which quarter hour of the week an instant lies in, Monday first; with its fraction. */
 export const quarterOfWeek = (timeMs: number): number =>
   ((timeMs - FIRST_MONDAY_MS + WEEK_MS) % WEEK_MS) / QUARTER_MS
+
+/** Hours of a day on weekdays, then those of a weekend. */
+export const HOURS_TOLD = 48
+
+/** Which of them an instant lies in, UTC. */
+export function hourOf(timeMs: number): number {
+  const isWeekend = (timeMs - FIRST_MONDAY_MS + WEEK_MS) % WEEK_MS >= 5 * DAY_MS
+  return (isWeekend ? 24 : 0) + Math.floor((timeMs % DAY_MS) / HOUR_MS)
+}
+
+/** Factor on the move that is expected from an instant on; 1 where the hours tell nothing. */
+export const hourFactor = (hours: readonly number[] | undefined, timeMs: number): number =>
+  hours?.[hourOf(timeMs)] ?? 1
 
 /** Mean of the profile over a stretch of time, in UTC, of a week at most. */
 export function seasonOf({ weekday, saturday, sunday }: DayProfile): (from: number, ms: number) => number {
@@ -54,6 +68,9 @@ export function seasonOf({ weekday, saturday, sunday }: DayProfile): (from: numb
 
 /** Bars that the averages of a bar's variance reach back. None reaches so far that a fresh start would show for long. */
 const VARIANCE_BARS = [2, 8, 32, 128] as const
+/** Bars of the usual variance, and place of the average that is compared with it: that of 8 bars. */
+const USUAL_BARS = 350
+const LIVELY_VARIANCE = 1
 /** And those of how far the price went within windows. */
 const MOVE_BARS = [50, 200] as const
 
@@ -97,6 +114,9 @@ export function updateVolatility(
     const most = VARIANCE_BARS[index] ?? 1
     cells[at] = average + (relative - average) / (bars < most ? bars : most)
   }
+  const usualAt = base + CELL.usualVariance
+  const usualBefore = cell(cells, usualAt)
+  cells[usualAt] = usualBefore + (relative - usualBefore) / (bars < USUAL_BARS ? bars : USUAL_BARS)
   const moves = bars - windowBars
   if (moves < 1) return
   const windowMs = windowBars * barMs
@@ -110,6 +130,10 @@ export function updateVolatility(
   }
 }
 
+/** How far the price moves within the last 8 bars, over the last 350; both relative to how lively their hours usually are. */
+export const livelinessOf = (cells: Float64Array, base: number): number =>
+  Math.sqrt(cell(cells, base + CELL.variances + LIVELY_VARIANCE) / cell(cells, base + CELL.usualVariance))
+
 /** One of what the forecast is made of, as the logarithm of a variance per bar. */
 export function logMeasure(cells: Float64Array, base: number, index: number): number {
   if (index < VARIANCE_BARS.length) return Math.log(cell(cells, base + CELL.variances + index))
@@ -119,12 +143,13 @@ export function logMeasure(cells: Float64Array, base: number, index: number): nu
 
 /** The expected move over the window that begins when the newest bar closes, as a log return. */
 function expectedMove(cells: Float64Array, base: number, range: SeriesRange): number {
-  const { intercept, weights, season, barMs, windowBars } = range
+  const { intercept, weights, season, barMs, windowBars, hours } = range
   let logVariance = intercept
   for (let index = 0; index < MEASURES; index++)
     logVariance += (weights[index] ?? 0) * logMeasure(cells, base, index)
   const barClose = cell(cells, base + CELL.openTime) + barMs
-  return Math.sqrt(Math.exp(logVariance) * windowBars * season(barClose, windowBars * barMs))
+  const move = Math.sqrt(Math.exp(logVariance) * windowBars * season(barClose, windowBars * barMs))
+  return move * hourFactor(hours, barClose)
 }
 
 /** A billionth of the price says nothing. */
@@ -154,6 +179,20 @@ const share = z.number().min(0).max(1)
 const timeMs = z.int().nonnegative()
 const quarters = z.array(positive).length(QUARTERS_PER_DAY)
 
+const ofEach = z.strictObject({ own: finite, ewma: finite, har: finite })
+
+/** How well the extent of a window (highest over lowest price) was forecast, beside EWMA and HAR fitted on the same past. */
+const extentScoresSchema = z.strictObject({
+  /** Share of the variance of the log extent that is explained. */
+  r2: ofEach,
+  /** Loss of the forecast variance that punishes one too small. */
+  qlike: ofEach,
+  r2AboveHar: measureSchema,
+  qlikeBelowHar: measureSchema,
+})
+
+export type ExtentScores = z.infer<typeof extentScoresSchema>
+
 /** How ranges did on bars that their fit had not seen. */
 export const rangeScoresSchema = z.strictObject({
   from: timeMs,
@@ -169,6 +208,13 @@ export const rangeScoresSchema = z.strictObject({
   /** Coins in years, and those whose coverage is neither within 74–86 % nor within what luck makes of it. */
   cells: z.int().nonnegative(),
   cellsOutside: z.array(z.string()),
+  /** Coins in years of 30 windows or more, and those with a coverage within 76–84 %; former models have none of these. */
+  coinYears: z.strictObject({ all: z.int(), within: z.int() }).optional(),
+  /** Coverage by fifths, from where the range is narrowest beside the last 200 moves to where it is widest. */
+  fifths: z.array(share).length(5).optional(),
+  /** Coverage by the hour of the close, UTC, in sixths of the day. */
+  hours: z.array(share).length(6).optional(),
+  extent: extentScoresSchema.optional(),
 })
 
 export type RangeScores = z.infer<typeof rangeScoresSchema>
@@ -211,6 +257,8 @@ export interface SeriesRange extends TimeframeRange {
   readonly windowBars: number
   /** How lively a stretch of time is; 1 on average, and where bars are too long to tell. */
   readonly season: (from: number, ms: number) => number
+  /** A factor on the expected move for each of the {@link HOURS_TOLD}, from newer years than the season. */
+  readonly hours?: readonly number[] | undefined
 }
 
 /** In the order of `TIMEFRAMES`. */
@@ -251,7 +299,7 @@ export function rangeModelOf({
 /** The ranges of models that name none. */
 export const FIRST_RANGES = 'range-1'
 /** Ranges that came with this release, the newest first; verdicts of former models are computed again with theirs. */
-const KEPT_RANGES = [FIRST_RANGES] as const
+const KEPT_RANGES = ['range-2', FIRST_RANGES] as const
 export const [NEWEST_RANGES] = KEPT_RANGES
 const loaded = new Map<string, RangeModel>()
 

@@ -25,6 +25,11 @@ function verdictOf(engine: Engine) {
   return reading.status === 'verdict' ? reading.verdict : expect.fail('There is no verdict.')
 }
 
+function livelinessAfter(bars: readonly Candle[]): number | null {
+  const reading = after(bars).read(0)
+  return reading.status === 'verdict' ? reading.metrics.liveliness : expect.fail('There is no verdict.')
+}
+
 const walk = randomWalk(3, 1_200)
 const powered = (bars: readonly Candle[], power: number): Candle[] =>
   bars.map(({ open, high, low, close, ...bar }) => {
@@ -69,6 +74,15 @@ describe('a forecast', () => {
     })
     const before = verdictOf(after(calm)).forecast?.p90 ?? Number.NaN
     expect(verdictOf(after([...calm, ...wild])).forecast?.p90).toBeGreaterThan(2 * before)
+    expect(livelinessAfter(calm)).toBeLessThan(1.5)
+    expect(livelinessAfter([...calm, ...wild])).toBeGreaterThan(2)
+  })
+
+  test('has a liveliness beside it that a restart does not change', () => {
+    // Whole weeks more, so that the hours of the day are the same.
+    const long = randomWalk(9, LIMITS.historyBars + 14 * 168)
+    const again = long.slice(-LIMITS.historyBars)
+    expect(Math.abs((livelinessAfter(again) ?? 0) - (livelinessAfter(long) ?? 9))).toBeLessThan(0.01)
   })
 
   test('is none where the market stands still, and the reasoning has no reach', () => {

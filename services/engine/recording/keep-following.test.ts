@@ -9,7 +9,7 @@ const [, ETH] = series as [Series, Series, Series]
 const fault = (name?: string): ServiceError =>
   new ServiceError('internal_error', { message: 'no', ...(name && { details: { series: name } }) })
 
-/** What each run in turn does: fails, closes a coin, or goes on until the end. */
+/** The acts of the runs in turn: fail, close a coin, or go on until the end. */
 type Step = { readonly fails?: ServiceError; readonly closes?: readonly string[]; readonly lastsMs?: number }
 
 /** Runs by a script; sleeping is all that lets time pass. */

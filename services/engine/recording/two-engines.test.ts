@@ -62,7 +62,7 @@ function aWorld() {
         resolve()
       }
     },
-    /** Who recorded which hour. */
+    /** The engine that recorded each hour. */
     who: async () =>
       (await verdicts()).map(({ modelVersion, barClose }) => `${modelVersion}${(barClose - T0) / HOUR_MS}`),
     shifts: async () => (await verdicts()).filter((verdict) => shiftedFrom(verdict) !== undefined).length,

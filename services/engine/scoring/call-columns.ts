@@ -16,7 +16,8 @@ export type ScoredCall = Pick<
   | 'race'
   | 'entryPrice'
   | 'exitPrice'
->
+> &
+  Partial<Pick<Outcome, 'closesHigher' | 'closePrice'>>
 
 /** The scored calls of a series in order of time, one element a bar: years of short bars are millions of them. */
 export interface SeriesCalls {

@@ -4,9 +4,8 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { seededRandom } from '../../../testing/random-walk.ts'
 import { columnsOf, rollOutcomes, type ScoredCall } from './call-columns.ts'
-import { evaluateVerdicts } from './evaluate-verdicts.ts'
-
-import { formatEvaluation } from './format-evaluation.ts'
+import { evaluateCloses, evaluateVerdicts } from './evaluate-verdicts.ts'
+import { formatCloses, formatEvaluation } from './format-evaluation.ts'
 
 const START = Date.UTC(2024, 0, 1)
 const BARRIER = 0.01
@@ -193,4 +192,38 @@ test('reads as lines, and says what is unknown', () => {
   const same = Array.from({ length: 9 }, (_, hour) => scored(hour, 'HOLD', hour % 2 === 0 ? 'up' : 'down'))
   // Their AUC of a half would be read as a measurement.
   expect(formatEvaluation(evaluateVerdicts(same)).join('\n')).toContain('none: all forecasts are 0.500')
+})
+
+describe('forecasts that a window closes higher', () => {
+  const random = seededRandom(5)
+  const calls = Array.from({ length: 2_000 }, (_, hour) => {
+    const closesHigher = 0.3 + 0.4 * random()
+    const closePrice = random() < closesHigher ? 101 : 99
+    return scored(hour, 'BUY', 'timeout', { probability: 0.9, closesHigher, closePrice })
+  })
+
+  test('are scored by the side that windows closed on, and by nothing of the call', () => {
+    const [first, ...others] = evaluateCloses(calls)
+    expect(others).toEqual([])
+    expect(first).toMatchObject({ timeframe: '1h', windows: 2_000 })
+    expect(first?.auc?.low).toBeGreaterThan(0.55)
+    expect(first?.brier?.value).toBeLessThan(0.245)
+    expect(first?.calibrationError).toBeLessThan(0.05)
+    expect(formatCloses(evaluateCloses(calls))).toEqual([
+      expect.stringMatching(
+        /^ {2}1h, closes higher {4}2,000 windows; AUC 0\.\d{4} \[.*\], Brier 0\.\d{5} \[.*\], calibration error 0\.\d{4}$/,
+      ),
+    ])
+  })
+
+  test('are of whole windows that closed on a side of the entry, where there is such a forecast', () => {
+    const left = [
+      scored(0, 'BUY', 'up'),
+      scored(1, 'BUY', 'up', { closesHigher: 0.6, closePrice: null }),
+      scored(2, 'BUY', 'up', { closesHigher: 0.6, closePrice: 100 }),
+      scored(3, 'BUY', 'incomplete', { closesHigher: 0.6, closePrice: 101, entryPrice: null }),
+    ]
+    expect(evaluateCloses(left)).toEqual([])
+    expect(evaluateCloses([...left, ...calls])[0]?.windows).toBe(2_000)
+  })
 })

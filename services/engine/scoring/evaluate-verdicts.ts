@@ -70,3 +70,28 @@ export function evaluateCalls(
     placebo: placeboScores,
   }
 }
+
+/** Scores of the forecast that a window closes above its entry. */
+export type ClosesEvaluation = Pick<Scores, 'auc' | 'brier' | 'calibrationError'> & {
+  readonly timeframe: Timeframe
+  readonly windows: number
+}
+
+/** Scores that forecast as a race which the side of the close wins; a close at the entry decides nothing. */
+export function evaluateCloses(calls: readonly ScoredCall[]): ClosesEvaluation[] {
+  const races = calls.flatMap((call): ScoredCall[] => {
+    const { closesHigher, closePrice, entryPrice } = call
+    if (closesHigher === undefined || typeof closePrice !== 'number' || entryPrice === null) return []
+    if (closePrice === entryPrice) return []
+    return [
+      { ...call, call: 'HOLD', probability: closesHigher, race: closePrice > entryPrice ? 'up' : 'down' },
+    ]
+  })
+  const ofTimeframe = Map.groupBy(races, ({ timeframe }) => timeframe)
+  return TIMEFRAMES.flatMap((timeframe) => {
+    const own = ofTimeframe.get(timeframe)
+    if (own === undefined) return []
+    const { auc, brier, calibrationError } = scoreCalls(columnsOf(own))
+    return [{ timeframe, windows: own.length, auc, brier, calibrationError }]
+  })
+}

@@ -1,5 +1,5 @@
 import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
-import type { Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
+import type { ClosesEvaluation, Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
 import type { Measure } from './intervals.ts'
 import type { ByExit, EveryCall, Scores, WinRates } from './scores-schema.ts'
 
@@ -126,3 +126,12 @@ function timeframeLines({ timeframe, all, series, placebo }: TimeframeEvaluation
  * 95 % intervals.
  */
 export const formatEvaluation = ({ timeframes }: Evaluation): string[] => timeframes.flatMap(timeframeLines)
+
+/** The same of the forecast that a window closes above its entry, a line for each timeframe that has it. */
+export const formatCloses = (all: readonly ClosesEvaluation[]): string[] =>
+  all.map(({ timeframe, windows, auc, brier, calibrationError }) =>
+    line(
+      `${timeframe}, closes higher`,
+      `${grouped(windows)} windows; AUC ${orUnknown(auc, 4)}, Brier ${orUnknown(brier, 5)}, calibration error ${calibrationError?.toFixed(4) ?? 'unknown'}`,
+    ),
+  )

@@ -107,6 +107,15 @@ export const measuredSchema = scoresSchema.extend({
   untouchedAuc: measureSchema.nullable().optional(),
   /** Share of BUY and SELL verdicts whose window closed on the called side, at whichever barrier the race ended. */
   closedAsCalled: measureSchema.nullable().optional(),
+  /** Mean return of the calls from `chosenUntil` on, in basis points before costs; former models have none. */
+  untouchedGross: measureSchema.nullable().optional(),
+  /** Calibration error before `chosenUntil` and from there on, each without the offset and with it; likewise. */
+  calibrations: z
+    .strictObject({
+      chosen: z.array(fraction.nullable()).length(2),
+      untouched: z.array(fraction.nullable()).length(2),
+    })
+    .optional(),
 })
 
 export type Measured = z.infer<typeof measuredSchema>

@@ -112,7 +112,7 @@ interface Told {
   readonly race: 'up' | 'down'
 }
 
-/** What the log and its readers make of outcomes, each due change recorded as soon as it is found. */
+/** The changes that outcomes lead to, each recorded as soon as it is due. */
 async function live(told: readonly Told[], model = MODEL.version) {
   const store = openMemoryStore({ now: () => 0 })
   const rows = rowsInMemory<NonNullable<ReturnType<ReturnType<typeof rowsInMemory>['get']>>>()

@@ -8,7 +8,7 @@ import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 
-/** What everything that records takes, with pauses that take no time. */
+/** The common options of all recorders, with pauses that take no time. */
 export const recordingOver = (store: EventStore) => ({
   store,
   signal: new AbortController().signal,

@@ -24,6 +24,8 @@ export const METRICS: MarketMetrics = {
   atrPercent: 0.8,
   emaGapAtr: -0.12,
   realisedVolatility: 0.004,
+  direction: 'UP',
+  liveliness: 1.4,
   percentileBars: 586,
   barrier: 0.012,
 }
@@ -149,7 +151,7 @@ export const monitoredOf = (series: readonly Series[]): Monitored => {
   }
 }
 
-/** What a promise was refused with. */
+/** The error that a promise was rejected with. */
 export async function refusalOf(answer: Promise<unknown>): Promise<ServiceError> {
   try {
     await answer

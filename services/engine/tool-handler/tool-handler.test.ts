@@ -40,6 +40,9 @@ describe('answers', () => {
     const without = await toolHandler.answer('get_trade_call', { coin: 'BTC', include_factors: false })
     expect(without).toEqual({ ...answer, factors: [] })
     expect(answer).not.toHaveProperty('closes_higher')
+    expect(answer).not.toHaveProperty('unconfirmed')
+    putVerdict(board, sim('BTC'), { modelVersion: 'barrier-4' })
+    expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toHaveProperty('unconfirmed', true)
     putVerdict(board, sim('BTC'), { call: 'BUY', confidence: 56, probability: 0.561, closesHigher: 0.472 })
     expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({
       probability: 0.561,
@@ -56,6 +59,8 @@ describe('answers', () => {
       regime_since: '2025-01-02T00:00:00.000Z',
       volatility_percentile: 0.4,
       percentile_bars: METRICS.percentileBars,
+      direction: 'UP',
+      liveliness: METRICS.liveliness,
       metrics: { rsi: METRICS.rsi14, adx: METRICS.adx14, ema_gap_atr: METRICS.emaGapAtr },
     })
   })

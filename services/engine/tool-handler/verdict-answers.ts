@@ -3,6 +3,7 @@ import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-marke
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { forecastShown, probabilitiesShown } from '../../../contracts/verdict.ts'
+import { UNCONFIRMED } from '../../../contracts/walked-auc.ts'
 import type { FreshReading } from './board-reading.ts'
 
 /** The answer of `get_trade_call`. */
@@ -28,6 +29,7 @@ export const tradeCallAnswer = (
   model_version: verdict.modelVersion,
   factors: includeFactors ? verdict.factors : [],
   reasoning: verdict.reasoning,
+  ...(UNCONFIRMED[verdict.modelVersion]?.includes(verdict.timeframe) && { unconfirmed: true }),
   verify_url: verifyUrl(publicUrl, verdict),
   data_age_ms: dataAgeMs,
 })
@@ -47,7 +49,11 @@ export const marketRegimeAnswer = (
   regime_since: isoTime(verdict.regimeSince),
   regime_strength: verdict.regimeStrength,
   volatility_percentile: verdict.volatilityPercentile,
-  ...(metrics && { percentile_bars: metrics.percentileBars }),
+  ...(metrics && {
+    percentile_bars: metrics.percentileBars,
+    direction: metrics.direction,
+    liveliness: metrics.liveliness,
+  }),
   metrics: {
     rsi: metrics?.rsi14 ?? null,
     adx: metrics?.adx14 ?? null,

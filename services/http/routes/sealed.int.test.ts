@@ -316,7 +316,7 @@ describe('sealed days', () => {
     expect([rawPayload.toString(), headers['content-length']]).toEqual(['PAR1', '4'])
   })
 
-  /** What the notebook prints, and whether it went through. */
+  /** The output of the notebook, and whether it ran to its end. */
   const runNotebook = (sealed: string, command: string, args: readonly string[]) =>
     new Promise<{ isThrough: boolean; out: string }>((resolve) => {
       const env = { ...process.env, SEALED: sealed }

@@ -29,7 +29,7 @@ const ROUTES = [
 let app: FastifyInstance
 let port: number
 let asked: (PaidRequest | PaidCall)[]
-/** What the path does with a request; it looks at the body as the real one does. */
+/** The path's answer to a request; it reads the body as the real one does. */
 let outcome: (request: PaidRequest) => Promise<PaidOutcome>
 
 const offered = (code: 'payment_required' | 'payment_refused' = 'payment_required'): PaidOutcome => ({

@@ -3,7 +3,7 @@ import type { SeededRandom } from './seeded-random.ts'
 
 /** A request that means no good, as bytes on a connection of its own. */
 export interface HostileRequest {
-  /** What is wrong with it, for reports. */
+  /** Its fault, for reports. */
   readonly kind: string
   readonly bytes: Buffer
   /** The caller hangs up once it is sent, without waiting for an answer. */

@@ -10,7 +10,7 @@ const typeName = (value: unknown): string => {
   return typeof value
 }
 
-/** What a value has wrong under a JSON schema, by the keywords that are used here; empty where nothing. */
+/** The faults of a value under a JSON schema, by the keywords that are used here. */
 export function jsonSchemaFaults(value: unknown, schema: JsonObject, at = '$'): string[] {
   const faults: string[] = []
   const types = schema.type === undefined ? undefined : [schema.type].flat().map(String)

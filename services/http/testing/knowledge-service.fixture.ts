@@ -32,7 +32,7 @@ export const CHAT_ANSWER: ChatAnswer = {
 export function fakeKnowledgeService(): {
   readonly service: KnowledgeService
   readonly asked: (KnowledgeRequest | ChatRequestOnChannel)[]
-  /** What the next request fails with. */
+  /** The error of the next request. */
   failure: Error | undefined
 } {
   const fake = {

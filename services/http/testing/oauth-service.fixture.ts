@@ -22,7 +22,7 @@ export interface OAuthService {
   readonly process: Process
   readonly accounts: Accounts
   readonly app: FastifyInstance
-  /** Whose calls were answered. */
+  /** The accounts whose calls were answered. */
   readonly calls: (ToolCall & { readonly payer: string })[]
   readonly documents: Map<string, object>
   stop(): Promise<void>
@@ -138,7 +138,7 @@ export function asking(url: string, change: Readonly<Record<string, string | und
   return new URLSearchParams(given).toString()
 }
 
-/** What a browser goes to, and whose mails it reads. */
+/** The address that a browser opens, and the mailbox that it reads. */
 export interface Visited {
   readonly url: string
   readonly world: Pick<World, 'codeFor'>
@@ -232,7 +232,7 @@ export async function ask(
   }
 }
 
-/** What exchanges a code. */
+/** The exchange of a code. */
 export const exchanging = (code: string, change: Readonly<Record<string, string>> = {}) => ({
   grant_type: 'authorization_code',
   code,

@@ -25,12 +25,12 @@ import { createPaidCalls } from '../../tool-calls/index.ts'
 import { NO_PAYMENTS } from './no-payments.ts'
 import { serverOptions } from './server-options.fixture.ts'
 
-/** Whose key `Bearer key` is. */
+/** The account of `Bearer key`. */
 export const ADA = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 /** Whom everything is paid to, as the settings hold it. */
 export const PAY_TO = `0x${'22'.repeat(20)}` as const
 
-/** Whoever asks has used up what is free. */
+/** Every caller has used up the free calls. */
 const NOBODY_HAS_CALLS = { call: () => Promise.reject(new ServiceError('quota_exhausted')) }
 
 const DAYS_30_MS = 30 * 86_400_000
@@ -52,7 +52,7 @@ export interface PaidService {
 
 export interface PaidServiceOptions extends Partial<PaymentsOptions> {
   readonly store?: EventStore
-  /** What the tools answer; by default a new serial number each time. */
+  /** The answers of the tools; by default a new serial number each time. */
   readonly answer?: (tool: string, request: unknown) => Promise<JsonObject>
 }
 

@@ -8,7 +8,7 @@ export interface RateLimitsHarness {
   close(): Promise<void>
 }
 
-/** What rate limits promise, wherever they count. */
+/** The promises of rate limits, wherever they count. */
 export function describeRateLimits(name: string, openHarness: () => Promise<RateLimitsHarness>): void {
   describe(`rate limits counted in ${name}`, () => {
     let harness: RateLimitsHarness

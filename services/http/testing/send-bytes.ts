@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** What came back on a connection. */
+/** The answer on a connection. */
 export interface RawAnswer {
   /** Undefined where nothing came back that is an answer. */
   readonly status: number | undefined

@@ -13,9 +13,9 @@ export interface ServiceProcess {
   readonly dataDirectory: string
   /** Undefined while it runs. */
   exitCode(): number | null | undefined
-  /** What it has written to standard error. */
+  /** Its standard error so far. */
   log(): string
-  /** What it has written to standard output. */
+  /** Its standard output so far. */
   output(): string
   /** Ends it as an operator does, and answers its exit code. */
   stop(): Promise<number | null>
@@ -39,7 +39,7 @@ export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promi
   const listening = new Promise<string>((found) => {
     child.stdout.setEncoding('utf8').on('data', (chunk) => {
       out += String(chunk)
-      const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/.exec(out)?.[1]
+      const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +the board/.exec(out)?.[1]
       if (url !== undefined) found(url)
     })
   })

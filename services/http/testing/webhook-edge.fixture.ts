@@ -47,7 +47,7 @@ type Body = SubscriptionAnswer & Readonly<Record<string, unknown>>
 interface Ask {
   readonly payload?: object | string | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** What is sent as key; nothing where it is empty. */
+  /** The key that is sent; none where it is empty. */
   readonly as?: string
 }
 
@@ -76,7 +76,7 @@ export interface WebhookEdge {
 }
 
 export interface WebhookEdgeOptions {
-  /** What sends; it only remembers without it. */
+  /** The sender; without one requests are only kept. */
   readonly sender?: Sender
   readonly allowPrivate?: boolean
   /** The log; one in memory without it. */

@@ -8,7 +8,7 @@ const questionSchema = z.strictObject({
   question: z.string(),
   kind: z.enum(['plain', 'paraphrase', 'misspelt', 'unanswerable']),
   /**
-   * What was looked at while the first search was made, what was kept aside then, what was written for its answers later;
+   * The splits: looked at while the first search was made, kept aside then, written for its answers later;
    * what somebody wrote from nothing but the list of roles and what is sold (`open`), and what was written beside the
    * wordings of `asked.txt` (`own`). The answers to all of these have been read since. Then two halves of what callers,
    * subscribers, analysts and operators ask, written before a page was opened: one was looked at (`roles`), the other is only

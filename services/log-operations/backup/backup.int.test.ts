@@ -234,7 +234,7 @@ describe('a backup is authentic', () => {
   }
   const read = (): Written => JSON.parse(readFileSync(manifestFile(), 'utf8')) as Written
 
-  /** What somebody does who can write to the place and has no key: every hash is made anew. */
+  /** The attack of somebody who can write to the place and has no key: every hash is made anew. */
   function forge(change: (manifest: Manifest, written: Written) => void): void {
     const written = read()
     change(written.manifest, written)

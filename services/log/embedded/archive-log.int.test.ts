@@ -49,7 +49,7 @@ function rowsNow(): readonly unknown[] {
   }
 }
 
-/** What the file itself holds of events, without the archive. */
+/** The events in the file itself, without the archive. */
 function raw(): { stream: string; data: string }[] {
   const db = new DatabaseSync(file, { readOnly: true })
   try {

@@ -20,7 +20,11 @@ export function startScrub(
   let newest: ScrubReport | undefined
   let worker: Worker | undefined
   const begin = setTimeout(() => {
-    worker = new Worker(new URL('./scrub-thread.ts', import.meta.url), { workerData: files })
+    worker = new Worker(new URL('./scrub-thread.ts', import.meta.url), {
+      workerData: files,
+      // It holds one page at a time.
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    })
     worker.unref()
     worker.on('message', (report: ScrubReport) => {
       if (report.damaged > (newest?.damaged ?? 0)) told.damaged(report)

@@ -18,7 +18,7 @@ import { openRowTables } from '../projector/row-tables.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
 /**
- * What docs/running.md tells an operator to do, done to a node: certificates, a user with the least rights, a scavenge, a
+ * The instructions of docs/running.md for operators, carried out on a node: certificates, a user with the least rights, a scavenge, a
  * restore. EVENTSTORE_NODE is the command that starts one (`dotnet /path/EventStore.ClusterNode.dll`).
  */
 const COMMAND = process.env['EVENTSTORE_NODE']

@@ -22,7 +22,7 @@ interface Candidate {
   readonly start: () => Promise<RealServer>
 }
 
-/** Where servers come from: a given one, or a container of each supported line; or why there is none. */
+/** The servers: a given one, or a container of each supported line; or the reason why there is none. */
 async function findServers(): Promise<{ candidates: Candidate[]; missing?: string }> {
   const url = process.env['EVENTSTORE_URL']
   // A given server is not ours to restart: reopening the store stands in for it.

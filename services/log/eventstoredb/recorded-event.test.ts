@@ -34,7 +34,7 @@ const json = fc
   .jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
   .filter((value) => !JSON.stringify(value).includes('"__proto__":'))
 
-/** What the server hands over of an event that it was given. */
+/** An event as the server returns it. */
 function recordAs(proposed: ReturnType<typeof proposeEvent>, stream: string): ResolvedEvent {
   const { id, type } = proposed
   const [data, metadata] = [proposed.data, proposed.metadata].map((sent): unknown => JSON.parse(sent))

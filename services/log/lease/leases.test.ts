@@ -9,7 +9,7 @@ import { SimulatedHolders } from './testing/simulated-holders.fixture.ts'
 const SHARDS = 6
 const fail = (error: unknown): void => expect.fail(String(error))
 
-/** What a simulated run does to one process at a time. */
+/** The faults that a simulated run injects into one process at a time. */
 const faults = fc.array(
   fc.record({
     afterMs: fc.integer({ min: 100, max: 20_000 }),

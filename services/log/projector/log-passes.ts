@@ -29,6 +29,8 @@ export interface Folded {
   committed(): boolean
 }
 
+/** Events of the past that are folded in one turn: callers wait meanwhile. */
+const PAST_BATCH = 1_000
 /** Events of the past that were looked at, matching or not, after which each checkpoint is written. */
 const LOOKED_EVENTS = 20_000
 /** Batches of new events after which each checkpoint is written: a crash has no more of them read again. */
@@ -121,7 +123,7 @@ export class LogPasses {
       for await (const event of this.#store.readAll({ after, upTo, filter: { types }, signal, onLooked })) {
         if (signal.aborted) return
         batch.push(event)
-        if (batch.length >= LIMITS.projectionBatchEvents) give(event.position)
+        if (batch.length >= PAST_BATCH) give(event.position)
       }
       if (!signal.aborted) give(upTo)
     } catch (error) {

@@ -39,7 +39,7 @@ async function append(count: number): Promise<void> {
 const openTables = (): RowTables => openRowTables(join(directory, 'projections.db'), 'log-1')
 const filesBeside = (): string[] => readdirSync(directory).filter((name) => /row_\w+_\d+$/.test(name))
 
-/** What answered first and last, until all was built that can be. */
+/** The versions that answered first and last, until all that can be built was. */
 async function run(projections: Projection[], tables = openTables()) {
   const problems: ProjectionHealth[] = []
   const projector = startProjector({

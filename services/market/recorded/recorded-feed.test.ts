@@ -56,7 +56,7 @@ async function collect(feed: MarketFeed, request: Omit<BatchesRequest, 'signal'>
   return batches
 }
 
-/** What a batch tells, in short: hours since the start, and names. */
+/** A batch in short: hours since the start, and names. */
 const brief = ({ at, phase, bars, funding }: BarBatch): string =>
   [
     `${(at - START) / HOUR_MS} ${phase}`,

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 
 export interface CandleFolder {
-  /** Where the folder is made. */
+  /** The parent of the folder. */
   readonly directory: string
   readonly bars: number
   /** Opening of the first bar, Unix milliseconds. */

@@ -89,7 +89,7 @@ export async function listen(app: FastifyInstance): Promise<string> {
   return `http://127.0.0.1:${address.port}/mcp`
 }
 
-/** What `/mcp` of an app answers to a message. */
+/** The answer of an app's `/mcp` to a message. */
 export const messageTo = (
   app: FastifyInstance,
   method: string,

@@ -14,7 +14,7 @@ const key = { payer: '0x1111111111111111111111111111111111111111', nonce: nonceN
 
 let server: Server
 let rpcUrl: string
-/** What the node answers with, by the address that it was asked under. */
+/** The answers of the node, by the address that it was asked under. */
 let answer: (path: string, asked: readonly Asked[]) => { status: number; body: string }
 
 interface Asked {

@@ -15,7 +15,7 @@ const gateway = paymentV2(anAuthorization(payer, { rail: 'gateway' }), SIGNATURE
 const read = (value: string, name = 'X-PAYMENT') =>
   readPayment(['Host', 'a', name, value, 'Accept', '*/*'], BASE)
 
-/** What a header is refused with: the code, and the reason where there is one. */
+/** The refusal of a header: its code, and its reason where there is one. */
 function refusal(headers: readonly string[]): string {
   try {
     readPayment(headers, BASE)

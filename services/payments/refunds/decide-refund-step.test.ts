@@ -28,7 +28,7 @@ const over = (value: bigint) => ({ value, cause: 'answer_not_given' })
 const GIVEN_UP: Partial<Payment> = { state: 'uncollectable', validBeforeS: LATER / 1_000 }
 
 interface Case {
-  /** What of the payment is not as usual; and its transfer back, as far as that has come. */
+  /** The unusual members of the payment, and the state of its transfer back. */
   readonly of: Partial<Payment>
   readonly sent?: Partial<Payment>
   readonly now?: number

@@ -19,7 +19,7 @@ import type { Wallet } from './wallet.ts'
 const HASH = `0x${'ab'.repeat(32)}` as const
 const HONEST = `0x${'11'.repeat(20)}` as const
 const VALID_MS = 300_000
-/** What a look of the settler takes, whatever it is at. */
+/** The processor time of a poll of the settler, whatever it works on. */
 const LOOK_MS = 300
 
 const contract = BASE.usdc.toLowerCase()

@@ -34,7 +34,7 @@ type ClaimChange = {
   readonly rail?: 'direct' | 'gateway'
 }
 
-/** What can happen to a payment of a number. */
+/** The events that can happen to a payment with a number. */
 function story(number: number, change: ClaimChange = {}) {
   const paymentId = paymentIdOf(number)
   const of = (type: Parameters<typeof paymentFact>[0], data: object): Fact =>
@@ -287,7 +287,7 @@ const histories = fc
     }),
   )
 
-/** Those lists as one, each in its own order. @param picks which list goes on */
+/** Lists merged into one, each in its own order. @param picks which list goes on */
 function interleaved(lists: readonly (readonly Fact[])[], picks: readonly number[]): Fact[] {
   const rest = lists.map((list) => [...list])
   const all: Fact[] = []

@@ -42,7 +42,7 @@ const recovery = await openRecovery({
   },
 })
 
-/** What every process of a test derives secrets from, and where callers reach it. */
+/** The key that every process of a test derives secrets from, and the address for callers. */
 const PROOF_KEY = Buffer.alloc(32, 9)
 export const PUBLIC_URL = 'https://signals.example.com'
 

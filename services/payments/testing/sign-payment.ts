@@ -81,7 +81,7 @@ export const paymentV2 = (authorization: Authorization, signature: string) => ({
 
 export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
 
-/** What a payer's wallet signs to have an answer again: the value of SIGN-IN-WITH-X. The text is viem's, and not ours. */
+/** The text that a payer's wallet signs to get an answer again: the value of SIGN-IN-WITH-X. It is viem's, and not ours. */
 export async function signInOf(
   payer: TestPayer,
   { nonce, on = BASE, url, atMs = NOW_S * 1_000, ...more }: SignInTerms,
@@ -109,10 +109,10 @@ export async function signInOf(
 }
 
 export interface SignInTerms {
-  /** Of the authorization. */
+  /** The nonce of the authorization. */
   readonly nonce: `0x${string}`
   readonly on?: PaymentChain
-  /** Of the service. */
+  /** The origin of the service. */
   readonly url: string
   readonly atMs?: number
   readonly statement?: string

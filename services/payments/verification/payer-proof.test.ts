@@ -27,7 +27,7 @@ const presented = (proof: PresentedProof | undefined): PresentedPayment => ({
   signature: '0x',
   proof,
 })
-/** What a proof is refused for; undefined where it is taken. */
+/** The reason for which a proof is refused; undefined where it is taken. */
 const refusal = async (proof: PresentedProof | undefined, id: string | undefined = ID) =>
   proofs.require(presented(proof), id).then(
     () => undefined,

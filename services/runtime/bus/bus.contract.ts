@@ -5,7 +5,7 @@ import type { BusHarness } from '../../../testing/bus-harness.ts'
 import type { Bus } from './bus.ts'
 import { describeRequests } from './bus-requests.contract.ts'
 
-/** What every bus promises, whatever it runs on. */
+/** The promises of every bus, whatever it runs on. */
 export function describeBusContract(name: string, openHarness: () => Promise<BusHarness>): void {
   describe(`bus contract: ${name}`, () => {
     let harness: BusHarness

@@ -17,7 +17,7 @@ export interface CacheHarness {
 const LONG_MS = 600_000
 const SHORT_MS = 100
 
-/** What every cache promises, whatever it runs on. */
+/** The promises of every cache, whatever it runs on. */
 export function describeCacheContract(name: string, openHarness: () => Promise<CacheHarness>): void {
   describe(`cache contract: ${name}`, () => {
     let harness: CacheHarness

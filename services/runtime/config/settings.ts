@@ -192,7 +192,7 @@ export const SETTINGS = defineSettings({
   MODEL_FILES: {
     schema: listOf(z.string().min(1).max(1_024)).optional(),
     help: 'Files of models that run beside the one of this release, separated by commas: their verdicts are recorded and scored, and nobody is served them unless the operator has one speak (`signal models use`). Each costs as much computing as the first. Default: none.',
-    example: '/etc/signal-service/barrier-5.json',
+    example: '/etc/signal-service/barrier-5.2026q1.json',
   },
   BARS_KEEP_DAYS: {
     schema: decimal(/^\d{1,4}$/)

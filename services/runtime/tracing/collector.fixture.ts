@@ -29,7 +29,7 @@ export interface Collector {
     readonly headers: Readonly<Record<string, unknown>>
     readonly body: string
   }[]
-  /** What is answered from now on. */
+  /** The answer from now on. */
   status: number
   close(): Promise<void>
 }

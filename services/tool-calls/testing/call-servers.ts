@@ -16,7 +16,7 @@ export interface CallServerArguments {
   readonly store:
     | { readonly kind: 'embedded'; readonly directory: string }
     | { readonly kind: 'eventstoredb'; readonly connectionString: string }
-  /** Whose every call is. */
+  /** The account of every call. */
   readonly payer: Payer
 }
 

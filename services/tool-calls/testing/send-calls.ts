@@ -7,14 +7,14 @@ export interface SentCall {
   readonly key?: string
 }
 
-/** What a client knows of a call afterwards. */
+/** The result of a call, as its client knows it. */
 export interface CallOutcome {
   readonly key?: string
-  /** Of an answer. */
+  /** The body of an answer. */
   readonly serial?: string
   readonly used?: number
   readonly isReplay?: boolean
-  /** Of a refusal. */
+  /** The code of a refusal. */
   readonly code?: string
   readonly message?: string
   /** The connection broke: it may have been counted, or not. */

@@ -25,7 +25,7 @@ const objectOf = (input: Buffer): object => {
   return typeof value === 'object' && value !== null ? value : {}
 }
 const MODEL = JSON.parse(
-  readFileSync(new URL('../../../services/engine/models/barrier-4.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../services/engine/models/barrier-5.json', import.meta.url), 'utf8'),
 ) as object
 const RANGES = readRanges()
 

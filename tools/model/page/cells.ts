@@ -20,9 +20,11 @@ export function interval(measure: Measure | null, digits: number, factor = 1): s
   return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
 }
 
-/** The mark of a timeframe that the bars which chose nothing do not tell from a coin. */
-export const confirmed = ({ measured }: Skill): string =>
-  (measured?.untouchedAuc?.low ?? 0) > 0.5 ? '' : '; *unconfirmed*'
+/** Whether the bars that chose nothing tell a timeframe from a coin. */
+export const isConfirmed = ({ measured }: Skill): boolean => (measured?.untouchedAuc?.low ?? 0) > 0.5
+
+/** The mark of a timeframe that they do not tell from one. */
+export const confirmed = (skill: Skill): string => (isConfirmed(skill) ? '' : '; *unconfirmed*')
 
 export const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')

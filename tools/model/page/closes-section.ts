@@ -12,11 +12,12 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
     return closes === undefined ? [] : [{ timeframe, closes, races }]
   })
   if (measured.length === 0) return []
+  const isPaid = measured.some(({ races }) => races?.untouchedGross !== undefined)
   const from = new Date(provenance.recipe.chosenUntil ?? provenance.to).toISOString().slice(0, 10)
   return [
     '## Does the window close higher?',
     'Which barrier comes first is one question, and where the price stands at the end of the window is another. *Closed as called* answers the second one for BUY and SELL: a call is followed a little more often by a close on the other side of its entry. Small moves back are frequent, and large ones on are rare; so a race can be won more often than lost while the close is wrong more often than right. A call is a statement about the shape of what follows, not about the side that it ends on.',
-    `So there is a second probability, \`closes_higher\`: that the last close of the window is above its first open, whichever barrier was reached. It has coefficients of its own on the same factors. Label, walk, calibration and the four conditions are as above, with the side of the close in place of the barrier; a close at the entry counts for neither. Where a condition fails no such probability is given. The call goes by the race alone.`,
+    `So there is a second probability, \`closes_higher\`: that the last close of the window is above its first open, whichever barrier was reached. It has coefficients of its own on the same factors. Label, walk, calibration and the four conditions are as above, with the side of the close in place of the barrier; a close at the entry counts for neither. Where a condition fails no such probability is given. The call goes by the race.${isPaid ? ` It would go by the close where that earns more, by a test that [was written down before it was made](decisions/0149-a-call-goes-by-what-pays.md). *Return* is the mean of the calls apart from ${from} on, in basis points before costs, by the race and by the close.` : ' It would go by the close where that [is shown to earn more](decisions/0149-a-call-goes-by-what-pays.md).'}`,
     `Features and recipe were chosen on bars before ${from}. The forecasts of closes were scored on the bars from then on once, on ${LOOKED_ON}; nothing was chosen by it, though the conditions count over all bars, these included. That such a forecast is worth a try was known from a study that had seen these bars.`,
     table(
       [
@@ -27,6 +28,7 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
         'Placebo AUC',
         'Brier spoken',
         'Calibration error',
+        ...(isPaid ? ['Return by the race, bps', 'Return by the close, bps'] : []),
         'Slope',
         'Given',
       ],
@@ -34,6 +36,9 @@ export function closesSection({ names, timeframes, provenance }: VerdictModel): 
         timeframe,
         interval(races?.closedAsCalled ?? null, 1, 100),
         ...scoreCells(closes),
+        ...(isPaid
+          ? [races?.untouchedGross, closes.measured?.untouchedGross].map((one) => interval(one ?? null, 1))
+          : []),
         closes.skill ? parameter(closes.slope) : '',
         closes.skill
           ? `yes${confirmed(closes)}`

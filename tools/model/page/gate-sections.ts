@@ -27,12 +27,12 @@ export function coinSection(model: VerdictModel): string[] {
   ])
   return [
     '## Is it as good on every coin?',
-    'No. The AUC of each coin, walked forward as above. A coin answers HOLD at a timeframe where its interval reaches down to 0.5, of 90 observed days or more; its verdicts say so. For a younger coin, and for one that was not recorded, the score of the timeframe stands.',
+    'No. The AUC of each coin, walked forward as above. A coin answers HOLD at a timeframe where its interval reaches down to 0.5; its verdicts say so. For a coin that was not recorded the score of the timeframe stands.',
     table(['Coin', ...scored.map(([timeframe]) => timeframe)], rows),
   ]
 }
 
-/** What calls came to, by how sure they were. */
+/** The results of calls by their confidence. */
 export function confidenceSection(model: VerdictModel): string[] {
   const scored = gates(model)
   if (scored.length === 0) return []

@@ -133,6 +133,15 @@ const rangeScores = {
   belowEwma: 0.0251,
   cells: 105,
   cellsOutside: ['NEAR 2020: 72 %'],
+  coinYears: { all: 105, within: 99 },
+  fifths: [0.791, 0.801, 0.802, 0.803, 0.811],
+  hours: [0.79, 0.8, 0.81, 0, 0, 0],
+  extent: {
+    r2: { own: 0.567, ewma: 0.493, har: 0.568 },
+    qlike: { own: 0.375, ewma: 0.4, har: 0.342 },
+    r2AboveHar: { value: -0.001, low: -0.003, high: 0.001 },
+    qlikeBelowHar: { value: -0.096, low: -0.12, high: -0.072 },
+  },
 }
 const ranges = {
   version: 'reach-3',
@@ -195,7 +204,11 @@ describe('the page of the model', () => {
   test('says how far prices may go, with what was measured of it', () => {
     expect(page).toContain('Both are computed by the model `reach-3`, of 2 recordings.')
     expect(page).toContain(
-      '| 1h | 2021-04-01 | 2025-01-01 | 737,587 | 80.0 | 49.1 | 11.2 | 9.6 | 2.5 | 1 of 105: NEAR 2020: 72 % |',
+      '| 1h | 2021-04-01 | 2025-01-01 | 737,587 | 80.0 | 49.1 | 11.2 | 9.6 | 2.5 | 99 of 105 | 1 of 105: NEAR 2020: 72 % |',
+    )
+    expect(page).toContain('| 1h | 79.1 | 80.1 | 80.2 | 80.3 | 81.1 | 79.0 | 80.0 | 81.0 |  |  |  |')
+    expect(page).toContain(
+      '| 1h | 0.567 | 0.493 | 0.568 | -0.001 [-0.003, 0.001] | 0.375 | 0.400 | 0.342 | -9.6 [-12.0, -7.2] |',
     )
     expect(page).not.toContain('scored once')
   })

@@ -2,11 +2,13 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { RangeModelData } from '../../../services/engine/forecast/range-model.ts'
 import type { TimeframeSkill, VerdictModel } from '../../../services/engine/model.ts'
+import type { Provenance } from '../../../services/engine/provenance.ts'
 import { confirmed, grouped, interval, parameter, SHOWN_TIMEFRAME, table } from './cells.ts'
 import { closesSection } from './closes-section.ts'
 import { featureMeaning } from './feature-meanings.ts'
 import { coinSection, confidenceSection, speechSection } from './gate-sections.ts'
 import { rangesSection } from './ranges-section.ts'
+import { uselessSection } from './useless-section.ts'
 
 const SCORE_DIGITS = 4
 
@@ -43,13 +45,17 @@ export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[]
   'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
   winsTable(model),
   ...reliabilitySection(model),
+  ...calibrationSection(model),
   ...closesSection(model),
   ...rangesSection(ranges),
+  ...refreshSection(model),
+  ...uselessSection(),
   '## What is it made of?',
-  `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred and there is no intercept, so a market turned upside down gets the opposite verdict.`,
+  `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred, so a market turned upside down gets the opposite score; the offset alone takes a side.`,
   meaningsTable(model),
   ...coefficientsTable(model),
-  'The contribution of a factor in a verdict is slope × coefficient × scaled value; that of `bias` is 0. A value that cannot be measured contributes 0.',
+  ...coinSlopesTable(model),
+  'The contribution of a factor in a verdict is slope × coefficient × scaled value; that of `bias` is the offset. A value that cannot be measured contributes 0.',
   '## Which data was it fitted on?',
   'The checksum is SHA-256 over the content: each bar as six little-endian doubles (open time, open, high, low, close, volume), then each funding settlement as three (time, rate, interval in hours). Its first 16 digits are shown; the model file has all.',
   dataTable(model),
@@ -71,10 +77,27 @@ function origin({ provenance, timeframes }: VerdictModel): string[] {
     `From ${series.length} recordings of ${coins.size} coins, ${day(from)} to ${day(to)}; they are listed [below](#which-data-was-it-fitted-on). Where recordings of a coin overlap, its time is shared among them, so that nothing counts twice: a perpetual contract goes before spot, and a longer recording before a shorter one. A gap of more than 12 bars begins anew. All the coins still trade, and venues are mixed as if they were one market.`,
     `**Label.** Two barriers stand one deviation above and below the entry, the open of the next bar. The deviation is that of the last ${label.deviationBars} log returns × √window, and at least ${percent(label.floor)}. The label is which barrier comes first within the window. Windows that reach neither are time-outs, and bars that touch both are undecidable: they are counted, and not fitted on.`,
     `**Coefficients.** Ridge logistic regression without intercept (penalty ${recipe.ridgePerRace} per race) on the decided races of all coins together, of at most ${grouped(recipe.mostRaces)} evenly spread races. Each timeframe is fitted by its own races${others}.`,
-    `**Calibration.** Platt scaling, its offset left out, on all forecasts of the walk below, none of which had seen its bar.`,
+    calibrationOf(provenance),
     `**Scores.** The same recipe walked forward: the first fit after ${percent(recipe.firstTrainingShare)} of a timeframe's time, or ${recipe.firstTrainingDays} days; then again every ${recipe.refitDays} days, and at least ${recipe.fewestRefits} times. The *placebo* is the same walk on outcomes moved away from their bars by half of each history: what chance alone scores.`,
     'To fit and score it again, see [indicators-and-regimes.md](indicators-and-regimes.md#how-good-are-the-verdicts).',
   ]
+}
+
+/** How scores become probabilities; former recipes left the offset out. */
+function calibrationOf({ recipe, refreshed }: Provenance): string {
+  const { offsets = [], habitDays = 0, coinSlopes = [] } = recipe
+  const scaling =
+    '**Calibration.** Platt scaling on all forecasts of the walk below, none of which had seen its bar'
+  if (offsets.length === 0) return `${scaling}; its offset is left out.`
+  const slopes =
+    coinSlopes.length === 0
+      ? ''
+      : ` At ${coinSlopes.join(', ')} each coin has a further slope, of its own past, drawn to 1 (prior deviation 0.25).`
+  const former =
+    refreshed === undefined
+      ? ''
+      : ` Coefficients, slopes, scores and silences are those of \`${refreshed.model}\`, so the scores below are without the offset.`
+  return `${scaling}. The offset is of the newest ${habitDays} days alone, and there is none but at ${offsets.join(', ')}: fewer races end at the upper barrier than at the lower one, and how many changes with the years.${slopes}${former}`
 }
 
 const introduction = ({ version, timeframes }: VerdictModel): string => {
@@ -231,6 +254,42 @@ function reliabilitySection({ timeframes }: VerdictModel): string[] {
   ]
 }
 
+/** What the offset brought, on the bars that the recipe was chosen on and on later ones. */
+function calibrationSection({ timeframes, provenance }: VerdictModel): string[] {
+  const border = day(provenance.recipe.chosenUntil ?? provenance.to)
+  const error = (value: number | null | undefined): string => value?.toFixed(4) ?? ''
+  const rows = TIMEFRAMES.flatMap((timeframe) => {
+    const { measured, closes } = timeframes[timeframe]
+    const [races, heads] = [measured?.calibrations, closes?.measured?.calibrations]
+    if (races === undefined || !provenance.recipe.offsets?.includes(timeframe)) return []
+    const cells = [races, heads].flatMap((one) => [...(one?.chosen ?? []), ...(one?.untouched ?? [])])
+    return [[timeframe, ...cells.map(error)]]
+  })
+  if (rows.length === 0) return []
+  const heads = ['barrier', 'close'].flatMap((what) =>
+    [`before ${border}`, `from ${border}`].flatMap((when) => [
+      `Which ${what}, ${when}, without`,
+      `Which ${what}, ${when}, with`,
+    ]),
+  )
+  return [
+    '## What does the offset bring?',
+    `The calibration error of the walk without the offset and with it. Each quarter had the offset of the ${provenance.recipe.habitDays ?? 0} days before it, as [a refresh](#how-is-it-refreshed) gives it.`,
+    table(['Timeframe', ...heads], rows),
+  ]
+}
+
+/** How the two parts of a model that age are estimated again. */
+function refreshSection({ version, provenance: { recipe, refreshed } }: VerdictModel): string[] {
+  if (recipe.offsets === undefined) return []
+  return [
+    '## How is it refreshed?',
+    `How many races end at the upper barrier, and which hours are lively, changes with the years. Both are estimated again each quarter, on the newest ${recipe.habitDays ?? 0} days, at ${recipe.offsets.join(', ')}; coefficients, slopes and ranges stay. The same model and candles give the same file, to the last byte:`,
+    `\`\`\`sh\nnpm run -s fit -- --refresh services/engine/models/${version}.json --until 2026-04-01 --version ${version}.2026q1 --data candles --out ${version}.2026q1.json\n\`\`\``,
+    `It is a model of its own, with a version of its own: name its file in \`MODEL_FILES\`, and [let it speak](commands.md#what-does-models-use-do). Its verdicts name it, and are computed again with its file to the last bit, \`signal verify --recompute --model FILE\`; those of the former one are not touched.${refreshed === undefined ? '' : ` The offsets and hours of \`${version}\` are of the days up to ${day(refreshed.until)}.`}`,
+  ]
+}
+
 const dataTable = ({ provenance }: VerdictModel): string =>
   table(
     ['Exchange', 'Coin', 'Market', 'Timeframe', 'From', 'To', 'Bars', 'Checksum'],
@@ -261,6 +320,18 @@ const meaningsTable = ({ names }: VerdictModel): string =>
     names.map((name) => [`\`${name}\``, featureMeaning(name)]),
   )
 
+/** Further slopes of coins, where a timeframe has some. */
+const coinSlopesTable = ({ timeframes }: VerdictModel): string[] =>
+  TIMEFRAMES.flatMap((timeframe) => {
+    const skill = timeframes[timeframe]
+    if (!skill.skill || skill.coinSlopes === undefined) return []
+    const slopes = Object.entries(skill.coinSlopes).map(([coin, slope]) => [coin, parameter(slope)])
+    return [
+      `At ${timeframe} the slope is multiplied by that of the coin; by 1 for a coin that is not here.`,
+      table(['Coin', 'Slope'], slopes),
+    ]
+  })
+
 /** Per factor the coefficient of every timeframe that speaks, and the scale beside it. */
 function coefficientsTable({ names, timeframes }: VerdictModel): string[] {
   const speaking = TIMEFRAMES.flatMap((timeframe) => {
@@ -280,6 +351,7 @@ function coefficientsTable({ names, timeframes }: VerdictModel): string[] {
           ),
         ]),
         ['slope', ...speaking.map(({ slope }) => parameter(slope))],
+        ['offset', ...speaking.map(({ offset }) => parameter(offset))],
         ['races', ...speaking.map(({ races }) => grouped(races))],
       ],
     ),

@@ -1,18 +1,27 @@
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { VerdictModel } from '../../../services/engine/model.ts'
+import { isConfirmed } from './cells.ts'
 
 /** Timeframes at which a model makes calls, the shortest first. */
 const spokenTimeframes = ({ timeframes }: Pick<VerdictModel, 'timeframes'>): Timeframe[] =>
   TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)
 
 /** The text of `contracts/walked-auc.ts`, from which the log of a young model is judged: a former one may still speak. */
-export function walkedAucModule(models: readonly Pick<VerdictModel, 'version' | 'gate'>[]): string {
+export function walkedAucModule(
+  models: readonly Pick<VerdictModel, 'version' | 'gate' | 'timeframes'>[],
+): string {
   const rows = models.flatMap(({ version, gate }) => {
     const cells = TIMEFRAMES.flatMap((timeframe) => {
       const walked = gate[timeframe]?.walkedAuc
       return walked === undefined ? [] : [`'${timeframe}': ${walked}`]
     })
     return cells.length === 0 ? [] : [`  '${version}': { ${cells.join(', ')} },\n`]
+  })
+  const unconfirmed = models.flatMap(({ version, gate, timeframes }) => {
+    const own = TIMEFRAMES.filter(
+      (timeframe) => gate[timeframe] && timeframes[timeframe].skill && !isConfirmed(timeframes[timeframe]),
+    )
+    return own.length === 0 ? [] : [`  '${version}': [${own.map((one) => `'${one}'`).join(', ')}],\n`]
   })
   return `import type { Timeframe } from './timeframes.ts'
 
@@ -22,6 +31,10 @@ export function walkedAucModule(models: readonly Pick<VerdictModel, 'version' | 
  */
 export const WALKED_AUC: Readonly<Record<string, Partial<Record<Timeframe, number>>>> = {
 ${rows.join('')}}
+
+/** Timeframes at which a model makes calls, though the bars that chose nothing do not tell them from a coin. */
+export const UNCONFIRMED: Readonly<Record<string, readonly Timeframe[]>> = {
+${unconfirmed.join('')}}
 `
 }
 

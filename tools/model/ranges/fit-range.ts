@@ -27,9 +27,10 @@ const WILDEST = 8
 export function* windowsUntil(
   all: readonly RangeSamples[],
   until: number,
+  most = MOST_WINDOWS,
 ): Generator<readonly [RangeSamples, number], void, void> {
   const ends = all.map((samples) => samplesUntil(samples, until))
-  const stride = Math.max(1, Math.ceil(ends.reduce((sum, end) => sum + end, 0) / MOST_WINDOWS))
+  const stride = Math.max(1, Math.ceil(ends.reduce((sum, end) => sum + end, 0) / most))
   let next = 0
   for (const [index, samples] of all.entries()) {
     const end = ends[index] ?? 0
@@ -38,28 +39,33 @@ export function* windowsUntil(
   }
 }
 
-/** Rows of what was known, each with its season and how far the price went. */
-function rowsUntil(all: readonly RangeSamples[], until: number) {
-  const columns = MEASURES + 1
+/** Rows of what was known, each with its season and how far the price went; column after column an intercept per group. */
+function rowsUntil(groups: readonly (readonly RangeSamples[])[], until: number) {
+  const columns = groups.length + MEASURES
   const inputs: number[] = []
   const seasons: number[] = []
   const moves: number[] = []
-  for (const [{ measures, season, move }, place] of windowsUntil(all, until)) {
-    inputs.push(1)
-    for (let at = 0; at < MEASURES; at++) inputs.push(measures[place * MEASURES + at] ?? 0)
-    seasons.push(season[place] ?? 0)
-    moves.push(move[place] ?? 0)
+  const starts = [0]
+  for (const [group, all] of groups.entries()) {
+    for (const [one, place] of windowsUntil(all, until, MOST_WINDOWS / groups.length)) {
+      for (let at = 0; at < groups.length; at++) inputs.push(at === group ? 1 : 0)
+      for (let at = 0; at < MEASURES; at++) inputs.push(one.measures[place * MEASURES + at] ?? 0)
+      seasons.push(one.season[place] ?? 0)
+      moves.push(one.move[place] ?? 0)
+    }
+    starts.push(moves.length)
   }
-  return { columns, inputs: Float64Array.from(inputs), seasons, moves }
+  return { columns, inputs: Float64Array.from(inputs), seasons, moves, starts }
 }
 
 /**
  * Fits the expected move of a timeframe on all windows that were over at an instant: the scale of a two-sided exponential
- * distribution, by Newton's method. It is the likelihood that wild returns disturb least, and has one optimum. What
- * returns stayed within is then counted.
+ * distribution, by Newton's method. It is the likelihood that wild returns disturb least, and has one optimum. Of several
+ * groups, which are timeframes, each has an intercept of its own, and the weights are of all. What returns of the last
+ * group stayed within is then counted.
  */
-export function fitRange(all: readonly RangeSamples[], until: number): RangeFit {
-  const { columns, inputs, seasons, moves } = rowsUntil(all, until)
+export function fitRange(groups: readonly (readonly RangeSamples[])[], until: number): RangeFit {
+  const { columns, inputs, seasons, moves, starts } = rowsUntil(groups, until)
   const count = moves.length
   const logVarianceOf = (row: number, numbers: readonly number[]): number => {
     let sum = seasons[row] ?? 0
@@ -67,7 +73,7 @@ export function fitRange(all: readonly RangeSamples[], until: number): RangeFit 
     return sum
   }
   // Begun where all measures weigh the same: scaled bars, nothing forgotten.
-  let numbers = [0, ...Array.from({ length: MEASURES }, () => 1 / MEASURES)]
+  let numbers = [...groups.map(() => 0), ...Array.from({ length: MEASURES }, () => 1 / MEASURES)]
   for (let step = 0; step < STEPS; step++) {
     const gradient = new Float64Array(columns)
     const curvature = new Float64Array(columns * columns)
@@ -83,7 +89,7 @@ export function fitRange(all: readonly RangeSamples[], until: number): RangeFit 
         }
       }
     }
-    for (let at = 1; at < columns; at++) {
+    for (let at = groups.length; at < columns; at++) {
       const place = at * columns + at
       curvature[place] = (curvature[place] ?? 0) + RIDGE * count
       gradient[at] = (gradient[at] ?? 0) - RIDGE * count * (numbers[at] ?? 0)
@@ -94,9 +100,17 @@ export function fitRange(all: readonly RangeSamples[], until: number): RangeFit 
     numbers = numbers.map((number, at) => number + share * (change[at] ?? 0))
     if (largest < CLOSE_ENOUGH) break
   }
-  const ratios = Float64Array.from(moves, (move, row) => move * Math.exp(-0.5 * logVarianceOf(row, numbers)))
-  const [intercept = 0, ...weights] = numbers
-  return { intercept, weights, windows: count, deviation: rootMeanSquare(ratios), ...withinShares(ratios) }
+  const first = starts.at(-2) ?? 0
+  const ratios = Float64Array.from(moves.slice(first), (move, row) => {
+    return move * Math.exp(-0.5 * logVarianceOf(first + row, numbers))
+  })
+  return {
+    intercept: numbers[groups.length - 1] ?? 0,
+    weights: numbers.slice(groups.length),
+    windows: ratios.length,
+    deviation: rootMeanSquare(ratios),
+    ...withinShares(ratios),
+  }
 }
 
 export const rootMeanSquare = (sizes: Float64Array): number =>
@@ -111,7 +125,11 @@ export function withinShares(sizes: Float64Array): { readonly inner: number; rea
 }
 
 /** The expected move of a window, as a log return. */
-export function moveOf({ intercept, weights }: RangeFit, samples: RangeSamples, place: number): number {
+export function moveOf(
+  { intercept, weights }: Pick<RangeFit, 'intercept' | 'weights'>,
+  samples: RangeSamples,
+  place: number,
+): number {
   let logVariance = intercept + (samples.season[place] ?? 0)
   for (let at = 0; at < MEASURES; at++)
     logVariance += (weights[at] ?? 0) * (samples.measures[place * MEASURES + at] ?? 0)

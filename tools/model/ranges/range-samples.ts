@@ -1,8 +1,9 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { DAY_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { CELL, CLOSE_RING, LOG_RING } from '../../../services/engine/cells.ts'
 import {
+  barVariance,
   logMeasure,
   MEASURES,
   type RangeModel,
@@ -24,7 +25,15 @@ export interface RangeSamples {
   readonly move: Float32Array
   /** Expectation of a plain EWMA of squared returns. */
   readonly ewma: Float32Array
+  /** Logarithm of the highest price over the lowest one within the window. */
+  readonly extent: Float32Array
+  /** Variance of the bars of the window, summed. */
+  readonly variance: Float32Array
+  /** `HAR_TERMS` a bar: logarithms of the mean variance of a bar, over more and more of them. */
+  readonly har: Float32Array
 }
+
+export const HAR_TERMS = 5
 
 /** Weight of the previous squared return; the usual choice for daily returns. */
 const EWMA_DECAY = 0.94
@@ -43,7 +52,12 @@ export function rangeSamples(ranges: RangeModel, { series, bars }: SeriesHistory
     season: new Float32Array(room),
     move: new Float32Array(room),
     ewma: new Float32Array(room),
+    extent: new Float32Array(room),
+    variance: new Float32Array(room),
+    har: new Float32Array(room * HAR_TERMS),
   }
+  const sums = varianceSums(bars, range)
+  const lags = harLags(range)
   const cells = new Float64Array(CELL.features)
   let squares = 0
   let count = 0
@@ -67,6 +81,15 @@ export function rangeSamples(ranges: RangeModel, { series, bars }: SeriesHistory
     samples.season[count] = Math.log(windowBars * season(closes, windowBars * barMs))
     samples.move[count] = Math.abs(Math.log(last.close / first.open))
     samples.ewma[count] = Math.max(LEAST, Math.sqrt(squares * windowBars))
+    const window = bars.slice(index + 1, index + 1 + windowBars)
+    const high = Math.max(...window.map((one) => one.high))
+    samples.extent[count] = Math.max(LEAST, Math.log(high / Math.min(...window.map(({ low }) => low))))
+    samples.variance[count] = (sums.plain[index + 1 + windowBars] ?? 0) - (sums.plain[index + 1] ?? 0)
+    for (const [at, lag] of lags.entries()) {
+      const begin = Math.max(0, index + 1 - lag)
+      const mean = ((sums.relative[index + 1] ?? 0) - (sums.relative[begin] ?? 0)) / (index + 1 - begin)
+      samples.har[count * HAR_TERMS + at] = Math.log(mean)
+    }
     count += 1
   }
   return {
@@ -76,8 +99,31 @@ export function rangeSamples(ranges: RangeModel, { series, bars }: SeriesHistory
     season: samples.season.subarray(0, count),
     move: samples.move.subarray(0, count),
     ewma: samples.ewma.subarray(0, count),
+    extent: samples.extent.subarray(0, count),
+    variance: samples.variance.subarray(0, count),
+    har: samples.har.subarray(0, count * HAR_TERMS),
   }
 }
+
+/** Sums of the variance of all bars before each, plain and relative to how lively their time of day usually is. */
+function varianceSums(bars: readonly Candle[], { season, barMs }: SeriesRange) {
+  const [plain, relative] = [new Float64Array(bars.length + 1), new Float64Array(bars.length + 1)]
+  for (const [index, bar] of bars.entries()) {
+    const variance = barVariance(bar, bars[index - 1]?.close ?? bar.open)
+    plain[index + 1] = (plain[index] ?? 0) + variance
+    relative[index + 1] = (relative[index] ?? 0) + variance / season(bar.openTime, barMs)
+  }
+  return { plain, relative }
+}
+
+/** Bars of HAR's averages: one, a window, and a day, a week and a month, of so many windows at least. */
+const harLags = ({ barMs, windowBars }: SeriesRange): readonly number[] => [
+  1,
+  windowBars,
+  Math.max(2 * windowBars, Math.floor(DAY_MS / barMs)),
+  Math.max(5 * windowBars, Math.floor((7 * DAY_MS) / barMs)),
+  Math.max(22 * windowBars, Math.floor((30 * DAY_MS) / barMs)),
+]
 
 /** How many samples of a series have their window over at an instant. */
 export function samplesUntil({ barClose, windowMs }: RangeSamples, until: number): number {

@@ -1,7 +1,9 @@
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { RangeScores } from '../../../services/engine/forecast/range-model.ts'
+import { hourFactor, type RangeScores } from '../../../services/engine/forecast/range-model.ts'
 import { RECIPE } from '../recipe.ts'
-import { foldsOf } from '../walk-forward.ts'
+import { type Fold, foldsOf } from '../walk-forward.ts'
+import { contendersAt, createExtentScores } from './compare-extents.ts'
+import { hourFactors } from './fit-hours.ts'
 import { fitRange, moveOf, type RangeFit, rootMeanSquare, windowsUntil, withinShares } from './fit-range.ts'
 import type { RangeSamples } from './range-samples.ts'
 import { createRangeScores } from './score-ranges.ts'
@@ -30,9 +32,12 @@ function simpleReaches(all: readonly RangeSamples[], until: number) {
   return { constant, ofCoin, ewma: outer(ratios) }
 }
 
-/** Moves in expected ones, of forecasts that had not seen them, with when their windows were over. */
-interface Ratios {
+/** Moves in expected ones, of forecasts that had not seen them, with when their bar closed and their window was over. */
+interface Past {
+  readonly closes: number[]
   readonly ends: number[]
+  /** As the fit alone has it, and with what the hours of the day add. */
+  readonly plain: number[]
   readonly ratios: number[]
 }
 
@@ -43,7 +48,7 @@ const FEWEST_FORECASTS = 20_000
  * Quantiles of returns, in expected moves: of the forecasts that were made before an instant and had not seen their
  * windows, so that what a fit flatters itself with is taken off.
  */
-function calibrated(fit: RangeFit, { ends, ratios }: Ratios, until: number): RangeFit {
+function calibrated(fit: RangeFit, { ends, ratios }: Past, until: number): RangeFit {
   const over = Float64Array.from(ratios.filter((_, index) => (ends[index] ?? 0) <= until))
   if (over.length < FEWEST_FORECASTS) return fit
   return { ...fit, ...withinShares(over), deviation: rootMeanSquare(over) }
@@ -57,6 +62,15 @@ export interface RangeWalk {
   readonly fit: RangeFit
 }
 
+/** Timeframes with too few windows for six weights of their own; each has a level and quantiles of its own. */
+const TOO_FEW: readonly Timeframe[] = ['8h', '12h', '1d']
+/** The weights of these are fitted on the windows of all of them. */
+const TOGETHER: readonly Timeframe[] = ['4h', ...TOO_FEW]
+
+/** The timeframes on whose windows the weights of one are fitted, itself last. */
+export const fittedOn = (timeframe: Timeframe): readonly Timeframe[] =>
+  TOO_FEW.includes(timeframe) ? [...TOGETHER.filter((other) => other !== timeframe), timeframe] : [timeframe]
+
 /**
  * Walks through the history of a timeframe: at every step all is fitted on what was over by then, and scored on the bars
  * that follow.
@@ -66,13 +80,14 @@ export interface RangeWalk {
  */
 export function walkRanges(
   timeframe: Timeframe,
-  all: readonly RangeSamples[],
+  samplesOf: ReadonlyMap<Timeframe, readonly RangeSamples[]>,
   blindFrom: number,
   report: (line: string) => void,
 ): RangeWalk | undefined {
-  const [measured, blind] = [createRangeScores(), createRangeScores()]
-  const past: Ratios = { ends: [], ratios: [] }
-  const barMs = timeframeMs(timeframe)
+  const all = samplesOf.get(timeframe) ?? []
+  const groups = fittedOn(timeframe).map((one) => samplesOf.get(one) ?? [])
+  const scoresOf = { measured: scoring(timeframe), blind: scoring(timeframe) }
+  const past: Past = { closes: [], ends: [], plain: [], ratios: [] }
   const folds = foldsOf(all, RECIPE).flatMap((fold) =>
     // A step ends there, so that the next one is fitted on everything before.
     fold.from < blindFrom && blindFrom < fold.until
@@ -82,29 +97,59 @@ export function walkRanges(
         ]
       : [fold],
   )
-  for (const [index, { from, until }] of folds.entries()) {
-    const fit = calibrated(fitRange(all, from), past, from)
-    const { constant, ofCoin, ewma: reach } = simpleReaches(all, from)
-    const scores = from < blindFrom ? measured : blind
-    for (const samples of all) {
-      const { barClose, ewma, coin, move: moves, windowMs } = samples
-      for (let place = 0; place < barClose.length; place++) {
-        const at = barClose[place] ?? 0
-        if (at < from) continue
-        if (at >= until) break
-        const move = moveOf(fit, samples, place)
-        past.ends.push(at + windowMs)
-        past.ratios.push((moves[place] ?? 0) / move)
-        const own = { inner: fit.inner * move, outer: fit.outer * move }
-        const others = { constant, coin: ofCoin.get(coin) ?? constant, ewma: reach * (ewma[place] ?? 0) }
-        scores.add(samples, place, barMs, own, others)
-      }
-    }
+  for (const [index, fold] of folds.entries()) {
+    const fit = calibrated(fitRange(groups, fold.from), past, fold.from)
+    forecast(timeframe, all, fold, fit, past, fold.from < blindFrom ? scoresOf.measured : scoresOf.blind)
     report(`${timeframe}: step ${index + 1} of ${folds.length}`)
   }
-  const before = measured.scores()
-  if (before === undefined) return undefined
+  const measured = scoresOf.measured.scores()
+  if (measured === undefined) return undefined
   const always = Number.POSITIVE_INFINITY
-  const fit = calibrated(fitRange(all, always), past, always)
-  return { measured: before, blind: blind.scores(), fit }
+  return { measured, blind: scoresOf.blind.scores(), fit: calibrated(fitRange(groups, always), past, always) }
+}
+
+/** The scores of a timeframe's ranges, and of what they say of the extent. */
+function scoring(timeframe: Timeframe) {
+  const [ranges, extents] = [createRangeScores(), createExtentScores(timeframe)]
+  return {
+    ranges,
+    extents,
+    scores(): RangeScores | undefined {
+      const scores = ranges.scores()
+      return scores && { ...scores, extent: extents.scores() }
+    },
+  }
+}
+
+/** Scores the bars of one step, and adds them to the past. */
+function forecast(
+  timeframe: Timeframe,
+  all: readonly RangeSamples[],
+  { from, until }: Fold,
+  fit: RangeFit,
+  past: Past,
+  { ranges, extents }: ReturnType<typeof scoring>,
+): void {
+  const barMs = timeframeMs(timeframe)
+  const { constant, ofCoin, ewma: reach } = simpleReaches(all, from)
+  const contenders = contendersAt(all, from, fit)
+  const hourly = hourFactors(timeframe, past, from)
+  for (const samples of all) {
+    const { barClose, ewma, coin, move: moves, windowMs } = samples
+    for (let place = 0; place < barClose.length; place++) {
+      const at = barClose[place] ?? 0
+      if (at < from) continue
+      if (at >= until) break
+      const plain = moveOf(fit, samples, place)
+      const move = plain * hourFactor(hourly, at)
+      past.closes.push(at)
+      past.ends.push(at + windowMs)
+      past.plain.push((moves[place] ?? 0) / plain)
+      past.ratios.push((moves[place] ?? 0) / move)
+      const own = { inner: fit.inner * move, outer: fit.outer * move }
+      const others = { constant, coin: ofCoin.get(coin) ?? constant, ewma: reach * (ewma[place] ?? 0) }
+      ranges.add(samples, place, barMs, own, others)
+      extents.add(samples, place, contenders)
+    }
+  }
 }

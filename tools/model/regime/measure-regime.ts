@@ -6,13 +6,15 @@ import type { VerdictModel } from '../../../services/engine/model.ts'
 import { directionHitShare } from './direction-hit-share.ts'
 import { type LabelChanges, labelChanges } from './label-changes.ts'
 import { regimeTrack } from './regime-track.ts'
-import { type Foresight, volatilityForesight } from './volatility-foresight.ts'
+import { type Foresight, livelierThanLately, volatilityForesight } from './volatility-foresight.ts'
 import { type ZigzagLeg, zigzag } from './zigzag.ts'
 
 /** Worth of the regime on a history, measured with hindsight. */
 export interface RegimeMeasures {
   readonly bars: number
   readonly changes: LabelChanges
+  /** Changes of the word, which is one for direction and liveliness. */
+  readonly wordChanges: LabelChanges
   /** The same of the plain rule: ADX14 above 25, with the side of the larger DI. */
   readonly adxChanges: LabelChanges
   /** Turning points of the zigzag that judges the label. */
@@ -29,12 +31,12 @@ export interface RegimeMeasures {
   readonly downHitShare: number
   /** How well the volatility percentile told a high variance of the next 24 bars from a low one. */
   readonly volatility: { readonly overall: Foresight; readonly recent: Foresight }
-  /** Share of bars that are called VOLATILE, and of those that are as lively, in a trend or not. */
+  /** Share of bars that are called VOLATILE. */
   readonly volatileShare: number
-  readonly livelyShare: number
-  /** How well either told a high variance of the next 24 bars from a low one, against recent bars. */
+  /** How well that told a high variance of the next 24 bars from a low one, against recent bars. */
   readonly volatileWord: Foresight
-  readonly livelyWord: Foresight
+  /** How well each told whether the next 24 bars are livelier than the last 500. */
+  readonly livelier: Readonly<Record<'volatileWord' | 'percentile' | 'liveliness', Foresight>>
 }
 
 /** A turn of the market is a move of this many ATR14 away from an extreme. */
@@ -68,7 +70,7 @@ function judge(labels: readonly Direction[], legs: readonly ZigzagLeg[]) {
  * Measures both halves of the regime. Direction is judged by a zigzag of 8 ATR14 over highs and lows, drawn
  * with hindsight, and by what followed; volatility by what followed.
  *
- * @param model any: the regime does not depend on it, but the state it is read from does hold one
+ * @param model tells the rule of the regime
  * @param bars a whole history; its first bars warm the averages up and count with no direction
  * @example measureRegime(loadModel(), '1h', bars).changes.perDay // about 0.8 on BTC
  */
@@ -77,11 +79,8 @@ export function measureRegime(
   timeframe: Timeframe,
   bars: readonly Candle[],
 ): RegimeMeasures {
-  const { directions, adxDirections, ranges, volatilityPercentiles, lively } = regimeTrack(
-    model,
-    timeframe,
-    bars,
-  )
+  const track = regimeTrack(model, timeframe, bars)
+  const { directions, adxDirections, ranges, volatilityPercentiles, liveliness, words } = track
   const barMs = timeframeMs(timeframe)
   const closes = bars.map((bar) => bar.close)
   const legs = zigzag(
@@ -89,7 +88,7 @@ export function measureRegime(
     bars.map((bar) => bar.low),
     ranges.map((range) => TURN_ATR * range),
   )
-  const volatile = lively.map((one, index) => (directions[index] === 0 ? one : 0))
+  const volatile = words.map((word) => (word === 'VOLATILE' ? 1 : 0))
   const foresight = (values: readonly number[]) =>
     volatilityForesight(closes, values, {
       after: AHEAD_BARS,
@@ -101,6 +100,7 @@ export function measureRegime(
   return {
     bars: bars.length,
     changes: labelChanges(directions, barMs),
+    wordChanges: labelChanges(words, barMs),
     adxChanges: labelChanges(adxDirections, barMs),
     turns: legs.length,
     ...judge(directions, legs),
@@ -108,8 +108,11 @@ export function measureRegime(
     downHitShare: directionHitShare(closes, directions, -1, AHEAD_BARS),
     volatility: foresight(volatilityPercentiles),
     volatileShare: share(volatile),
-    livelyShare: share(lively),
     volatileWord: foresight(volatile).recent,
-    livelyWord: foresight(lively).recent,
+    livelier: {
+      volatileWord: livelierThanLately(bars, volatile, AHEAD_BARS),
+      percentile: livelierThanLately(bars, volatilityPercentiles, AHEAD_BARS),
+      liveliness: livelierThanLately(bars, liveliness, AHEAD_BARS),
+    },
   }
 }

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { Candle } from '../../../contracts/candle.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { NEWEST_REGIME_RULE } from '../../../services/engine/call-trigger.ts'
 import { loadModel } from '../../../services/engine/model.ts'
 import { readCandles } from '../../../services/engine/testing/read-candles.ts'
 import { answerHelp } from '../../../testing/answer-help.ts'
@@ -24,7 +25,7 @@ function main(files: readonly string[]): number {
     process.stderr.write(`${HELP}\n`)
     return 2
   }
-  const model = loadModel()
+  const model = { ...loadModel(), regime: NEWEST_REGIME_RULE }
   const columns = []
   for (const file of files) {
     const bars = readCandles(file)

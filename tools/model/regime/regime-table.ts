@@ -10,6 +10,11 @@ const ROWS: readonly (readonly [string, (measures: RegimeMeasures) => string])[]
   ['bars', (measures) => measures.bars.toLocaleString('en')],
   ['changes of direction a day', (measures) => measures.changes.perDay.toFixed(2)],
   [`changes undone within ${UNDONE_WITHIN_BARS} bars`, (measures) => percent(measures.changes.undoneShare)],
+  ['changes of the word a day', ({ wordChanges }) => wordChanges.perDay.toFixed(2)],
+  [
+    `changes of the word undone within ${UNDONE_WITHIN_BARS} bars`,
+    ({ wordChanges }) => percent(wordChanges.undoneShare),
+  ],
   ['changes of ADX above 25 a day', (measures) => measures.adxChanges.perDay.toFixed(2)],
   [
     `ADX changes undone within ${UNDONE_WITHIN_BARS} bars`,
@@ -25,9 +30,10 @@ const ROWS: readonly (readonly [string, (measures: RegimeMeasures) => string])[]
   ['volatility AUC, against recent bars', ({ volatility }) => interval(volatility.recent)],
   ['volatility AUC, against all bars', ({ volatility }) => interval(volatility.overall)],
   ['bars called VOLATILE', ({ volatileShare }) => percent(volatileShare)],
-  ['bars as lively, in a trend or not', ({ livelyShare }) => percent(livelyShare)],
   ['AUC of VOLATILE, against recent bars', ({ volatileWord }) => interval(volatileWord)],
-  ['AUC of that liveliness', ({ livelyWord }) => interval(livelyWord)],
+  ['livelier than lately: AUC of VOLATILE', ({ livelier }) => interval(livelier.volatileWord)],
+  ['livelier than lately: AUC of `volatility_percentile`', ({ livelier }) => interval(livelier.percentile)],
+  ['livelier than lately: AUC of `liveliness`', ({ livelier }) => interval(livelier.liveliness)],
 ]
 
 /** Histories side by side, one column each, as a Markdown table. */

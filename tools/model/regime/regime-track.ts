@@ -1,7 +1,9 @@
 import type { Candle } from '../../../contracts/candle.ts'
+import { REGIMES, type Regime } from '../../../contracts/regime.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type { Direction } from '../../../services/engine/call-trigger.ts'
 import { CELL, cell } from '../../../services/engine/cells.ts'
+import { livelinessOf } from '../../../services/engine/forecast/range-model.ts'
 import type { VerdictModel } from '../../../services/engine/model.ts'
 import { createSeriesPool } from '../../../services/engine/series-pool.ts'
 
@@ -14,8 +16,9 @@ export interface RegimeTrack {
   /** ATR14 in price; NaN before it is valid. */
   readonly ranges: readonly number[]
   readonly volatilityPercentiles: readonly number[]
-  /** 1 from a percentile above 0.92 until it falls below 0.75, in a trend or not; the label says so outside of trends alone. */
-  readonly lively: readonly number[]
+  /** How far the price moves in the last 8 bars, over the last 350. */
+  readonly liveliness: readonly number[]
+  readonly words: readonly Regime[]
 }
 
 /** The usual threshold of the plain rule. */
@@ -32,7 +35,8 @@ export function regimeTrack(model: VerdictModel, timeframe: Timeframe, bars: rea
   const adxDirections: Direction[] = []
   const ranges: number[] = []
   const volatilityPercentiles: number[] = []
-  const lively: number[] = []
+  const liveliness: number[] = []
+  const words: Regime[] = []
   for (const bar of bars) {
     pool.push(slot, bar)
     const read = (offset: number): number => cell(pool.cells, base + offset)
@@ -41,7 +45,8 @@ export function regimeTrack(model: VerdictModel, timeframe: Timeframe, bars: rea
     adxDirections.push(isTrend ? asDirection(read(CELL.plusDi14) - read(CELL.minusDi14)) : 0)
     ranges.push(read(CELL.atr14))
     volatilityPercentiles.push(read(CELL.volatilityPercentile))
-    lively.push(read(CELL.volatile))
+    liveliness.push(livelinessOf(pool.cells, base))
+    words.push(REGIMES[read(CELL.regimeIndex)] as Regime)
   }
-  return { directions, adxDirections, ranges, volatilityPercentiles, lively }
+  return { directions, adxDirections, ranges, volatilityPercentiles, liveliness, words }
 }

@@ -1,3 +1,5 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import { barVariance } from '../../../services/engine/forecast/range-model.ts'
 import { areaUnderCurve } from '../../../services/engine/scoring/scores.ts'
 import { rollingMedian } from './rolling-median.ts'
 
@@ -48,4 +50,37 @@ export function volatilityForesight(
     // The newest span that is over at a bar began that many bars before it.
     recent: foresight((bar) => recentMedians[bar - after] ?? Number.NaN),
   }
+}
+
+/** Bars that a market is livelier than. */
+const LATELY_BARS = 500
+/** From here on averages over the past do not show where it began. */
+const SETTLED_BARS = 1_700
+
+/**
+ * How well a measure told whether the bars that follow are livelier than the last 500: by the variance of bars, which
+ * has their whole range to tell from.
+ *
+ * @param measures one per bar
+ */
+export function livelierThanLately(
+  bars: readonly Candle[],
+  measures: readonly number[],
+  after: number,
+): Foresight {
+  const sums = new Float64Array(bars.length + 1)
+  for (const [index, bar] of bars.entries())
+    sums[index + 1] = (sums[index] ?? 0) + barVariance(bar, bars[index - 1]?.close ?? bar.open)
+  const mean = (from: number, to: number): number => ((sums[to] ?? 0) - (sums[from] ?? 0)) / (to - from)
+  const asked = Array.from(
+    { length: Math.max(0, bars.length - after - SETTLED_BARS) },
+    (_, index) => SETTLED_BARS + index,
+  )
+  return areaUnderCurve({
+    probability: Float64Array.from(asked, (bar) => measures[bar] ?? Number.NaN),
+    outcome: Uint8Array.from(asked, (bar) =>
+      mean(bar + 1, bar + 1 + after) > mean(bar + 1 - LATELY_BARS, bar + 1) ? 1 : 0,
+    ),
+    block: Float64Array.from(asked, (_, index) => Math.floor(index / (SPANS_PER_BLOCK * after))),
+  })
 }

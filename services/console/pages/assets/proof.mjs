@@ -8,7 +8,7 @@ const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => charact
 const half = (value) => Math.floor(value / 2)
 const KINDS = { VerdictRecorded: 1, OutcomeLabelled: 2 }
 
-/** Who of the keys has signed a checkpoint; an Ed25519 key that has signed something else ends it. */
+/** The keys that signed a checkpoint; an Ed25519 key that has signed something else ends it. */
 async function signersOf(note, vkeys) {
   const end = note.lastIndexOf('\n\n') + 1
   const signers = []

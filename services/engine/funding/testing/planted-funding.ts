@@ -10,7 +10,7 @@ export interface PlantedFunding {
   readonly fromMs: number
   readonly toMs: number
   readonly intervalHours: number
-  /** What longs pay per hour at an instant. */
+  /** The hourly rate that longs pay at an instant. */
   readonly hourly: (timeMs: number) => number
 }
 

@@ -11,7 +11,7 @@ interface Stored {
   readonly modified: number
 }
 
-/** What speaks enough of S3 for a backup, and refuses what is not signed as it should be. */
+/** A server that speaks enough of S3 for a backup, and refuses requests without a valid signature. */
 export async function startS3Double(options: {
   readonly bucket: string
   readonly region: string
@@ -28,9 +28,9 @@ export async function startS3Double(options: {
     unsaid: number
     full: boolean
     pageKeys: number
-    /** What it makes of `if-none-match` and `if-match` at a write: OpenStack Swift refuses them, and others read over them. */
+    /** Its treatment of `if-none-match` and `if-match` at a write: OpenStack Swift refuses them, others ignore them. */
     conditions: 'kept' | 'refused' | 'ignored'
-    /** Where the bucket is said to have gone. */
+    /** The new place of the bucket, in a redirect. */
     movedTo?: string
     /** Answers have no end: they go on until the connection is closed. */
     endless?: boolean

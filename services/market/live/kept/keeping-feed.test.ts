@@ -18,7 +18,7 @@ const seriesOf = (exchange: LiveExchange): Series[] =>
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'keeping-'))
 
-/** What a start at an instant tells until some minutes later. */
+/** The batches of a start at an instant, until some minutes later. */
 async function told(exchange: LiveExchange, keepsIn: string | undefined, start: number, minutes = 12) {
   await using bench = await startLiveBench({
     exchanges: [exchange],

@@ -14,7 +14,7 @@ import { ROW_NUMBERS } from '../../bar-maker.ts'
 import { createSimulatedBars, type SimulatedBars } from '../../simulated/simulated-bars.ts'
 import { simulatedCoin } from '../../simulated/simulated-coins.ts'
 
-/** What a ticker tells of the last 24 hours. Turnover and open interest in coins and in the quote currency. */
+/** A ticker of the last 24 hours. Turnover and open interest in coins and in the quote currency. */
 export interface FakeTicker {
   readonly coin: Coin
   readonly last: number
@@ -36,7 +36,7 @@ export interface CandleRange {
   readonly keep: 'first' | 'last'
 }
 
-/** What really happened on a venue that is made up. Prices are a pure function of seed, coin and time. */
+/** The true history of a made-up venue. Prices are a pure function of seed, coin and time. */
 export interface FakeMarket {
   now(): number
   coins(): readonly Coin[]

@@ -17,7 +17,7 @@ export interface LiveBench {
   readonly clock: VirtualClock
   readonly feed: MarketFeed
   readonly notices: readonly VenueNotice[]
-  /** What is kept, where a folder was named. */
+  /** The kept bars, where a folder was named. */
   readonly kept: Pick<KeptBars, keyof KeptBars> | undefined
   venue(exchange: LiveExchange): FakeVenue
   /** Batches until one says so, with time passing as it must. */

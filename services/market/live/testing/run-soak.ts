@@ -26,7 +26,7 @@ export interface SoakOptions {
 }
 
 export interface SoakSample {
-  /** Of market time behind the seam. */
+  /** Market time after the seam. */
   readonly minute: number
   /** After a collection, bytes. */
   readonly heapBytes: number

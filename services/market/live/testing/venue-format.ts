@@ -4,7 +4,7 @@ import type { Coin } from '../../../../contracts/series.ts'
 import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import type { CandleRange, FakeMarket, FakeTicker } from './fake-market.ts'
 
-/** What a request asks a venue for. */
+/** The content that a request asks a venue for. */
 export type Route = 'markets' | 'candles' | 'tickers' | 'funding' | 'intervals' | 'openInterest'
 
 export interface FakeRequest {
@@ -40,7 +40,7 @@ export interface Asked {
 
 export type Writer = (asked: Asked) => unknown
 
-/** What a venue does in its own way. */
+/** The peculiarities of a venue. */
 export interface VenueShape {
   readonly symbolOf: (coin: Coin) => string
   /** The name of a contract where its funding is asked for, if that is another. */
@@ -50,13 +50,13 @@ export interface VenueShape {
   /** The parameter that names the timeframe, and the timeframes that the venue calls otherwise. */
   readonly timeframeIn: string
   readonly timeframes?: Readonly<Partial<Record<Timeframe, string>>>
-  /** What it answers about a contract that it does not list. */
+  /** Its answer about a contract that it does not list. */
   readonly unknown: Omit<FakeAnswer, 'route'>
   /** Around the body of each answer that is no error. */
   readonly wrap?: (data: unknown) => unknown
   /** Routes that are of one contract: candles and funding. */
   readonly perContract?: readonly Route[]
-  /** What stands at an address. One that ends in a slash is followed by the contract's name. */
+  /** The content at an address. One that ends in a slash is followed by the contract's name. */
   readonly routes: Readonly<Partial<Record<Route, Readonly<Record<string, Writer>>>>>
 }
 

@@ -13,7 +13,7 @@ import {
 import { JSON_RPC_CODES } from '../../mcp-messages.ts'
 import { capabilitiesOf } from './plain-tools.ts'
 
-/** What a tool does that asks the client for something before it answers; `state` seals what it carries along. */
+/** A tool that asks the client for something before it answers; `state` seals the data that it carries along. */
 export type AskingTool = (
   context: ServerContext,
   state: RequestStateCodec<State>,

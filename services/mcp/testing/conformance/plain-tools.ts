@@ -15,7 +15,7 @@ export const PNG =
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 const STEP_MS = 50
 
-/** What a tool of the pack does with a call. */
+/** The answer of a tool of the pack to a call. */
 export type ConformanceTool = (context: ServerContext, announce: Announcer) => Promise<CallToolResult>
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words })
@@ -92,7 +92,7 @@ interface Capabilities {
   readonly elicitation?: object
 }
 
-/** What the client of a request can do, as its envelope says. */
+/** The capabilities of a request's client, as its envelope says. */
 export const capabilitiesOf = ({ envelope }: ServerContext['mcpReq']): Capabilities =>
   // The SDK checked the envelope, though its type does not say what is in it.
   (envelope as Record<string, Capabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY] ?? {}

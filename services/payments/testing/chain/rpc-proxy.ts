@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the line to the node does to a request. */
+/** The treatment of a request on the line to the node. */
 export type LineFault =
   | 'none'
   /** The connection is cut before the node hears of it. */

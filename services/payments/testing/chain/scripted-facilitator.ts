@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '../../../../contracts/json.ts'
 
-/** What a facilitator of a test does with a request to /settle. */
+/** The answer of a test's facilitator to /settle. */
 export type FacilitatorAct =
   | { readonly status?: number; readonly json: unknown }
   | { readonly text: string }

@@ -23,7 +23,7 @@ import { type PaymentsRow, payments } from '../../state/payments.ts'
 import { type AuthorizationTerms, signAuthorization } from './sign-authorization.ts'
 import type { TestChain } from './test-chain.ts'
 
-/** Where all payments of a test go. */
+/** The recipient of all payments of a test. */
 export const PAY_TO = '0x2222222222222222222222222222222222222222'
 
 /** Waits that suit a chain whose blocks come at once. */
@@ -42,7 +42,7 @@ const PAYMENTS_ALONE = [payments]
 
 export const newId = (): string => uuidV7(Date.now(), randomBytes(10))
 
-/** What of a refunder is not as usual: without more it has no wallet, and a cap of a dollar. */
+/** The unusual options of a refunder: by default it has no wallet, and a cap of a dollar. */
 export type RefundChange = Partial<Pick<RefunderOptions, 'wallet' | 'dailyCap' | 'timing' | 'now' | 'store'>>
 
 export interface ClaimTerms extends Partial<AuthorizationTerms> {
@@ -129,7 +129,7 @@ export interface WorldOptions {
   /** Base where it is left out. */
   readonly on?: PaymentChain
   readonly chain?: TestChain
-  /** Where the settler speaks to the node; by default directly. */
+  /** The settler's address of the node; by default the node's own. */
   readonly rpcUrl?: string
   readonly gasKey?: Hex
   readonly store?: EventStore

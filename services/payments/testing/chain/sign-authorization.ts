@@ -19,7 +19,7 @@ export interface AuthorizationTerms {
 
 export const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
-/** What a payer's wallet signs for an offer. */
+/** The text that a payer's wallet signs for an offer. */
 export async function signAuthorization(
   payer: PrivateKeyAccount,
   terms: AuthorizationTerms,
