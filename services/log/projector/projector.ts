@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { foldBatch } from './fold-batch.ts'
+import { foldBatch, keptRows } from './fold-batch.ts'
 import { type Folded, type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
@@ -80,8 +80,6 @@ const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
 const STANDING: ReadonlySet<ProjectionHealth['state']> = new Set(['stopped', 'withheld'])
-/** Rows of a projection that are kept in memory. */
-const KNOWN_ROWS = 256
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -110,7 +108,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
       return {
-        get: (key) => run.active().get(key) as Row | undefined,
+        get: (key) => (run.known(key) ?? run.active().get(key)) as Row | undefined,
         range: (range) => run.active().range(range) as Entry<Row>[],
         health: () => run.health(),
       }
@@ -245,6 +243,12 @@ class ProjectionRun implements Follower {
     })
   }
 
+  /** A row of the version in service that was folded lately: most of those that are decided on are one. */
+  known(key: string): JsonObject | undefined {
+    const isOwn = this.#inService?.version === this.#projection.version && !this.#isRebuilt
+    return isOwn ? this.#known.get(key) : undefined
+  }
+
   async #run(): Promise<void> {
     const { signal, sleep } = this.#parts
     while (!signal.aborted) {
@@ -260,9 +264,7 @@ class ProjectionRun implements Follower {
         this.#problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
         // A projection that advances at each try does not wait longer from try to try.
         if (this.#reached !== before) this.#failures = 0
-        const wait = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] ?? 2_500
-        this.#failures += 1
-        await sleep(wait, signal)
+        await sleep(RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
       }
     }
     this.#caughtUp.resolve()
@@ -339,7 +341,7 @@ class ProjectionRun implements Follower {
     const committed = (): boolean => {
       this.#reached = to
       if (poison === undefined) {
-        if (known.size <= KNOWN_ROWS) this.#known = known
+        this.#known = keptRows(known, changes.size)
         return true
       }
       this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
