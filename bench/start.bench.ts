@@ -49,7 +49,7 @@ interface Started {
   readonly url: string
   /** From the start of the process until its first call was answered. */
   readonly answeredMs: number
-  /** That call alone. */
+  /** The time of the call alone. */
   readonly callMs: number
   /** Processor time until then. */
   readonly cpuMs: number

@@ -121,9 +121,9 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
     expect(asked).toEqual([])
   })
 
-  test('knows neither prompts nor subscriptions', async () => {
+  test('knows no other methods, and no subscriptions', async () => {
     const status = era === 'modern' ? 404 : 200
-    for (const method of ['prompts/list', 'no/such/method', 'resources/subscribe']) {
+    for (const method of ['no/such/method', 'resources/subscribe']) {
       const response = await post(request(method, { uri: 'signal://service' }))
       expect([response.statusCode, response.json().error.code], method).toEqual([status, -32601])
     }
@@ -132,7 +132,7 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
   })
 
   test('has no second page of any list', async () => {
-    for (const method of ['tools/list', 'resources/list', 'resources/templates/list']) {
+    for (const method of ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']) {
       const { error } = (await post(request(method, { cursor: 'next' }))).json()
       expect(error.code, method).toBe(-32602)
     }

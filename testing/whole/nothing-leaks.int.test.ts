@@ -324,7 +324,14 @@ async function useWebhooks(key: string): Promise<void> {
   }))
     await ask(`${one}/${what}`, { bearer: key, body })
   await ask(`${one}/replay`, { bearer: key, body: { from: new Date(Date.now() - 3_600_000).toISOString() } })
-  for (const path of ['/api/webhooks', one, `${one}/deliveries`, `${one}/retries`, `${one}/events`])
+  for (const path of [
+    '/api/webhooks',
+    one,
+    `${one}/deliveries`,
+    `${one}/retries`,
+    `${one}/days`,
+    `${one}/events`,
+  ])
     await ask(path, { bearer: key })
   const stop = { reason: 'complaints' }
   for (const path of ['/operator/webhooks', `/operator/webhooks/${String(id)}`, '/operator/webhook-hosts'])

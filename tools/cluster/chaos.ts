@@ -75,7 +75,6 @@ const NODE_FAULTS = {
   freezeLeader: 'the leader of the store stands still',
   partLeader: 'the leader of the store is cut off from the others',
   fillLeader: 'the leader of the store has no room on its disk',
-  setLeaderClock: 'the clock of the leader of the store is set by 60 s',
   stallFollowers: 'the followers of the store stand still, three times',
 } as const
 

@@ -94,7 +94,7 @@ export const clockSet = (name: string, aheadMs: number, ms: number) => async (gr
 
 /** Everything that a cluster has to live through. */
 export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
-  const { freezeLeader, stallFollowers, partLeader, fillLeader, setLeaderClock } = store.faults
+  const { freezeLeader, stallFollowers, partLeader, fillLeader } = store.faults
   return [
     // What the others are to be compared with.
     { name: 'nothing', happen: () => pause(15_000) },
@@ -106,10 +106,6 @@ export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
       happen: partLeader && (() => partLeader(15_000)),
     },
     { name: 'the disk of the leader of the store is full', happen: fillLeader && (() => fillLeader(10_000)) },
-    {
-      name: 'the clock of the leader of the store is set forward',
-      happen: setLeaderClock && (() => setLeaderClock(10_000)),
-    },
     { name: 'Redis is emptied', happen: emptied },
     { name: 'an engine is killed', happen: killed('engine', 2_000) },
     { name: 'an engine stands still', happen: frozen('engine', 20_000) },

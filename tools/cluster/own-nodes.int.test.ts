@@ -5,13 +5,12 @@ import type { StoreUnderTest } from './store-under-test.ts'
 
 interface Said {
   readonly reached: readonly boolean[]
-  readonly now: number
 }
 const COMMAND = `${process.execPath} ${join(import.meta.dirname, 'fake-node.fixture.ts')} {port} {others} {folder}`
 /** Long enough for every node to be asked meanwhile. */
-const WHILE_MS = 3_000
+const WHILE_MS = 10_000
 
-/** What every node says, by the way that callers take. */
+/** The answer of every node, by the way that callers take. */
 const ask = ({ url }: StoreUnderTest): Promise<Said[]> =>
   Promise.all(
     (url.match(/127\.0\.0\.1:\d+/g) ?? []).map((address) =>
@@ -25,7 +24,7 @@ const WHOLE = [
   [true, true],
 ]
 
-test('nodes of a command are started, parted, set, killed and started again', async () => {
+test('nodes of a command are started, parted, killed and started again', async () => {
   const said: string[] = []
   const store = await startNodes(COMMAND, (line) => said.push(line))
   try {
@@ -40,16 +39,7 @@ test('nodes of a command are started, parted, set, killed and started again', as
         [false, true],
       ])
     await parted
-    await expect.poll(async () => reachedBy(await ask(store)), { timeout: 10_000 }).toEqual(WHOLE)
-
-    const set = store.faults.setLeaderClock?.(WHILE_MS)
-    if (set !== undefined)
-      await expect
-        .poll(async () => (await ask(store)).map(({ now }) => now - Date.now() > 50_000), {
-          timeout: WHILE_MS,
-        })
-        .toEqual([true, false, false])
-    await set
+    await expect.poll(async () => reachedBy(await ask(store)), { timeout: 20_000 }).toEqual(WHOLE)
 
     await store.loseLeader(500)
     expect(said).toEqual([expect.stringContaining('are up'), '    node1 ended with SIGKILL'])
@@ -57,7 +47,7 @@ test('nodes of a command are started, parted, set, killed and started again', as
   } finally {
     store.stop()
   }
-}, 60_000)
+}, 120_000)
 
 test('a command that cannot be started is told of', async () => {
   const said: string[] = []

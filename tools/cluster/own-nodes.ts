@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,18 +15,12 @@ const NODES = 3
 const DISK_MB = 1_024
 const UP_WITHIN_MS = 180_000
 const AGAIN_AFTER_MS = 1_000
-const AHEAD_MS = 60_000
-
-/** Sets the clock of a process whose code is not ours; Debian's package `faketime` has it. */
-const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 
 interface OwnNode extends StoreNode {
   /** The others reach it by these ways. */
   readonly lines: readonly Line[]
   /** Its address for the others. */
   readonly address: string
-  /** Sets its clock: so much ahead of the machine's, milliseconds. */
-  setClock(aheadMs: number): void
   readonly disk: OwnDisk | undefined
   start(others: readonly string[]): void
   /** Ends it at once, and starts it again no sooner than the time is over. */
@@ -50,8 +44,6 @@ async function createNode({ name, command, port, root, say }: NodePlace): Promis
   )) as [Line, Line]
   const folder = join(root, name)
   const disk = mountDisk(folder, DISK_MB)
-  const clockFile = join(root, `${name}.clock`)
-  setClock(clockFile, 0)
   const values = {
     port: `${port}`,
     gossip: new URL(gossip.url).port,
@@ -68,8 +60,7 @@ async function createNode({ name, command, port, root, say }: NodePlace): Promis
     reached = others
     const output = openSync(join(root, `${name}.log`), 'a')
     const [binary = '', ...words] = filled(command, { ...values, others: others.join(',') })
-    const env = { ...process.env, ...(existsSync(FAKETIME) && clockOf(clockFile)) }
-    const started = spawn(binary, words, { stdio: ['ignore', output, output], env })
+    const started = spawn(binary, words, { stdio: ['ignore', output, output] })
     closeSync(output)
     child = started
     started.once('error', (error) => say(`    ${name} does not start: ${error.message}`))
@@ -91,7 +82,6 @@ async function createNode({ name, command, port, root, say }: NodePlace): Promis
     lines: [gossip, line],
     address: new URL(gossip.url).host,
     disk,
-    setClock: (aheadMs) => setClock(clockFile, aheadMs),
     start,
     async kill(awayMs) {
       isHeld = true
@@ -112,20 +102,6 @@ const filled = (command: string, values: Readonly<Record<string, string>>): stri
   command
     .split(/[\s\\]+/)
     .map((word) => word.replaceAll(/\{(\w+)\}/g, (whole, value: string) => values[value] ?? whole))
-
-/** Settings by which a process has the clock that a file says; what it measures time with goes on as it is. */
-const clockOf = (file: string) => ({
-  LD_PRELOAD: FAKETIME,
-  FAKETIME_TIMESTAMP_FILE: file,
-  FAKETIME_CACHE_DURATION: '1',
-  FAKETIME_DONT_FAKE_MONOTONIC: '1',
-})
-
-/** In one step, so that nobody reads half of it. */
-function setClock(file: string, aheadMs: number): void {
-  writeFileSync(`${file}.new`, `${aheadMs < 0 ? '' : '+'}${aheadMs / 1_000}`)
-  renameSync(`${file}.new`, file)
-}
 
 /** Nothing passes between one node and the others, in either direction; callers reach all of them. */
 function part(node: OwnNode, nodes: readonly OwnNode[]): void {
@@ -186,13 +162,6 @@ export async function startNodes(
       part(leader, nodes)
       await pause(ms)
       for (const line of nodes.flatMap(({ lines }) => lines)) line.heal()
-    }),
-    ...(existsSync(FAKETIME) && {
-      setLeaderClock: toLeader(async (leader, ms) => {
-        leader.setClock(AHEAD_MS)
-        await pause(ms)
-        leader.setClock(0)
-      }),
     }),
     ...(nodes.every(({ disk }) => disk !== undefined) && {
       fillLeader: toLeader(async ({ disk }, ms) => {

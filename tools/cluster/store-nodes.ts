@@ -15,8 +15,6 @@ export interface NodeFaults {
   readonly stallFollowers?: (ms: number, times: number) => Promise<void>
   /** Nothing passes between the node that takes appends and the others; callers reach all of them. */
   readonly partLeader?: (ms: number) => Promise<void>
-  /** The clock of the node that takes appends is a minute ahead. */
-  readonly setLeaderClock?: (ms: number) => Promise<void>
   /** Not a byte more is written by the node that takes appends. */
   readonly fillLeader?: (ms: number) => Promise<void>
 }

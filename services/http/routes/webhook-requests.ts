@@ -181,12 +181,7 @@ export const attemptsQuery = z.strictObject({
 export type AttemptsQuery = z.output<typeof attemptsQuery>
 
 export const daysQuery = z.strictObject({
-  days: z
-    .int()
-    .min(1)
-    .max(LIMITS.webhookDaysCounted)
-    .default(7)
-    .describe('How many UTC days, with the one of now'),
+  days: rowsParameter(LIMITS.webhookDaysCounted, 7, 'UTC days, with today,'),
 })
 export type DaysQuery = z.output<typeof daysQuery>
 

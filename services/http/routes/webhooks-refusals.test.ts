@@ -45,6 +45,7 @@ describe('who asks', () => {
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/deliveries` },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/deliveries/${NOBODYS}` },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/retries` },
+    { method: 'GET', path: `/api/webhooks/${NOBODYS}/days` },
     { method: 'GET', path: `/api/webhooks/${NOBODYS}/events` },
   ]
 

@@ -183,6 +183,18 @@ describe('a subscription over HTTP', () => {
       next: null,
     })
     expect((await edge.ask('GET', `${path}/retries`)).body).toEqual({ retries: [] })
+    expect(
+      (await edge.ask('GET', `${path}/deliveries?event=trade_call&call=SELL&regime=RANGING`)).status,
+    ).toBe(200)
+    expect((await edge.ask('GET', `${path}/deliveries?call=HOLD`)).body.code).toBe('invalid_request')
+    const { days, is_complete: isComplete } = (await edge.ask('GET', `${path}/days?days=31`))
+      .body as never as {
+      days: readonly object[]
+      is_complete: boolean
+    }
+    expect([days.length, isComplete]).toEqual([31, true])
+    expect(days[0]).toMatchObject({ delivered: 0, failed: 0, exhausted: 0, skipped: 0 })
+    expect((await edge.ask('GET', `${path}/days?days=32`)).body.code).toBe('invalid_request')
     expect((await edge.ask('GET', `${path}/events?after=0`)).body).toEqual({ events: [], next: null })
     expect((await edge.ask('GET', `${path}/deliveries/${NOBODYS}`)).body.code).toBe('delivery_unknown')
     expect(
