@@ -18,6 +18,7 @@ import { AUTHORIZATION_TYPES } from '../services/payments/recovery/viem-recovery
 import { payments as paymentsProjection } from '../services/payments/state/payments.ts'
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
+import { createRandomPool } from '../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
 import { createPaidCalls } from '../services/tool-calls/index.ts'
 import { loadCandidate } from './support/http-load.ts'
@@ -57,8 +58,8 @@ const { directory, store } = scratch
 const tables = openRowTables(join(directory, 'rows.sqlite'), 'bench')
 const projector = startProjector({ store, tables, projections: [paymentsProjection], sleep })
 await projector.caughtUp()
-const random = randomBytes
-const newId = (): string => uuidV7(Date.now(), random(10))
+const draw = createRandomPool(randomBytes)
+const newId = (): string => uuidV7(Date.now(), draw(10))
 const CAP = 10n ** 15n
 const payments = createPayments({
   on: BASE,

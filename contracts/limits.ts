@@ -524,10 +524,16 @@ export const LIMITS = {
   webhookResponseHeaderBytes: 16_384,
   /** Longest `Retry-After` that is believed: four times the longest step between two attempts. */
   webhookRetryAfterMs: 345_600_000,
-  /** Origins to which connections are kept, connections to one of them, and how long an idle one is kept. */
-  webhookOrigins: 512,
+  /** Origins to which connections are kept, connections to one of them, and to all before some are closed. */
+  webhookOrigins: 2_048,
   webhookConnectionsPerOrigin: 32,
-  webhookIdleMs: 30_000,
+  webhookConnections: 4_096,
+  /** How long an idle connection is kept: where its receiver names no time, and at most where it names one. */
+  webhookIdleMs: 90_000,
+  webhookIdleMostMs: 600_000,
+  /** Bytes of TLS sessions that are kept, and how long one may resume connections. */
+  webhookTlsSessionBytes: 33_554_432,
+  webhookTlsSessionMs: 86_400_000,
   /** Attempts under way at a time: in all, and to one endpoint. */
   webhookAttemptsAtOnce: 128,
   webhookAttemptsPerEndpoint: 4,

@@ -36,15 +36,10 @@ export function comparePositions(a: Position, b: Position): number {
   if (a.endsWith('!') || b.endsWith('!')) {
     return comparePositions(eventAt(a), eventAt(b)) || (b.endsWith('!') ? 1 : 0) - (a.endsWith('!') ? 1 : 0)
   }
-  // The embedded store's positions have one part; they are compared for every row of a replay.
-  if (!a.includes('/') && !b.includes('/')) return compareDigits(a, b)
-  const [aCommit = '', aPrepare = ''] = a.split('/')
-  const [bCommit = '', bPrepare = ''] = b.split('/')
-  return compareDigits(aCommit, bCommit) || compareDigits(aPrepare, bPrepare)
-}
-
-/** Whole numbers as text, without leading zeros: the longer is the larger. */
-function compareDigits(a: string, b: string): number {
-  if (a.length !== b.length) return a.length - b.length
-  return a < b ? -1 : a > b ? 1 : 0
+  // Compared for every event and row of a replay, so nothing is cut into parts. Numbers have no leading zeros.
+  const aCommit = a.indexOf('/')
+  const bCommit = b.indexOf('/')
+  if (aCommit !== bCommit) return aCommit - bCommit
+  if (a.length !== b.length && a.startsWith(b.slice(0, bCommit + 1))) return a.length - b.length
+  return a < b ? -1 : 1
 }

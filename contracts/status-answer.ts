@@ -25,6 +25,12 @@ export const statusContentSchema = z.strictObject({
   position: positionSchema.describe('The log is counted up to here'),
   service: z.strictObject({
     version: z.string().describe('Of the process that answers'),
+    versions: z
+      .array(z.strictObject({ version: z.string().nullable(), processes: count }))
+      .nullable()
+      .describe(
+        'Releases of the processes that hold shared work, by their leases: a process that does none is not among them, and one of a release before this field has null. Null while the store is away',
+      ),
     log_format: count,
     processes: count
       .nullable()
@@ -36,6 +42,13 @@ export const statusContentSchema = z.strictObject({
         exchange: exchangeSchema,
         bars: count.describe('Bars without a verdict since the log began'),
         reasons: z.partialRecord(z.enum(MISSING_REASONS), count),
+        series_hours: z
+          .number()
+          .nonnegative()
+          .describe('Market time without verdicts, summed over series, hours'),
+        longest: z
+          .strictObject({ hours: z.number().nonnegative(), from: instant, to: instant })
+          .describe('The longest stretch of one series: the open of its first bar, the close of its last'),
         days: z
           .array(z.strictObject({ date: z.iso.date(), bars: count }))
           .describe('UTC days of such bars, newest first'),
@@ -53,6 +66,14 @@ export const statusContentSchema = z.strictObject({
     .describe(
       'An end of the log that was lost; market time that a simulated market was run through; calls of a model that were withdrawn',
     ),
+  backup: z
+    .strictObject({
+      taken_at: instant,
+      position: count.describe('Position of the newest event in it'),
+      age_hours: z.number().nonnegative(),
+    })
+    .nullable()
+    .describe('The newest backup, as `signal backup` noted it beside the log; null where none is noted'),
   drill: z
     .strictObject({
       at: instant.describe('When the restore on trial was recorded'),

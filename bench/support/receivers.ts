@@ -7,14 +7,19 @@ import { join } from 'node:path'
 /** Hosts of the receiver of benchmarks: several, since the endpoints of one share its places. */
 export const RECEIVER_HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'] as const
 
-/** Starts a process that takes POSTs as fast as it can. */
-export async function startReceiver() {
-  const receiver = spawn(process.execPath, [join(import.meta.dirname, 'webhook-receiver.ts')], {
+/**
+ * Starts a process that takes POSTs as fast as it can.
+ *
+ * @param options `tls` to speak TLS, `close` to end each connection with its answer
+ */
+export async function startReceiver(...options: ('tls' | 'close')[]) {
+  const receiver = spawn(process.execPath, [join(import.meta.dirname, 'webhook-receiver.ts'), ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const [portLine] = (await once(receiver.stdout, 'data')) as [Buffer]
   const port = Number(portLine.toString())
   return {
+    port,
     /** The address of one of its hosts, in turn. */
     hostOf: (n: number): string => `http://${RECEIVER_HOSTS[n % RECEIVER_HOSTS.length]}:${port}`,
     stop: (): void => void receiver.kill(),

@@ -15,7 +15,7 @@ import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts
 import type { Dispatcher } from '../../services/webhooks/dispatch/dispatcher-options.ts'
 import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
 import { createLogDirectory } from '../../services/webhooks/dispatch/testing/log-directory.fixture.ts'
-import { createEgressGuard } from '../../services/webhooks/sending/egress-guard.ts'
+import { createEgressGuard, type ResolveName } from '../../services/webhooks/sending/egress-guard.ts'
 import { createGuardedSender } from '../../services/webhooks/sending/guarded-sender.ts'
 import { createSign } from '../../services/webhooks/sending/sign.ts'
 import { createSecret } from '../../services/webhooks/subscriptions/subscription-secrets.ts'
@@ -28,9 +28,14 @@ const newId = (): string => uuidV7(Date.now(), random(10))
 
 /** A store on the disk with subscriptions, and a dispatcher between it and their endpoints. */
 // oxlint-disable-next-line max-lines-per-function -- opens and closes the parts of one world in order
-export async function openWebhookWorld(
-  options: { readonly attemptMs?: number; readonly connectionsPerOrigin?: number } = {},
-) {
+export async function openWebhookWorld({
+  resolve: resolveName,
+  ...options
+}: {
+  readonly attemptMs?: number
+  readonly connectionsPerOrigin?: number
+  readonly resolve?: ResolveName
+} = {}) {
   const scratch = await openScratch('webhooks')
   const { store } = scratch
   const bus = createInProcessBus({ report })
@@ -104,7 +109,11 @@ export async function openWebhookWorld(
     },
     start(): void {
       const holder = newId()
-      const guard = createEgressGuard({ allowPrivate: true, ownHosts: [] })
+      const guard = createEgressGuard({
+        allowPrivate: true,
+        ownHosts: [],
+        ...(resolveName && { resolve: resolveName }),
+      })
       dispatcher = createDispatcher({
         store,
         bus,

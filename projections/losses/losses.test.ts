@@ -4,7 +4,7 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { SpeechRestored, SpeechWithdrawn } from '../../contracts/model-events.ts'
 import { MARKET_RUNS_STREAM, STORE_LOSSES_STREAM } from '../../contracts/streams.ts'
-import { DAY_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { type Fact, fold, given, nextFactId, speechFact, verdictsMissing } from '../given-events.fixture.ts'
 import { type GapsRow, gapsKey, type IncidentsRow, incidentsKey, losses } from './losses.ts'
@@ -18,6 +18,9 @@ test('bars without a verdict are counted by reason and by the day of their close
   expect([row.bars, row.days.reduce((sum, { bars }) => sum + bars, 0)]).toEqual([31, 31])
   const last = new Date(aVerdict().barClose).toISOString().slice(0, 10)
   expect(row.days[0]?.date).toBe(last)
+  // Thirty bars of an hour, and one of another series at the same time.
+  expect([row.series_hours, row.longest.hours]).toEqual([31, 30])
+  expect(Date.parse(row.longest.to) - Date.parse(row.longest.from)).toBe(30 * HOUR_MS)
   expect(row.days.length).toBeGreaterThan(1)
 })
 

@@ -1,7 +1,7 @@
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { IncidentKind, StatusContent } from '../../contracts/status-answer.ts'
-import { DAY_MS, timeframeMs } from '../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS, timeframeMs } from '../../contracts/timeframes.ts'
 import type { VerdictsMissing } from '../../contracts/verdicts-missing.ts'
 import type { Projection, Rows } from '../projection.ts'
 
@@ -25,8 +25,8 @@ const DAYS_KEPT = 90
 /** Gaps and incidents of the record, and the newest restore on trial, as everybody is shown them. */
 export const losses: Projection<LossRow> = {
   name: 'losses',
-  version: 1,
-  changes: 'rows',
+  version: 2,
+  changes: 'shape',
   events: [
     'VerdictsMissing',
     'LogEndLost',
@@ -79,14 +79,18 @@ function addIncident(
 }
 
 function foldGap(rows: Rows<LossRow>, gap: VerdictsMissing): void {
-  const { exchange, reason, bars } = gap
+  const { exchange, reason, bars, from, to, timeframe } = gap
   const before = rows.get(gapsKey(exchange)) as GapsRow | undefined
   const days = new Map(before?.days.map(({ date, bars: count }) => [date, count]))
+  const open = from - timeframeMs(timeframe)
+  const stretch = { hours: (to - open) / HOUR_MS, from: isoTime(open), to: isoTime(to) }
   for (const [date, count] of barsByDay(gap)) days.set(date, (days.get(date) ?? 0) + count)
   rows.put(gapsKey(exchange), {
     exchange,
     bars: (before?.bars ?? 0) + bars,
     reasons: { ...before?.reasons, [reason]: (before?.reasons[reason] ?? 0) + bars },
+    series_hours: (before?.series_hours ?? 0) + stretch.hours,
+    longest: before === undefined || stretch.hours > before.longest.hours ? stretch : before.longest,
     days: Array.from(days, ([date, count]) => ({ date, bars: count }))
       .toSorted((one, other) => (one.date < other.date ? 1 : -1))
       .slice(0, DAYS_KEPT),

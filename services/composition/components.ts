@@ -5,6 +5,7 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import { type Component, type ProcessFacts, type Readiness, readinessOf } from '../http/readiness.ts'
+import type { AutoArchiveReport } from '../log/embedded/auto-archive.ts'
 import type { ScrubReport } from '../log/embedded/scrub-log.ts'
 import type { StoreHealth } from '../log/event-store.ts'
 import type { Leases } from '../log/lease/leases.ts'
@@ -58,7 +59,7 @@ function componentsOf(
     adapterComponent('store', true, store),
     adapterComponent('bus', false, bus),
     adapterComponent('cache', false, cache),
-    store.archive !== undefined && store.archive.files > 0 && archiveComponent(store.archive),
+    archiveComponent(store.archive, parts.autoArchive?.report()),
     scrubComponent(parts.scrub?.report()),
     lost && setBackComponent(lost),
     ...models.map((health) => projectionComponent(health, { hasCallers, head: store.head })),
@@ -153,22 +154,32 @@ export const scrubComponent = (report: ScrubReport | undefined): Component | und
   const { position, head, endedAt, damaged, damage, problem } = report
   const what = `log_damaged: ${damaged} faults, ${damage.join('; ')}. ${ERRORS.log_damaged.nextStep}`
   const more = { checked: position, of: head, damaged, ended_at: endedAt === null ? null : isoTime(endedAt) }
-  const well = `checked up to position ${position} of ${head}`
+  const well =
+    head === 0 ? 'the files of read models are checked' : `checked up to position ${position} of ${head}`
   return optionalComponent('scrub', damaged > 0 ? what : problem, well, more)
 }
 
 /** Events of long ago; new ones do not need it. */
-export const archiveComponent = ({
-  files,
-  missing,
-  problem,
-}: NonNullable<StoreHealth['archive']>): Component => ({
-  name: 'archive',
-  isRequired: false,
-  state: problem === undefined ? 'ok' : 'degraded',
-  detail: problem ?? `${files} files are there`,
-  more: { files, missing },
-})
+export function archiveComponent(
+  { files, missing, problem: away }: NonNullable<StoreHealth['archive']> = { files: 0, missing: 0 },
+  run?: AutoArchiveReport,
+): Component | undefined {
+  if (files === 0 && run === undefined) return undefined
+  const problem = away ?? run?.problem
+  const under =
+    run?.progress && `; archiving has come to position ${run.progress.position} of ${run.progress.upTo}`
+  return {
+    name: 'archive',
+    isRequired: false,
+    state: problem === undefined ? 'ok' : 'degraded',
+    detail: problem ?? `${files} files are there${under ?? ''}`,
+    more: {
+      files,
+      missing,
+      ...(run && { archived_at: run.endedAt === null ? null : isoTime(run.endedAt), archived: run.events }),
+    },
+  }
+}
 
 /**
  * Whether bars come as they close, of all that is monitored. Until the history of a market with a present has been read,

@@ -14,6 +14,7 @@ import { openPlatform, type Platform, storeWait } from './adapters/open-platform
 import {
   awaitReadModels,
   keepsReadModels,
+  openAutoArchive,
   openScrub,
   startProjections,
 } from './adapters/start-projections.ts'
@@ -38,6 +39,7 @@ export interface Deps extends Lifetime {
   readonly projector: Projector | undefined
   /** Undefined where the log is in a server. */
   readonly scrub: Scrub | undefined
+  readonly autoArchive: ReturnType<typeof openAutoArchive>
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
   readonly tracing: Tracing | undefined
@@ -96,6 +98,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     await awaitReadModels(projector, storeWait(life).waitMs)
   }
   const scrub = openScrub(life, platform, projector)
+  const autoArchive = openAutoArchive(life, platform)
   const speech = await openSpeech(life, platform, projector)
   const running: Deps['running'] = {}
   const metrics = createServiceMetrics({ settings, platform, feed, projector, scrub, running })
@@ -112,6 +115,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     projector,
     seen,
     scrub,
+    autoArchive,
     speech,
     metrics,
     tracing,

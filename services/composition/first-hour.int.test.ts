@@ -52,6 +52,7 @@ async function play(scene: Scene): Promise<Seen> {
   const ending = new AbortController()
   const faults: string[] = []
   const engine: EngineRole = createEngineRole({
+    version: 'test',
     settings,
     platform: {
       store: openMemoryStore({ now: clock.now }),

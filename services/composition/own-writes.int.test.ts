@@ -1,11 +1,14 @@
+import { mkdtempSync } from 'node:fs'
 import { type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import { START } from '../../contracts/position.ts'
 import { REGIMES } from '../../contracts/regime.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { verdictRecorded } from '../../projections/given-events.fixture.ts'
-import { regimeShifts, trackRecord } from '../../projections/index.ts'
+import { type DataProjection, regimeShifts, trackRecord } from '../../projections/index.ts'
 import { startWireDouble } from '../../testing/eventstoredb-double/wire-double.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { regimeShiftHistory } from '../analyst/index.ts'
@@ -15,6 +18,7 @@ import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts
 import { noteSeen } from '../log/note-seen.ts'
 import { startProjector } from '../log/projector/projector.ts'
 import { openRowTables } from '../log/projector/row-tables.ts'
+import { counter } from '../log/projector/testing/counter.fixture.ts'
 import { sleep } from '../runtime/async/sleep.ts'
 import { readPositions } from './roles/read-models.ts'
 import { createServer } from './server.ts'
@@ -37,6 +41,45 @@ async function eventStoreDbStores(onEnd: (end: () => unknown) => void): Promise<
 const ends: (() => unknown)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end()
+})
+
+test('a read model that stands still keeps nobody waiting, and the answer names it', async () => {
+  const store = openMemoryStore({ now: () => 0 })
+  ends.push(() => store.close())
+  let count = 0
+  const append = async () => {
+    const verdictId = `00000000-0000-8000-8000-${String(count++).padStart(12, '0')}`
+    const { stream, event } = verdictRecorded({ barClose: count * HOUR_MS, verdictId, regime: 'RANGING' })
+    return (await store.append(stream, [{ ...event, id: verdictId }], { expected: 'any' })).position
+  }
+  for (let n = 0; n < 20; n++) await append()
+  const path = join(mkdtempSync(join(tmpdir(), 'own-writes-')), 'projections.db')
+  const follows = { ...counter(1), name: 'follows' }
+  const start = async (counted: DataProjection) => {
+    const tables = openRowTables(path, 'log')
+    const projector = startProjector({ store, tables, projections: [counted, follows], sleep })
+    await projector.caughtUp()
+    return projector
+  }
+  await (await start(counter(1))).close()
+  const projector = await start({
+    ...counter(2),
+    fold(rows, event) {
+      if (event.position === '10') throw new Error('is of no use')
+      counter(2).fold(rows, event)
+    },
+  })
+  ends.push(() => projector.close())
+  const written = await append()
+  const positions = readPositions({ platform: { store }, projector, seen: () => START } as never)
+  const app = await createServer(serverOptions({ positions }))
+  ends.push(() => app.close())
+  app.get('/read', async () => ({}))
+  const response = await app.inject(`/read?wait_for=${written}`)
+  expect(response.statusCode).toBe(200)
+  expect(response.headers['x-service-behind']).toBe('counter')
+  const before = await app.inject('/read?wait_for=19')
+  expect(before.headers).not.toHaveProperty('x-service-behind')
 })
 
 describe.each([

@@ -352,6 +352,7 @@ function mcpOptionsOf(
     webhooks,
     addressOf: all.addressOf,
     awaitPosition: all.awaitPosition,
+    positions: all.positions,
     logCause: all.logCause,
     telemetry: createMcpTelemetry({
       registry: metrics,

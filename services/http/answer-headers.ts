@@ -11,6 +11,7 @@ export const SECURITY_HEADERS = {
 export const CALLERS_HEADERS = [
   'x-request-id',
   'x-service-position',
+  'x-service-behind',
   'ratelimit',
   'ratelimit-policy',
 ] as const

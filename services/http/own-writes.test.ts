@@ -11,9 +11,10 @@ function world(head = '100') {
     positions: {
       newest: () => model.position,
       behind: (wanted) =>
-        comparePositions(model.position, wanted) < 0
-          ? { name: 'debits', position: model.position }
-          : undefined,
+        [
+          { name: 'debits', position: model.position, goesOn: true },
+          { name: 'speech', position: '10', goesOn: false },
+        ].filter(({ position }) => comparePositions(position, wanted) < 0),
       head: async () => {
         asked += 1
         return model.head
@@ -37,7 +38,7 @@ function world(head = '100') {
 describe('who waits for a position', () => {
   test('goes on at once where it is reached, and when it is', async () => {
     const { model, wait, wake, asked } = world()
-    for (const given of [undefined, 'start', '9', '10']) await wait(given)
+    for (const given of [undefined, 'start', '9', '10']) expect(await wait(given)).toEqual([])
     expect(asked()).toBe(0)
     const waiting = wait('11')
     for (const position of ['10', '11']) {
@@ -45,7 +46,7 @@ describe('who waits for a position', () => {
       model.position = position
       wake()
     }
-    await waiting
+    expect(await waiting).toEqual(['speech'])
   })
 
   test.each(['', '-1', '007', '1e9', '9'.repeat(21), '1/2/3', ['10', '10'], {}])(

@@ -1,7 +1,8 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Json } from '../../contracts/json.ts'
+import { START } from '../../contracts/position.ts'
 import { canonicalTool, TOOLS, unknownTool } from '../../contracts/tools/tool-catalogue.ts'
-import type { AwaitPosition } from '../http/own-writes.ts'
+import type { AwaitPosition, ReadPositions } from '../http/own-writes.ts'
 import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
@@ -20,6 +21,8 @@ export interface ToolPaths {
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
   /** Waits until what was written before can be read; left out, nobody waits. */
   readonly awaitPosition?: AwaitPosition | undefined
+  /** The newest position that may have been written for a caller; left out, answers name none. */
+  readonly positions?: Pick<ReadPositions, 'newest'> | undefined
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
 }
@@ -39,10 +42,11 @@ export interface SentToolCall {
 export async function callTool(paths: ToolPaths, caller: Caller, sent: SentToolCall): Promise<ToolOutcome> {
   const call = typeof sent.name === 'string' ? { ...sent, name: canonicalTool(sent.name) } : sent
   const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
-  if (operation === undefined) return outcomeOf(paths, caller, call)
-  const outcome = await outcomeOf(paths, { ...caller, traceparent: operation.traceparent }, call)
-  operation.end(errorTypeOf(outcome))
-  return outcome
+  const traced = operation === undefined ? caller : { ...caller, traceparent: operation.traceparent }
+  const outcome = await outcomeOf(paths, traced, call)
+  operation?.end(errorTypeOf(outcome))
+  const position = paths.positions?.newest() ?? START
+  return position === START ? outcome : { ...outcome, position }
 }
 
 /** `tool_error` is OpenTelemetry's word for a result that says that it is an error. */

@@ -26,11 +26,18 @@ test.each([
   async (_, hasShortWay) => {
     const checkKey = async (key: string) => (key === 'Bearer gone' ? 'unknown' : 'ok')
     const waitedFor: unknown[] = []
-    const awaitPosition = async (given: unknown): Promise<void> => {
+    const awaitPosition = async (given: unknown): Promise<readonly string[]> => {
       if (given !== undefined) waitedFor.push(given)
       if (given === '99') throw new ServiceError('read_model_behind')
+      return []
     }
-    const app = await createMcpEdge({ history, hasShortWay, checkKey, awaitPosition })
+    const app = await createMcpEdge({
+      history,
+      hasShortWay,
+      checkKey,
+      awaitPosition,
+      positions: { newest: () => '17' },
+    })
     const send = async (method: string, params: JsonObject, authorization?: string) =>
       (await messageTo(app, method, params, authorization === undefined ? {} : { authorization })).json<{
         result?: {
@@ -76,6 +83,7 @@ test.each([
       const meta = { 'signal-service/wait_for': waitFor }
       const late = await send('tools/call', { name: 'get_regime_shifts', arguments: SERIES, _meta: meta })
       expect(late.result?.isError).toBe(isError)
+      expect(late.result).toMatchObject({ _meta: { 'signal-service/position': '17' } })
       if (isError) expect(late.result?.structuredContent).toMatchObject({ code: 'read_model_behind' })
     }
     expect([waitedFor, asked.splice(0)]).toEqual([['17', '99'], [expect.anything()]])

@@ -115,7 +115,7 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
       reply.headers({
         'access-control-allow-origin': origin,
         'access-control-expose-headers':
-          'x-request-id, x-service-position, idempotency-replayed, www-authenticate',
+          'x-request-id, x-service-position, x-service-behind, idempotency-replayed, www-authenticate',
         vary: 'origin',
       })
     }

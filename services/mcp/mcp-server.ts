@@ -37,7 +37,14 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   const names = tools.map(({ name }) => name)
   const core: McpCore = {
     info,
-    paths: { calls, free, paid, checkKey, awaitPosition: options.awaitPosition },
+    paths: {
+      calls,
+      free,
+      paid,
+      checkKey,
+      awaitPosition: options.awaitPosition,
+      positions: options.positions,
+    },
     tools,
     resources: mcpResources(sources, names),
     extension,

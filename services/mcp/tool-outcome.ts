@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Json, JsonObject } from '../../contracts/json.ts'
+import type { Position } from '../../contracts/position.ts'
 import type { CauseLog } from '../http/cause-log.ts'
 import type { RpcError } from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
@@ -25,7 +26,10 @@ export interface Caller {
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
 /** The outcome of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
-export type ToolOutcome =
+export type ToolOutcome = {
+  /** The log holds what was written for the caller up to here. */
+  readonly position?: Position | undefined
+} & (
   | {
       readonly kind: 'answer'
       readonly body: JsonObject
@@ -39,3 +43,4 @@ export type ToolOutcome =
   /** The offer for the call, and the reason why it must be paid. */
   | { readonly kind: 'offer'; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
+)

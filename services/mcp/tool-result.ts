@@ -7,7 +7,7 @@ import type { ToolOutcome } from './tool-outcome.ts'
 /**
  * The answer to `tools/call` as text, put together around one serialisation of the tool's answer.
  *
- * @param tail what results of the era end with, from `,` on; empty in the handshake era.
+ * @param tail what results of the era end with, from `,` on, its metadata last; empty in the handshake era.
  * @param takesOffers whether the client knows results that are offers
  */
 export function toolAnswerText(
@@ -24,19 +24,23 @@ export function toolAnswerText(
   const isAnswer = outcome.kind === 'answer'
   const structured = (isAnswer ? outcome.text : undefined) ?? JSON.stringify(outcome.body)
   const text = JSON.stringify(outcome.kind === 'refusal' ? outcome.text : structured)
-  const settlement = isAnswer ? outcome.settlement : undefined
-  const end = settlement === undefined ? tail : withMeta(tail, { [SETTLEMENT_META_KEY]: settlement })
+  const meta = metaOf(outcome)
+  const more = meta === undefined ? '' : JSON.stringify(meta).slice(1, -1)
+  // A tail ends with the metadata of the era.
+  const end = more === '' ? tail : tail === '' ? `,"_meta":{${more}}` : `${tail.slice(0, -1)},${more}}`
   return rpcResultText(
     id,
     `{"content":[{"type":"text","text":${text}}],"structuredContent":${structured},"isError":${!isAnswer}${end}}`,
   )
 }
 
-/** The end of a result, with something added to its metadata, which it may have none of. */
-function withMeta(tail: string, meta: JsonObject): string {
-  const { _meta: own, ...rest } = JSON.parse(`{"x":0${tail}}`) as JsonObject & { _meta?: JsonObject }
-  const { x: _, ...members } = rest
-  return `,${JSON.stringify({ ...members, _meta: { ...own, ...meta } }).slice(1, -1)}`
+function metaOf(outcome: ToolOutcome): JsonObject | undefined {
+  const settlement = outcome.kind === 'answer' ? outcome.settlement : undefined
+  if (settlement === undefined && outcome.position === undefined) return undefined
+  return {
+    ...(settlement !== undefined && { [SETTLEMENT_META_KEY]: settlement }),
+    ...(outcome.position !== undefined && { 'signal-service/position': outcome.position }),
+  }
 }
 
 /** The same for the SDK, which serialises it. @throws ProtocolError for an error of the protocol. */
@@ -45,11 +49,11 @@ export function toolResult(outcome: ToolOutcome): CallToolResult {
     throw new ProtocolError(outcome.error.code, outcome.error.message, outcome.error.data)
   }
   const text = outcome.kind === 'refusal' ? outcome.text : JSON.stringify(outcome.body)
-  const settlement = outcome.kind === 'answer' ? outcome.settlement : undefined
+  const meta = metaOf(outcome)
   return {
     content: [{ type: 'text', text }],
     structuredContent: outcome.body,
     isError: outcome.kind !== 'answer',
-    ...(settlement !== undefined && { _meta: { [SETTLEMENT_META_KEY]: settlement } }),
+    ...(meta !== undefined && { _meta: meta }),
   }
 }

@@ -20,8 +20,9 @@ export interface StatusOptions {
     range(range: { readonly prefix: string; readonly limit: number }): readonly { readonly row: JsonObject }[]
     position(): Position
   }
-  /** Null while nobody can know. */
-  readonly processes: () => Promise<number | null>
+  /** Processes that hold shared work, by their release; null while nobody can know. */
+  readonly versions: () => Promise<StatusContent['service']['versions']>
+  readonly backup: () => { readonly takenAt: string; readonly position: number } | undefined
   /** A note over a line of text; undefined where this process has no key of the log. */
   readonly sign: (line: string) => string | undefined
   readonly now: () => number
@@ -46,6 +47,7 @@ export function createStatus(options: StatusOptions): () => Promise<StatusAnswer
 }
 
 async function signedStatus({ rows, ...options }: StatusOptions, at: number): Promise<StatusAnswer> {
+  const [versions, backup] = [await options.versions(), options.backup()]
   const content: StatusContent = {
     notice: NOTICE,
     as_of: isoTime(at),
@@ -53,12 +55,21 @@ async function signedStatus({ rows, ...options }: StatusOptions, at: number): Pr
     service: {
       version: options.version,
       log_format: options.logFormat(),
-      processes: await options.processes(),
+      versions,
+      processes: versions && versions.reduce((sum, { processes }) => sum + processes, 0),
     },
     gaps: rows.range({ prefix: GAPS_PREFIX, limit: MOST_EXCHANGES }).map(({ row }) => row as GapsRow),
     incidents: INCIDENT_KINDS.flatMap(
       (kind) => (rows.get(incidentsKey(kind)) as IncidentsRow | undefined) ?? [],
     ),
+    backup:
+      backup === undefined
+        ? null
+        : {
+            taken_at: backup.takenAt,
+            position: backup.position,
+            age_hours: Math.max(0, Math.round((at - Date.parse(backup.takenAt)) / 360_000) / 10),
+          },
     drill: (rows.get(NEWEST_DRILL) as DrillRow | undefined) ?? null,
   }
   return { ...content, note: options.sign(canonicalJson(content)) ?? null }

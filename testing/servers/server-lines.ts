@@ -11,6 +11,8 @@ const lineSchema = z.strictObject({
   image: z.string().regex(/^[a-z\d./-]+:\d+\.\d+\.\d+(?:-alpine)?$/),
   from: day,
   until: day,
+  /** The decision that callers of this line go to another: `server line` of this table. */
+  leaving: z.strictObject({ decided: day, successor: z.string() }).optional(),
   source: z.string().startsWith('https://'),
 })
 
@@ -27,6 +29,9 @@ export const imagesOf = (server: ServerLine['server']): string[] =>
 
 const WARNED_DAYS = 60
 
-/** Lines whose support has ended on a day, or ends within sixty days of it. */
-export const endingLines = (today: Date): ServerLine[] =>
-  SERVER_LINES.filter(({ until }) => Date.parse(until) - today.getTime() < WARNED_DAYS * 86_400_000)
+/** Lines whose support has ended on a day, or ends within sixty days of it and nobody decided which line follows. */
+export const endingLines = (today: Date, lines = SERVER_LINES): ServerLine[] =>
+  lines.filter(({ until, leaving }) => {
+    const days = (Date.parse(until) - today.getTime()) / 86_400_000
+    return days < (leaving === undefined ? WARNED_DAYS : 0)
+  })

@@ -204,6 +204,54 @@ describe('against a service that runs', () => {
     expect(asked.slice(2)).toEqual([`/api/markets?wait_for=${'9'.repeat(20)}`, '/api/markets'])
   })
 
+  test.each(['read_model_behind', 'too_many_streams'])(
+    'a read whose wait is refused (%s) is asked for without it, also by one who tries once',
+    async (code) => {
+      const asked: string[] = []
+      const signals = client({
+        tries: 1,
+        async fetch(input, init) {
+          if (init?.method === undefined) asked.push((input as string).slice(url.length))
+          if (!(input as string).includes('wait_for=')) return fetch(input, init)
+          return Response.json({ code, details: { retry_after_s: 0 } }, { status: 503 })
+        },
+      })
+      await signals.getTradeCall({ coin: 'BTC', timeframe: '1m' })
+      await signals.get('/api/markets')
+      await signals.get('/api/markets')
+      const plain = '/api/markets'
+      expect(asked).toEqual([expect.stringMatching(/^\/api\/markets\?wait_for=\d+$/), plain, plain])
+    },
+  )
+
+  test.skipIf(!hasPython)(`and by one of Python${reason}`, async () => {
+    const asked = await python(
+      `
+import io
+asked = []
+signals = SignalClient(given["url"], tries=1)
+ask = signals._opener.open
+def refuse(request, **more):
+    path = request.full_url[len(given["url"]):]
+    asked.append(path)
+    if "wait_for=" not in path:
+        return ask(request, **more)
+    body = io.BytesIO(b'{"code": "read_model_behind", "details": {"retry_after_s": 0}}')
+    headers = email.message_from_string("Retry-After: 0")
+    raise urllib.error.HTTPError(request.full_url, 503, "late", headers, body)
+import email, urllib.error
+signals._opener.open = refuse
+signals.get_trade_call(coin="BTC", timeframe="1m")
+next(signals.replay())
+next(signals.replay())
+print(json.dumps(asked))`,
+      { url },
+    )
+    const replayed = '/api/verdicts?limit=50000'
+    const waiting: unknown = expect.stringContaining(`${replayed}&wait_for=`)
+    expect(asked).toEqual(['/mcp', waiting, replayed, replayed])
+  })
+
   test.skipIf(!hasPython)(`and so it is for one of Python${reason}`, async () => {
     const asked = await python(
       `

@@ -47,11 +47,22 @@ describe('the lines of servers that deploy/servers.yaml supports', () => {
     },
   )
 
-  test('a line is told of sixty days before its end', () => {
-    const [first] = [...SERVER_LINES].toSorted((a, b) => a.until.localeCompare(b.until))
-    const before = (days: number) => new Date(Date.parse(first?.until ?? '') - days * 86_400_000)
-    expect(endingLines(before(60))).toEqual([])
-    expect(endingLines(before(59))).toEqual([first])
+  test('a line is told of sixty days before its end, and where its successor is decided, from its end on', () => {
+    const [first = expect.fail('there are no lines')] = SERVER_LINES
+    const open = { ...first, leaving: undefined }
+    const leaving = { ...first, leaving: { decided: first.from, successor: 'Valkey 8.1' } }
+    const before = (days: number) =>
+      endingLines(new Date(Date.parse(first.until) - days * 86_400_000), [open, leaving])
+    expect([60, 59, 0, -1].map(before)).toEqual([[], [open], [open], [open, leaving]])
+  })
+
+  test('a line that is left goes to one that is supported for longer', () => {
+    for (const { leaving, until, from } of SERVER_LINES) {
+      if (leaving === undefined) continue
+      const successor = SERVER_LINES.find(({ server, line }) => `${server} ${line}` === leaving.successor)
+      expect(successor?.until.localeCompare(until)).toBe(1)
+      expect(leaving.decided.localeCompare(from)).toBe(1)
+    }
   })
 
   // CI alone asks the clock: a line has to go on a day on which nobody changed anything.

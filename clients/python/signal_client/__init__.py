@@ -32,7 +32,10 @@ PASSING = {
     "key_unverifiable",
     "position_unknown",
     "read_model_behind",
+    "too_many_streams",
 }
+# Refusals of the wait for what was written before, and not of the read.
+UNWAITED = {"read_model_behind", "too_many_streams"}
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000
 # Whoever asks to be left alone for longer is not waited for.
@@ -707,16 +710,20 @@ class SignalClient:
         self._sleep(RECONNECT_SECONDS)
 
     def _persist(self, once, is_once=False):
-        for attempt in range(1, self._tries + 1):
+        attempt, tries = 0, self._tries
+        while True:
+            attempt += 1
             try:
                 return once()
             except _Passing as error:
+                if error.code in UNWAITED and self._written:
+                    self._written, tries = "", self._tries + 1
                 if is_once and error.code != "rate_limited":
                     raise Refusal(error.code or "given_up", str(error), LOST_STEP, error.details) from error
                 seconds = error.wait_seconds
                 if seconds is None:
                     seconds = min(LONGEST_WAIT_SECONDS, 0.25 * 2**attempt)
-                if attempt == self._tries or seconds > LONGEST_WAIT_SECONDS:
+                if attempt >= tries or seconds > LONGEST_WAIT_SECONDS:
                     raise Refusal("given_up", str(error), GIVEN_UP_STEP.format(seconds=seconds)) from error
                 self._on_retry(str(error), seconds)
                 self._sleep(seconds)

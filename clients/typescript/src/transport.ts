@@ -61,8 +61,11 @@ const PASSING = new Set([
   'key_unverifiable',
   'position_unknown',
   'read_model_behind',
+  'too_many_streams',
   'shutting_down',
 ])
+/** Refusals of the wait, and not of the read. */
+const UNWAITED = new Set(['read_model_behind', 'too_many_streams'])
 /** A service that asks for a longer pause is not waited for. */
 const LONGEST_WAIT_MS = 30_000
 /** Longer than any list of the service. */
@@ -151,15 +154,20 @@ export class Transport {
     return `${path}${path.includes('?') ? '&' : '?'}wait_for=${encodeURIComponent(this.#written)}`
   }
 
-  /** Tries again with a wait that grows, or that was asked for. */
+  /** Tries again with a wait that grows, or that was asked for; without the wait for own writes, where that is refused. */
   async persist<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    let { tries } = this
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await once()
       } catch (error) {
         if (!(error instanceof Passing)) throw error
+        if (UNWAITED.has(String(error.refused?.code)) && this.#written !== '') {
+          this.#written = ''
+          tries = this.tries + 1
+        }
         const waitMs = error.waitMs ?? Math.min(LONGEST_WAIT_MS, 250 * 2 ** attempt)
-        if (attempt >= this.tries || waitMs > LONGEST_WAIT_MS) throw givenUp(error.message, waitMs, error)
+        if (attempt >= tries || waitMs > LONGEST_WAIT_MS) throw givenUp(error.message, waitMs, error)
         await this.retry(error.message, waitMs, signal)
       }
     }

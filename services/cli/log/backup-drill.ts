@@ -79,18 +79,21 @@ function compareLogs(restoredFile: string, runningFile: string, signal: AbortSig
     const head = restored.head()
     if (restored.at(head)?.[5] !== running.at(head)?.[5])
       throw differs(`its event at position ${head} is not the one of the log that runs`)
-    const { checkpoint, root } = signedTree(restored, head, signal)
-    if (root !== checkpoint.root)
-      throw differs(`the root of its transparency log at ${checkpoint.size} is not the one that was signed`)
-    return { treeSize: checkpoint.size, root }
+    const tree = signedTree(restored, head, signal)
+    if (tree === undefined) throw differs('it holds no signed checkpoint to compare with; back up again')
+    return { treeSize: tree.checkpoint.size, root: tree.checkpoint.root }
   } finally {
     restored.close()
     running.close()
   }
 }
 
-/** The newest signed checkpoint of a log, and the root that its entries have. */
-function signedTree(rows: StoredRows, head: number, signal: AbortSignal) {
+/**
+ * The newest signed checkpoint of a log, whose root its entries have; undefined where none was signed yet.
+ *
+ * @throws ServiceError `backup_damaged`
+ */
+export function signedTree(rows: StoredRows, head: number, signal: AbortSignal) {
   const types: ReadonlySet<string> = new Set(ENTRY_TYPES)
   const tree = rowsInMemory<TreeRow>()
   let newest: Extract<ServiceEvent, { type: 'CheckpointSigned' }> | undefined
@@ -104,15 +107,14 @@ function signedTree(rows: StoredRows, head: number, signal: AbortSignal) {
     }
     position = page.at(-1)?.[0] ?? head
   }
-  if (newest === undefined) throw differs('it holds no signed checkpoint to compare with; back up again')
-  const { data } = newest
-  return {
-    checkpoint: data,
-    root: createTreeReader((key) => tree.get(key))
-      .root(data.size)
-      .toString('base64'),
-  }
+  if (newest === undefined) return undefined
+  const { data: checkpoint } = newest
+  const reader = createTreeReader((key) => tree.get(key))
+  const rootAt = (size: number): string => reader.root(size).toString('base64')
+  if (rootAt(checkpoint.size) !== checkpoint.root)
+    throw differs(`the root of its transparency log at ${checkpoint.size} is not the one that was signed`)
+  return { checkpoint, rootAt }
 }
 
-const differs = (why: string): ServiceError =>
-  new ServiceError('backup_damaged', { message: `the backup was restored on trial, and ${why}` })
+export const differs = (why: string): ServiceError =>
+  new ServiceError('backup_damaged', { message: `the backup was restored, and ${why}` })

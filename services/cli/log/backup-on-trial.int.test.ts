@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { canonicalJson, type Json } from '../../../contracts/json.ts'
 import { type StatusAnswer, statusAnswerSchema } from '../../../contracts/status-answer.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { type OwnService, startOwnService } from '../../composition/own-service.fixture.ts'
 import { parseManifest } from '../../log-operations/backup/manifest.ts'
 import { parseVkey } from '../../proof/index.ts'
@@ -60,6 +61,29 @@ test('the status is signed by the keys of the log, open to all, and names no pla
   for (const secret of [service.folder, hostname(), new URL(service.url).host])
     expect(text).not.toContain(secret)
 })
+
+test('the newest backup is shown with its age, also one that was taken while the service was away', async () => {
+  const { backup: shown, service: told } = await statusWhere((status) => status.backup !== null)
+  const { head, takenAt } = manifestOf(backup)
+  expect(shown).toEqual({ taken_at: takenAt, position: head, age_hours: expect.any(Number) })
+  expect(told.versions).toEqual([{ version: told.version, processes: 1 }])
+  const file = join(service.folder, 'simulated', 'newest-backup')
+  const longAgo = new Date(Date.now() - 25 * HOUR_MS).toISOString()
+  writeFileSync(file, readFileSync(file, 'utf8').replace(takenAt, longAgo))
+  expect((await statusWhere((status) => status.backup?.taken_at === longAgo)).backup?.age_hours).toBe(25)
+  // A note of another log, and what is no note.
+  for (const text of [
+    readFileSync(file, 'utf8').replace(/"logId":"../, '"logId":"zz'),
+    '{',
+    'x'.repeat(2_000),
+  ]) {
+    writeFileSync(file, text)
+    const ended = Date.now()
+    expect((await statusWhere(({ as_of: at }) => Date.parse(at) > ended)).backup).toBeNull()
+  }
+  await signal('backup', backup)
+  await statusWhere((status) => status.backup?.taken_at === manifestOf(backup).takenAt)
+}, 60_000)
 
 test('a backup is restored on trial, compared with the log, and shown to everybody', async () => {
   const done = await drill()

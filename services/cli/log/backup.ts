@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { backupKeysOf, keyFingerprintOf, requireKeyOfLog } from '../../composition/adapters/open-platform.ts'
@@ -12,6 +12,7 @@ import { requireEnd } from '../../log/embedded/require-whole-log.ts'
 import { openStoredRows, type StoredRow } from '../../log/embedded/stored-rows.ts'
 import { checkBackup } from '../../log-operations/backup/check-backup.ts'
 import { hashOf, type ReadManifest } from '../../log-operations/backup/manifest.ts'
+import { noteBackup } from '../../log-operations/backup/newest-backup.ts'
 import { openPlace } from '../../log-operations/backup/open-place.ts'
 import type { BackupPlace } from '../../log-operations/backup/place.ts'
 import type { Authenticity } from '../../log-operations/backup/signature.ts'
@@ -205,6 +206,7 @@ export const backupCommand = defineCommand({
         signal,
         onProgress,
       })
+      noteTaken(directory, manifest, input)
       progress.end(
         `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${place.description} goes up to position ${grouped(manifest.head)}`,
         { ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events },
@@ -214,6 +216,21 @@ export const backupCommand = defineCommand({
     }
   },
 })
+
+/** A backup that cannot be noted beside the log is as good as any; `/status` does not show it. */
+function noteTaken(
+  directory: string,
+  { logId, takenAt, head }: ReadManifest['manifest'],
+  { stderr }: Pick<CommandContext, 'stderr'>,
+): void {
+  try {
+    noteBackup(directory, { logId, takenAt, position: head })
+  } catch (error) {
+    stderr.write(
+      `Warning: the backup is whole, and /status will not show it: ${reasonOf(error)}. Run the command as the user of the service.\n`,
+    )
+  }
+}
 
 /** The log file of a folder. @throws ServiceError `config_invalid` where there is none */
 export function requireLog(directory: string): string {

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,6 +8,7 @@ import { textOf } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { runSignal } from '../kit/run-signal.fixture.ts'
+import { signedTree } from './backup-drill.ts'
 
 const TOKEN = 'operator-token-for-tests'
 const headers = { authorization: `Bearer ${TOKEN}` }
@@ -57,6 +58,14 @@ const textUpTo = (dataDir: string, head: number): string => {
   const text = textOf(rows.everything(0, head, head))
   rows.close()
   return text
+}
+
+/** The root that the entries of a log have at the size of a checkpoint. */
+function rootOf(dataDir: string, checkpoint: string): string | undefined {
+  const rows = openStoredRows(join(folder, dataDir, 'simulated', 'events.db'))
+  const tree = signedTree(rows, rows.head(), new AbortController().signal)
+  rows.close()
+  return tree?.rootAt(Number(checkpoint.split('\n')[1]))
 }
 
 /** Flips a bit of a text where a file holds it. */
@@ -118,19 +127,68 @@ test('a damaged event is named at /readyz, and the log comes back whole from its
   service = await start()
   const found = await componentsWhere((of) => of.get('scrub')?.state === 'degraded')
   expect(found.get('scrub')?.detail).toMatch(
-    new RegExp(`^log_damaged: .*position ${String(position)} \\(event .*signal backup.*signal restore`),
+    new RegExp(`^log_damaged: .*position ${String(position)} \\(event .*signal restore ADDRESS --in-place`),
   )
+  const away = await runSignal(
+    'restore',
+    join(folder, 'backup'),
+    '--in-place',
+    '--data-dir',
+    join(folder, 'data'),
+  )
+  expect([away.code, away.said]).toEqual([7, expect.stringContaining('store_locked')])
   const metrics = await (await fetch(`${service.url}/metrics`, { headers })).text()
   expect(metrics).toMatch(/log_scrub_events\{state="damaged"\} [1-9]/)
   await service.stop()
 
-  // The backup takes newer events, although an older one cannot be read.
+  // One command: the backup takes newer events, although an older one cannot be read, and the log is whole in its place.
+  const checkpoint = readFileSync(join(folder, 'data', 'simulated', 'newest-checkpoint'), 'utf8')
+  await signal('restore ./backup --in-place --data-dir ./data')
+  expect(textUpTo('data', Number(head))).toBe(written)
+  expect(rootOf('data', checkpoint)).toBe(checkpoint.split('\n')[2])
+  const beside = readdirSync(join(folder, 'data', 'simulated'))
+  expect(beside.filter((name) => /^(?:damaged-\d+|restored)$/.test(name))).toHaveLength(1)
+  service = await start()
+  await componentsWhere((of) => of.get('scrub')?.state === 'ok')
+  const size = Number(checkpoint.split('\n')[1])
+  const signed = async () =>
+    Number((await (await fetch(`${service?.url}/log/checkpoint`)).text()).split('\n')[1])
+  while ((await signed()) <= size) await new Promise((resolve) => setTimeout(resolve, 100))
+}, 120_000)
+
+test('an end in between leaves a folder in which nothing starts, and the next run goes on', async () => {
+  await service?.stop()
+  const data = join(folder, 'data', 'simulated')
   await signal('backup ./backup --data-dir ./data')
-  mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
-  copyFileSync(
-    join(folder, 'data', 'simulated', 'sealing.key'),
-    join(folder, 'restored', 'simulated', 'sealing.key'),
+  const { head } = rowOf(join(data, 'events.db'), 'SELECT max(position) AS head FROM event')
+  const written = textUpTo('data', Number(head))
+  // As a process leaves it that was killed after it moved the log, before the restored one took its place.
+  mkdirSync(join(data, 'damaged-1'))
+  renameSync(join(data, 'events.db'), join(data, 'damaged-1', 'events.db'))
+  mkdirSync(join(data, 'restored'))
+  writeFileSync(join(data, 'restored', 'events.db.unfinished'), 'half of a log')
+  await expect(start()).rejects.toMatchObject({ code: 'store_mismatch' })
+  await signal('restore ./backup --in-place --data-dir ./data')
+  expect(textUpTo('data', Number(head))).toBe(written)
+}, 60_000)
+
+test('a backup that ends earlier takes the place of nothing', async () => {
+  const data = join(folder, 'data', 'simulated')
+  const newest = join(data, 'newest-position')
+  const noted = readFileSync(newest, 'utf8')
+  writeFileSync(
+    newest,
+    noted.replace(/\d+ /, (position) => `${Number(position) + 7} `),
   )
-  await signal('restore ./backup --data-dir ./restored')
-  expect(textUpTo('restored', Number(head))).toBe(written)
-})
+  const events = readFileSync(join(data, 'events.db'))
+  const { code, said } = await runSignal(
+    'restore',
+    join(folder, 'backup'),
+    '--in-place',
+    '--data-dir',
+    join(folder, 'data'),
+  )
+  expect([code, said]).toEqual([19, expect.stringContaining('which was durable, is not in it')])
+  expect(readFileSync(join(data, 'events.db')).equals(events)).toBe(true)
+  writeFileSync(newest, noted)
+}, 60_000)

@@ -22,7 +22,7 @@ import type { WatchList } from './watch-list.ts'
 export interface EngineDeps
   extends Pick<
     Deps,
-    'settings' | 'platform' | 'feed' | 'projector' | 'speech' | 'log' | 'publicUrl' | 'signal'
+    'settings' | 'platform' | 'feed' | 'projector' | 'speech' | 'log' | 'publicUrl' | 'signal' | 'version'
   > {
   readonly metrics: Pick<
     Deps['metrics'],

@@ -49,6 +49,7 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
   const ending = new AbortController()
   const closed: string[] = []
   const engine = createEngineRole({
+    version: 'test',
     settings,
     platform,
     feed,

@@ -71,7 +71,7 @@ export const readPositions = ({
   behind: (wanted) =>
     (projector ?? keepsNoReadModels())
       .health()
-      .find(({ position }) => comparePositions(position, wanted) < 0),
+      .filter(({ position }) => comparePositions(position, wanted) < 0),
   head: () => store.head(),
 })
 

@@ -18,13 +18,12 @@ const REASONS: Readonly<Record<MissingReason, string>> = {
 /** Rows of the days of one exchange. */
 const DAYS = 14
 
+const inHours = (count: number): string => count.toLocaleString('en', { maximumFractionDigits: 1 })
 const NONE = '—'
 const orNone = (iso: string | null): Content => (iso === null ? NONE : time(iso))
 /** Between two instants. */
 const hours = (from: string | null, to: string | null): string =>
-  from === null || to === null
-    ? NONE
-    : ((Date.parse(to) - Date.parse(from)) / 3_600_000).toLocaleString('en', { maximumFractionDigits: 1 })
+  from === null || to === null ? NONE : inHours((Date.parse(to) - Date.parse(from)) / 3_600_000)
 
 /** Gaps by cause, and by day. */
 function gapsPart(gaps: StatusAnswer['gaps']): Html {
@@ -35,7 +34,13 @@ function gapsPart(gaps: StatusAnswer['gaps']): Html {
   const days = gaps.flatMap(({ exchange, days: own }) =>
     own.slice(0, DAYS).map((day) => ({ exchange, ...day })),
   )
-  return html`${table('Bars without a verdict, by cause', causes, {
+  return html`${table('Length of the gaps', gaps, {
+    exchange: ({ exchange }) => exchange,
+    '#hours, summed over series': (gap) => inHours(gap.series_hours),
+    '#hours of the longest': ({ longest }) => inHours(longest.hours),
+    from: ({ longest }) => time(longest.from),
+    to: ({ longest }) => time(longest.to),
+  })}${table('Bars without a verdict, by cause', causes, {
     exchange: ({ exchange }) => exchange,
     cause: ({ reason }) => REASONS[reason],
     '#bars': ({ bars }) => whole(bars),
@@ -72,23 +77,38 @@ const drillPart = (drill: StatusAnswer['drill']): Html =>
         ['their root, as it was signed', html`<code>${drill.root}</code>`],
       ])
 
+const backupPart = (backup: StatusAnswer['backup']): Html =>
+  backup === null
+    ? html`<p>No backup is noted beside the log of the process that answers.</p>`
+    : facts([
+        ['newest backup', time(backup.taken_at)],
+        ['hours ago', inHours(backup.age_hours)],
+        ['up to position', whole(backup.position)],
+      ])
+
+const versionsOf = ({ versions }: StatusAnswer['service']): Content =>
+  versions !== null &&
+  versions.map(({ version, processes }) => `${version ?? 'an older one'}: ${processes}`).join(', ')
+
 /** The public status for people. */
 export function statusPage({ note: signed, ...status }: StatusAnswer): Page {
-  const { service, gaps, incidents, drill } = status
+  const { service, gaps, incidents, backup, drill } = status
   const sum = (counts: readonly number[]): string => whole(counts.reduce((total, one) => total + one, 0))
   const body = html`<h1>Status of the record</h1>
 <p class="dim">${status.notice} As of ${time(status.as_of, 'second')} UTC.</p>
 ${tiles([
   ['bars without a verdict', sum(gaps.map(({ bars }) => bars)), 'since the log began'],
   ['incidents', sum(incidents.map(({ count }) => count)), 'since the log began'],
+  ['last backup', backup === null ? 'never' : time(backup.taken_at, 'day'), 'of the log in a folder'],
   ['last restore on trial', drill === null ? 'never' : time(drill.at, 'day'), 'of the newest backup'],
-  ['version', service.version, service.processes !== null && `processes: ${service.processes}`],
+  ['version', service.version, service.versions !== null && html`processes: ${versionsOf(service)}`],
 ])}
 <h2>Gaps</h2>
 ${gapsPart(gaps)}
 <h2>Incidents and runs of the clock</h2>
 ${incidentsPart(incidents)}
 <h2>Backup</h2>
+${backupPart(backup)}
 ${drillPart(drill)}
 <h2>How to check it</h2>
 <p><a href="/api/status">The same as JSON</a>. <a href="/docs/running#what-was-lost-and-who-can-see-it">What each figure means</a>.</p>

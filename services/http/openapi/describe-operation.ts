@@ -31,7 +31,7 @@ const WAIT_FOR: OpenApiParameter = {
   name: 'wait_for',
   in: 'query',
   description:
-    'The `X-Service-Position` of an answer: what was written before that answer is read, or the request refused (`read_model_behind`, and seldom 409 `position_unknown`, 503 `too_many_streams`)',
+    'The `X-Service-Position` of an answer: what was written before that answer is read, or the request refused (`read_model_behind`, and seldom 409 `position_unknown`, 503 `too_many_streams`). The header `X-Service-Behind` names read models that stand still before it: nobody waits for them',
   schema: { type: 'string' },
 }
 

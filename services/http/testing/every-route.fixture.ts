@@ -17,9 +17,15 @@ const NO_LOSSES: StatusAnswer = {
   notice: '',
   as_of: '1970-01-01T00:00:00.000Z',
   position: START,
-  service: { version: '1.2.3', log_format: 1, processes: 1 },
+  service: {
+    version: '1.2.3',
+    versions: [{ version: '1.2.3', processes: 1 }],
+    log_format: 1,
+    processes: 1,
+  },
   gaps: [],
   incidents: [],
+  backup: null,
   drill: null,
   note: null,
 }

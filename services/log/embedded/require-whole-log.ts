@@ -18,7 +18,13 @@ export interface LostEnd {
 }
 
 /** Files that the service makes only after it began a log beside them. */
-const MADE_BESIDE_A_LOG = ['newest-position', 'newest-checkpoint', 'projections.db', 'events.db-wal']
+const MADE_BESIDE_A_LOG = [
+  'newest-position',
+  'newest-checkpoint',
+  'newest-backup',
+  'projections.db',
+  'events.db-wal',
+]
 
 /**
  * Refuses a folder whose log is gone or lost its end, before SQLite begins anew or drops what follows damage without a

@@ -27,8 +27,8 @@ export interface ScrubReport {
 }
 
 export interface ScrubOptions {
-  /** `events.db` */
-  readonly file: string
+  /** `events.db`; undefined where the log is not on this machine, so that the read models alone are checked. */
+  readonly file: string | undefined
   /** `projections.db`, where this process keeps read models. */
   readonly readModels: string | undefined
   readonly now: () => number
@@ -50,8 +50,9 @@ const WHOLE_CHECK_BYTES = 64 * 1_024 * 1_024
 export async function scrubLog(options: ScrubOptions): Promise<void> {
   const { signal, sleep, report, now } = options
   let newest: ScrubReport = { position: 0, head: 0, endedAt: null, damaged: 0, damage: [] }
+  const elsewhere = options.file === undefined ? noLog() : undefined
   while (!signal.aborted) {
-    const log = openScrub(options.file)
+    const log = elsewhere ?? openScrub(options.file ?? '')
     try {
       newest = { ...newest, ...log.state() }
       const dueAt = (newest.endedAt ?? 0) + LIMITS.scrubEveryMs
@@ -73,6 +74,20 @@ export async function scrubLog(options: ScrubOptions): Promise<void> {
 }
 
 type Scrub = ReturnType<typeof openScrub>
+
+/** The log of another machine: only when the newest pass ended is kept, until this process ends. */
+function noLog(): Scrub {
+  let ended: number | null = null
+  return {
+    state: () => ({ position: 0, endedAt: ended, head: 0 }),
+    slice: () => [],
+    wholeCheck: () => [],
+    note: (_, endedAt) => {
+      ended = endedAt
+    },
+    close: () => undefined,
+  }
+}
 
 /** Goes on where the last process ended. */
 async function pass(log: Scrub, options: ScrubOptions, from: ScrubReport): Promise<ScrubReport> {

@@ -26,6 +26,8 @@ export function foldBatch(
   const changes = new Map<string, JsonObject | undefined>()
   const change = (key: string, row: JsonObject | undefined): void => {
     changes.set(key, row)
+    // Behind the others: those that were changed longest ago are forgotten first.
+    known.delete(key)
     known.set(key, row)
   }
   const rows = {
@@ -50,4 +52,18 @@ export function foldBatch(
     }
   }
   return { changes }
+}
+
+/** Rows of a projection that are kept in memory. */
+const KNOWN_ROWS = 1_000
+
+/**
+ * The rows that stay in memory after a batch: those that were read or changed last.
+ *
+ * @param changed rows that the batch changed; more than are kept are of the past, and nobody asks for the first of them
+ */
+export function keptRows<Row>(known: Map<string, Row>, changed: number): Map<string, Row> {
+  if (changed > KNOWN_ROWS) return new Map()
+  for (const key of known.keys()) if (known.size > KNOWN_ROWS) known.delete(key)
+  return known
 }

@@ -195,6 +195,34 @@ describe('queries', () => {
   })
 })
 
+test('a row that was folded lately is answered without its table, as it is there; one of long ago is read', async () => {
+  const store = openStore()
+  const inner = openTables()
+  let reads = 0
+  const tables: RowTables = {
+    ...inner,
+    table(name, version) {
+      const table = inner.table(name, version)
+      return { ...table, get: (key) => (reads++, table.get(key)) }
+    },
+  }
+  await appendHistory(store, [step('BTC')])
+  const projector = await startedUp(store, tables, [latestVerdicts])
+  const board = projector.reader(latestVerdicts)
+  for (let n = 0; n < 1_100; n++) {
+    await appendHistory(store, [step('BTC'), step(`C${n}`)])
+    await untilPosition(projector, await store.head())
+  }
+  reads = 0
+  for (const coin of ['BTC', 'C1099', 'C200'])
+    expect(board.get(`SIM.${coin}.1h`)).toEqual(
+      inner.table(latestVerdicts.name, latestVerdicts.version).get(`SIM.${coin}.1h`),
+    )
+  expect(reads).toBe(0)
+  expect(board.get('SIM.C0.1h')).toMatchObject({ recorded: 1 })
+  expect(reads).toBe(1)
+})
+
 describe('an event that cannot be folded', () => {
   const counting = (name: string, failAt?: string): Projection => ({
     name,

@@ -1,18 +1,19 @@
 import { assert } from '../../../contracts/assert.ts'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { foldBatch } from './fold-batch.ts'
+import { foldBatch, keptRows } from './fold-batch.ts'
 import { type Folded, type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
+import { keepRowsOfThisLog } from './rows-of-this-log.ts'
 
 export interface ProjectionHealth {
   readonly name: string
@@ -24,6 +25,8 @@ export interface ProjectionHealth {
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   /** Up to where in the log the rows that answer reach. */
   readonly position: Position
+  /** Whether these rows go on with the log: those of a former version, or of one that stopped, stay where they are. */
+  readonly goesOn: boolean
   /** Whether it has caught up with the log once, in this process. */
   readonly hasBeenLive: boolean
   /** The version before it, where that one answers as it stood: this one was built up to `upTo`. */
@@ -76,8 +79,7 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
-/** Rows of a projection that are kept in memory. */
-const KNOWN_ROWS = 256
+const STANDING: ReadonlySet<ProjectionHealth['state']> = new Set(['stopped', 'withheld'])
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -106,7 +108,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
       return {
-        get: (key) => run.active().get(key) as Row | undefined,
+        get: (key) => (run.known(key) ?? run.active().get(key)) as Row | undefined,
         range: (range) => run.active().range(range) as Entry<Row>[],
         health: () => run.health(),
       }
@@ -124,29 +126,6 @@ export function startProjector(options: ProjectorOptions): Projector {
       await Promise.all(runs.map((run) => run.done))
       options.tables.close()
     },
-  }
-}
-
-/** Drops the rows where the log was restored from an older copy since they were folded. @returns the event that is missing */
-async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<EventMark | undefined> {
-  const newest = tables.newest()
-  // Without one, nothing was folded, or by a release that did not write it down.
-  if (newest !== undefined && (await isStillThere(store, newest))) {
-    tables.standOnNewest()
-    return undefined
-  }
-  tables.empty()
-  return newest
-}
-
-async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
-  try {
-    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
-    return false
-  } catch (error) {
-    // The position is none of this log.
-    if (isServiceError(error, 'invalid_request')) return false
-    throw error
   }
 }
 
@@ -232,6 +211,7 @@ class ProjectionRun implements Follower {
       name: this.name,
       version,
       position: former?.position ?? this.#reached,
+      goesOn: former === undefined && !this.#isRebuilt && !STANDING.has(this.#status.state),
       hasBeenLive: this.#hasBeenLive,
       ...(former && { former: { version: former.version, upTo: this.#reached } }),
       retries: this.#retries,
@@ -263,6 +243,12 @@ class ProjectionRun implements Follower {
     })
   }
 
+  /** A row of the version in service that was folded lately: most of those that are decided on are one. */
+  known(key: string): JsonObject | undefined {
+    const isOwn = this.#inService?.version === this.#projection.version && !this.#isRebuilt
+    return isOwn ? this.#known.get(key) : undefined
+  }
+
   async #run(): Promise<void> {
     const { signal, sleep } = this.#parts
     while (!signal.aborted) {
@@ -278,9 +264,7 @@ class ProjectionRun implements Follower {
         this.#problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
         // A projection that advances at each try does not wait longer from try to try.
         if (this.#reached !== before) this.#failures = 0
-        const wait = RETRY_MS[Math.min(this.#failures, RETRY_MS.length - 1)] ?? 2_500
-        this.#failures += 1
-        await sleep(wait, signal)
+        await sleep(RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
       }
     }
     this.#caughtUp.resolve()
@@ -357,7 +341,7 @@ class ProjectionRun implements Follower {
     const committed = (): boolean => {
       this.#reached = to
       if (poison === undefined) {
-        if (known.size <= KNOWN_ROWS) this.#known = known
+        this.#known = keptRows(known, changes.size)
         return true
       }
       this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)

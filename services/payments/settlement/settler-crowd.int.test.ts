@@ -114,6 +114,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
         version: payments.version,
         state: 'live',
         hasBeenLive: true,
+        goesOn: true,
         retries: 0,
         position,
       }),

@@ -1,8 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 import type { PresentedPayment, PresentedProof } from '../payments.ts'
 import { shown } from '../refusal.ts'
 
@@ -73,8 +74,9 @@ export function readProof(rawHeaders: readonly string[]): PresentedProof | undef
 export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): PayerProofs {
   const origin = (): URL => new URL(publicUrl() || DOCUMENTED_ADDRESS)
 
+  const prepared = hmacKey(key)
   const secretOf = (paymentId: string): string =>
-    createHmac('sha256', key).update(`payment ${paymentId}`).digest('base64url')
+    hmacSha256(prepared, `payment ${paymentId}`, undefined, 'base64url')
 
   /** Why a message is not the payer's word about this payment, here and now; undefined where it is. */
   function faultIn(signIn: SignIn, { on, payer, nonce }: PresentedPayment): string | undefined {

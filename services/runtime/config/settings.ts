@@ -114,6 +114,13 @@ export const SETTINGS = defineSettings({
     help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',
     example: './data',
   },
+  ARCHIVE_AFTER_DAYS: {
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number())
+      .default(0),
+    help: 'Embedded store: days after which the data of verdicts and outcomes is moved into compressed files in the folder `archive` beside the log, at the start and each day, as `signal archive` does it; 0 moves none. Default: 0.',
+    example: '90',
+  },
   ROLES: {
     schema: listOf(z.enum(ROLES)).default([...ROLES]),
     help: `What this process does: ${ROLES.join(', ')}. Default: all. Fewer than all need EVENTSTORE_URL, so that the processes share a store.`,

@@ -22,7 +22,7 @@ test.each([0, 1, 32, 63, 64, 65, 131, 1_000])(
       ['long.', bytes(70_000, 5)],
       ['exactly.', bytes(16_384, 5)],
     ] as const) {
-      for (const encoding of ['hex', 'base64'] as const) {
+      for (const encoding of ['hex', 'base64', 'base64url'] as const) {
         const theirs = createHmac('sha256', bytes(length, 3)).update(text).update(body).digest(encoding)
         expect(hmacSha256(key, text, body, encoding)).toBe(theirs)
       }

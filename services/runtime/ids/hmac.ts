@@ -35,7 +35,7 @@ export function hmacSha256(
   { inner, outer }: HmacKey,
   text: string,
   body: Uint8Array | undefined,
-  encoding: 'hex' | 'base64',
+  encoding: 'hex' | 'base64' | 'base64url',
 ): string {
   // No character of UTF-16 takes more than three bytes as UTF-8.
   const most = BLOCK + text.length * 3 + (body?.length ?? 0)

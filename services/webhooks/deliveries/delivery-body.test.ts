@@ -74,6 +74,25 @@ describe('the body of template 1', () => {
     },
   )
 
+  test('of one signal is written once for all its subscribers, whose heads differ', async () => {
+    const { call, digest } = await signals()
+    let reads = 0
+    const watched = new Proxy(call.data, { get: (data, key) => (reads++, Reflect.get(data, key)) })
+    const signal = { ...call, data: watched } as Signal
+    const first = JSON.parse(deliveryBody(parts(signal)).toString())
+    const before = reads
+    const second = JSON.parse(
+      deliveryBody(parts(signal, { deliveryId: anId('other'), sequence: 7 })).toString(),
+    )
+    expect(reads).toBe(before)
+    expect(second).toEqual({ ...first, delivery_id: anId('other'), sequence: 7 })
+    const moved = JSON.parse(deliveryBody(parts(signal, { baseUrl: 'https://elsewhere.example' })).toString())
+    expect(moved.data.verify_url).toContain('https://elsewhere.example')
+    const rowsOf = (topN: number): number =>
+      JSON.parse(deliveryBody(parts(digest, { topN })).toString()).data.calls.length
+    expect([rowsOf(1), rowsOf(2), rowsOf(1)]).toEqual([1, 2, 1])
+  })
+
   test('tells of a trade call what it says, until when, and where it can be verified', async () => {
     const { call } = await signals()
     expect(JSON.parse(deliveryBody(parts(call)).toString())).toEqual({

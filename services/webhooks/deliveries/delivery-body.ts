@@ -51,15 +51,38 @@ export function deliveryBody(parts: BodyParts): Buffer {
       message: `delivery ${parts.deliveryId} has a body of template ${parts.template}; this release knows no such`,
     })
   }
-  const head = { event: signal.type, delivery_id: deliveryId, created_at: isoTime(signal.at), sequence }
-  const data = signalData(signal, parts.baseUrl, parts.topN)
-  const bodyOf = (shown: JsonObject): Buffer => Buffer.from(JSON.stringify({ ...head, data: shown }))
-  const calls = Array.isArray(data.calls) ? data.calls : []
-  let body = bodyOf(data)
-  for (let rows = calls.length - 1; body.length > LIMITS.webhookBodyBytes && rows >= 0; rows--)
-    body = bodyOf({ ...data, calls: calls.slice(0, rows) })
+  const head = JSON.stringify({ event: signal.type, delivery_id: deliveryId })
+  const bodyOf = ({ createdAt, data }: Pick<MadeText, 'createdAt' | 'data'>): Buffer =>
+    Buffer.from(`${head.slice(0, -1)},"created_at":"${createdAt}","sequence":${sequence},"data":${data}}`)
+  const made = textOf(parts)
+  let body = bodyOf(made)
+  for (let rows = made.rows - 1; body.length > LIMITS.webhookBodyBytes && rows >= 0; rows--)
+    body = bodyOf(textOf(parts, rows))
   assert(body.length <= LIMITS.webhookBodyBytes, 'a body is within its limit', body.length)
   return body
+}
+
+/** The newest text of a signal: one goes to many subscribers, and all but the head is the same. */
+interface MadeText {
+  readonly baseUrl: string
+  readonly topN: number | null
+  readonly createdAt: string
+  readonly data: string
+  readonly rows: number
+}
+
+const made = new WeakMap<Signal, MadeText>()
+
+/** @param most rows of a digest, where it does not fit with all of them */
+function textOf({ signal, baseUrl, topN }: BodyParts, most?: number): MadeText {
+  const before = made.get(signal)
+  if (most === undefined && before?.baseUrl === baseUrl && before.topN === topN) return before
+  const shown = signalData(signal, baseUrl, topN)
+  const calls = Array.isArray(shown.calls) ? shown.calls : []
+  const data = JSON.stringify(most === undefined ? shown : { ...shown, calls: calls.slice(0, most) })
+  const text = { baseUrl, topN, createdAt: isoTime(signal.at), data, rows: calls.length }
+  if (most === undefined) made.set(signal, text)
+  return text
 }
 
 /** `data` of a signal's body. */

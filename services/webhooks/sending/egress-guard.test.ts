@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { createEgressGuard, type EgressGuard, type NameAddress } from './egress-guard.ts'
@@ -140,4 +140,21 @@ test('a refusal names the setting for local trials, but not where it is set', as
   expect(await stepOf(true, 'http://169.254.169.254/hook')).toMatch(
     /^(?!.*--webhooks-allow-private).*this machine/,
   )
+})
+
+test('an address is taken apart once, and asked about each time', () => {
+  const takenApart = vi.spyOn(URL, 'canParse')
+  const blocked = new Set<string>()
+  const guard = createEgressGuard({
+    allowPrivate: false,
+    ownHosts: [],
+    isBlocked: (host) => blocked.has(host),
+  })
+  const url = 'https://once.example.com/hook'
+  expect(guard.check(url)).toEqual(guard.check(url))
+  expect(takenApart.mock.calls.filter(([text]) => text === url)).toHaveLength(1)
+  blocked.add('once.example.com')
+  expect(() => guard.check(url)).toThrow('has nothing sent to once.example.com')
+  for (let n = 0; n < 2; n++) expect(() => guard.check('https://localhost/')).toThrow('not a public name')
+  takenApart.mockRestore()
 })

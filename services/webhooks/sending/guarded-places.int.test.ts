@@ -1,9 +1,16 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import type { TLSSocket } from 'node:tls'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { createEgressGuard } from './egress-guard.ts'
 import {
   answerAll,
   bench,
+  NOW,
   OK,
   requestTo,
   sendInTurn,
@@ -168,5 +175,88 @@ describe('TLS', () => {
       'connect_failed',
     )
     expect((await bench.senderOf().send(requestTo(secure.port))).kind).toBe('broken_off')
+  })
+
+  const CLOSING = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok'
+  /** A server that ends each connection with its answer, and what it saw of each: whether it was resumed. */
+  async function serveResumed(port = 0) {
+    const resumed: boolean[] = []
+    const server = await bench.serve(
+      async ({ socket, request }) => {
+        await request()
+        resumed.push((socket as TLSSocket).isSessionReused())
+        socket.end(CLOSING)
+      },
+      { tls: { ...tls, ticketKeys: Buffer.alloc(48, 7) }, port },
+    )
+    return { server, resumed }
+  }
+  const authorities = [TEST_CERTIFICATE]
+  const toName = ({ port }: { port: number }, name = 'hooks') =>
+    requestTo(port, name === 'hooks' ? 'hooks.example.com' : `${name}.hooks.example.com`, 'https')
+
+  test('new connections resume the session of a host and port, of which no garbage collection takes it', async () => {
+    const { server, resumed } = await serveResumed()
+    const { server: other, resumed: atOther } = await serveResumed()
+    const sender = bench.senderOf({ resolve }, { authorities })
+    await sendInTurn(sender, [toName(server)])
+    setFlagsFromString('--expose-gc')
+    ;(runInNewContext('gc') as () => void)()
+    await sendInTurn(sender, [toName(server), toName(server, 'a'), toName(other), toName(server, 'a')])
+    // The same keys seal the sessions of both, so whatever is given to them they would take.
+    expect(resumed).toEqual([false, true, false, true])
+    expect(atOther).toEqual([false])
+  })
+
+  test('a resumed connection goes to an address that was checked, like any other', async () => {
+    const { server, resumed } = await serveResumed()
+    let address = '127.0.0.1'
+    const guard = {
+      admits: (to: string) => to === '127.0.0.1',
+      resolve: async () => [{ address, family: 4 as const }],
+    }
+    const sender = bench.senderOf(guard, { authorities })
+    const first = await sendInTurn(sender, [toName(server), toName(server)])
+    address = '10.0.0.1'
+    const moved = await sender.send(toName(server))
+    expect([...first, moved].map(({ kind }) => kind)).toEqual(['answered', 'answered', 'url_refused'])
+    expect(resumed).toEqual([false, true])
+  })
+
+  test('within a day of its last handshake in whole a certificate is verified again', async () => {
+    const { server, resumed } = await serveResumed()
+    let now = NOW
+    const sender = bench.senderOf({ resolve }, { authorities, now: () => now })
+    await sendInTurn(sender, [toName(server)])
+    now += LIMITS.webhookTlsSessionMs - 1
+    await sendInTurn(sender, [toName(server)])
+    now += 1
+    await sendInTurn(sender, [toName(server)])
+    expect(resumed).toEqual([false, true, false])
+  })
+
+  test('a session that the server cannot take is not offered again', async () => {
+    const { server, resumed } = await serveResumed()
+    let drops = 0
+    const sender = bench.senderOf({ resolve }, { authorities })
+    await sendInTurn(sender, [toName(server)])
+    // In its place, one that breaks off at the first bytes.
+    const port = server.port
+    await server.close()
+    const broken = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        drops += 1
+        socket.destroy()
+      })
+    }).listen(port, '127.0.0.1')
+    await once(broken, 'listening')
+    expect((await sender.send(toName({ port }))).kind).toBe('connect_failed')
+    broken.close()
+    await once(broken, 'close')
+    expect(drops).toBe(1)
+    const again = await serveResumed(port)
+    expect((await sender.send(toName(again.server))).status).toBe(200)
+    expect([...resumed, ...again.resumed]).toEqual([false, false])
   })
 })

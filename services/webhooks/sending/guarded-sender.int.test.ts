@@ -1,5 +1,7 @@
+import { getEventListeners } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { WebhookRequest } from './sender.ts'
 import type { ServerSide } from './testing/hostile-server.fixture.ts'
 import { bench, OK, requestTo, sendInTurn, useSenderBench } from './testing/sender-bench.fixture.ts'
 
@@ -90,6 +92,19 @@ describe('an endpoint that behaves', () => {
   })
 })
 
+test('past so many connections in all, those of the origin used longest ago end with their requests', async () => {
+  const servers = await Promise.all([OK, OK, OK].map((answer) => bench.answering(answer)))
+  const [a, b, c] = servers.map(({ port }) => requestTo(port)) as [
+    WebhookRequest,
+    WebhookRequest,
+    WebhookRequest,
+  ]
+  const sender = bench.senderOf({}, { connectionsKept: 2 })
+  const outcomes = await sendInTurn(sender, [a, b, a, c, a, b])
+  expect(outcomes.map(({ status }) => status)).toEqual(Array(6).fill(200))
+  expect(servers.map((server) => server.connections())).toEqual([1, 2, 1])
+})
+
 describe('ending', () => {
   test('many at once by one signal closes their connections, and the others go on', async () => {
     const arrived: ServerSide[] = []
@@ -104,6 +119,7 @@ describe('ending', () => {
     const ended = Array.from({ length: 20 }, () => sender.send(requestTo(server.port), ending.signal))
     const other = sender.send(requestTo(server.port))
     await all.promise
+    expect(getEventListeners(ending.signal, 'abort')).toHaveLength(1)
     ending.abort()
     for (const outcome of await Promise.all(ended)) expect(outcome.kind).toBe('aborted')
     for (const { socket } of arrived) if (!socket.destroyed) socket.write(OK)

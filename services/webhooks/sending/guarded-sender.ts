@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
@@ -62,6 +61,7 @@ export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
   readonly attemptMs?: number
   readonly originsKept?: number
   readonly connectionsPerOrigin?: number
+  readonly connectionsKept?: number
   /** Certificates of authorities, in PEM, instead of those that Node.js knows. */
   readonly authorities?: readonly string[]
 }
@@ -76,15 +76,15 @@ export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
  */
 export function createGuardedSender(options: GuardedSenderOptions): Sender {
   const { guard, now, clock = systemSweepClock, connectMs, attemptMs = LIMITS.webhookAttemptMs } = options
-  const connector = createGuardedConnector({ guard, connectMs, authorities: options.authorities })
-  const { originsKept, connectionsPerOrigin } = options
-  const pools = createOriginPools({ connector, originsKept, connectionsPerOrigin })
+  const connector = createGuardedConnector({ guard, connectMs, authorities: options.authorities, now })
+  const pools = createOriginPools({ ...options, connector })
   const sweep = createDeadlineSweep<Exchange>(
     clock,
     attemptMs,
     (exchange) => exchange.end('timed_out', `no whole answer within ${attemptMs / 1_000} s`),
     () => pools.cutFloods(),
   )
+  const cutBy = createCuts()
   let isClosing = false
 
   function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
@@ -102,7 +102,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
         finished(outcome) {
           sweep.delete(exchange)
-          signal?.removeEventListener('abort', abort)
+          if (signal !== undefined) cutBy(signal).delete(exchange)
           const { kind, status, retryAfterMs, windowMs } = outcome
           // Of what was taken nothing is kept.
           const isTaken = status !== undefined && status >= 200 && status < 300
@@ -111,7 +111,6 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
           resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
         },
       })
-      const abort = (): void => exchange.end('aborted', 'ended while it was under way')
       function dispatch(): true {
         tries += 1
         connectsBefore = connections.connects
@@ -119,11 +118,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         return true
       }
       sweep.add(exchange)
-      if (signal !== undefined) {
-        // One signal ends all attempts of a shard.
-        setMaxListeners(0, signal)
-        signal.addEventListener('abort', abort, { once: true })
-      }
+      if (signal !== undefined) cutBy(signal).add(exchange)
       dispatch()
     })
   }
@@ -143,6 +138,22 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       isClosing = true
       await pools.close()
     },
+  }
+}
+
+/** Attempts by the signal that ends them: one does for a whole shard, and a listener for each costs as much as a signature. */
+function createCuts() {
+  const cuts = new WeakMap<AbortSignal, Set<Exchange>>()
+  return (signal: AbortSignal): Set<Exchange> => {
+    const known = cuts.get(signal)
+    if (known !== undefined) return known
+    const underWay = new Set<Exchange>()
+    cuts.set(signal, underWay)
+    const endAll = (): void => {
+      for (const exchange of underWay) exchange.end('aborted', 'ended while it was under way')
+    }
+    signal.addEventListener('abort', endAll, { once: true })
+    return underWay
   }
 }
 

@@ -8,6 +8,8 @@ const ANSWER_BYTES = 1_048_576
 
 /** Ends connections that are sent more than any answer has. */
 interface FloodWatch {
+  /** Connections that are open. */
+  readonly size: number
   add(socket: Socket): void
   /** Looks at all connections; to be called now and then while requests are under way. */
   look(): void
@@ -26,6 +28,9 @@ interface Watched {
 function createFloodWatch(): FloodWatch {
   const sockets = new Map<Socket, Watched>()
   return {
+    get size() {
+      return sockets.size
+    },
     add(socket) {
       sockets.set(socket, { written: socket.bytesWritten, read: socket.bytesRead })
       socket.once('close', () => sockets.delete(socket))
@@ -62,11 +67,12 @@ export interface OriginPoolsOptions {
   readonly connector: buildConnector.connector
   readonly originsKept?: number | undefined
   readonly connectionsPerOrigin?: number | undefined
+  readonly connectionsKept?: number | undefined
 }
 
 /**
- * Keeps connections open, to so many origins: past that, those of the one that was not used for the longest time end
- * with their last request. HTTP/1.1, one request at a time on each, since an endpoint that never answers would hold
+ * Keeps connections open as long as their receivers do, to so many origins and so many in all: past that, those of the
+ * origin that was not used for the longest time end with their last request. HTTP/1.1, one request at a time on each, since an endpoint that never answers would hold
  * up what stands behind it.
  */
 export function createOriginPools(options: OriginPoolsOptions): OriginPools {
@@ -74,6 +80,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
     connector,
     originsKept = LIMITS.webhookOrigins,
     connectionsPerOrigin = LIMITS.webhookConnectionsPerOrigin,
+    connectionsKept = LIMITS.webhookConnections,
   } = options
   /** Least recently used first. */
   const pools = new Map<string, OriginPool>()
@@ -85,6 +92,13 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
     closing.add(closed)
   }
 
+  function retireOldest(): void {
+    const [oldest] = pools
+    if (oldest === undefined) return
+    pools.delete(oldest[0])
+    retire(oldest[1])
+  }
+
   function open(origin: string): OriginPool {
     const entry: OriginPool = {
       connects: 0,
@@ -93,7 +107,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
         pipelining: 1,
         allowH2: false,
         keepAliveTimeout: LIMITS.webhookIdleMs,
-        keepAliveMaxTimeout: LIMITS.webhookIdleMs,
+        keepAliveMaxTimeout: LIMITS.webhookIdleMostMs,
         maxHeaderSize: LIMITS.webhookResponseHeaderBytes,
         // One sweep bounds all of a request; these would not bound one whose answer drips.
         headersTimeout: 0,
@@ -103,6 +117,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
             if (outcome[0] === null) {
               entry.connects += 1
               floods.add(outcome[1])
+              if (floods.size > connectionsKept) retireOldest()
             }
             callback(...outcome)
           }),
@@ -119,11 +134,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
         pools.set(origin, known)
         return known
       }
-      for (const [oldest, entry] of pools) {
-        if (pools.size < originsKept) break
-        pools.delete(oldest)
-        retire(entry)
-      }
+      if (pools.size >= originsKept) retireOldest()
       const opened = open(origin)
       pools.set(origin, opened)
       assert(pools.size <= originsKept, 'few origins keep connections', pools.size)

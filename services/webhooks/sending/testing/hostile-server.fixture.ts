@@ -25,7 +25,7 @@ export interface HostileServer {
  */
 export async function startHostileServer(
   behave: (side: ServerSide, count: number) => Promise<void> | void,
-  { host = '127.0.0.1', tls }: { host?: string; tls?: TlsOptions } = {},
+  { host = '127.0.0.1', port = 0, tls }: { host?: string; port?: number; tls?: TlsOptions } = {},
 ): Promise<HostileServer> {
   const sockets = new Set<Socket>()
   const heads: string[] = []
@@ -51,7 +51,7 @@ export async function startHostileServer(
 
   const server: Server = tls === undefined ? createServer(accept) : createSecureServer(tls, accept)
   server.on('tlsClientError', () => undefined)
-  server.listen(0, host)
+  server.listen(port, host)
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,

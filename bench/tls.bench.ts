@@ -1,0 +1,177 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { buildConnector, Pool } from 'undici'
+import { createEgressGuard, type ResolveName } from '../services/webhooks/sending/egress-guard.ts'
+import { createGuardedConnector } from '../services/webhooks/sending/guarded-connector.ts'
+import { createOriginPools } from '../services/webhooks/sending/origin-pools.ts'
+import { createSign } from '../services/webhooks/sending/sign.ts'
+import { TEST_CERTIFICATE } from '../services/webhooks/sending/testing/test-certificate.fixture.ts'
+import { createSecret } from '../services/webhooks/subscriptions/subscription-secrets.ts'
+import { type Candidate, cpuTimed, measure, report } from './support/measure.ts'
+import { startReceiver } from './support/receivers.ts'
+import { openWebhookWorld } from './support/webhook-world.ts'
+
+/**
+ * Webhooks over TLS 1.3, each endpoint at a host of its own. On kept connections: deliveries with durable attempts,
+ * beside the raw client. On new ones: the sender's processor time for one, beside the client's own connector, which makes
+ * a context for each and keeps sessions as long as no garbage is collected; and how long one signal takes to so many
+ * endpoints that have no connection, beside the same without TLS.
+ *
+ * The certificate is signed by itself: a chain of authorities makes handshakes in whole dearer, and resumed ones not.
+ *
+ * node bench/tls.bench.ts          BENCH_ROUNDS=5 BENCH_DELIVERIES=20000 BENCH_SUBSCRIPTIONS=10000
+ */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const DELIVERIES = Number(process.env.BENCH_DELIVERIES ?? 20_000)
+const COLD_ENDPOINTS = Number(process.env.BENCH_SUBSCRIPTIONS ?? 10_000)
+const ENDPOINTS = 100
+const COLD_HOSTS = 500
+const IN_FLIGHT = 64
+
+setDefaultCACertificates([...getCACertificates('default'), TEST_CERTIFICATE])
+const resolve: ResolveName = async () => [{ address: '127.0.0.1', family: 4 }]
+const kept = await startReceiver('tls')
+const cold = await startReceiver('tls', 'close')
+const coldPlain = await startReceiver('close')
+const hostOf = ({ port }: { port: number }, n: number, scheme = 'https'): string =>
+  `${scheme}://h${n}.hooks.example.com:${port}`
+
+const sign = createSign({ userAgent: 'bench' })
+const secrets = [createSecret((bytes) => randomBytes(bytes))]
+const body = Buffer.from(randomBytes(402).toString('hex'))
+const headers = sign(secrets, {
+  event: 'trade_call',
+  deliveryId: randomUUID(),
+  body,
+  at: Date.now(),
+  sequence: 1_000,
+  attempt: 1,
+})
+
+const raw: Candidate = {
+  name: 'undici Pool, one request again and again',
+  async round() {
+    const pool = new Pool(`https://127.0.0.1:${kept.port}`, { connections: IN_FLIGHT, allowH2: false })
+    const send = async (count: number): Promise<void> => {
+      let left = count
+      const caller = async (): Promise<void> => {
+        while (left-- > 0) {
+          const response = await pool.request({ method: 'POST', path: '/raw', headers, body })
+          await response.body.dump()
+        }
+      }
+      await Promise.all(Array.from({ length: IN_FLIGHT }, caller))
+    }
+    await send(5 * ENDPOINTS)
+    const start = performance.now()
+    await send(DELIVERIES)
+    const milliseconds = performance.now() - start
+    await pool.close()
+    return { units: DELIVERIES, milliseconds }
+  },
+}
+const dispatcher: Candidate = {
+  name: 'dispatcher, every attempt durable',
+  async round() {
+    const world = await openWebhookWorld({ resolve })
+    await world.subscribe(Array.from({ length: ENDPOINTS }, (_, n) => `${hostOf(kept, n)}/live/${n}`))
+    world.start()
+    await world.record(5)
+    await world.until(5 * ENDPOINTS)
+    const signals = Math.round(DELIVERIES / ENDPOINTS)
+    const start = performance.now()
+    await world.record(signals, 4)
+    await world.until((5 + signals) * ENDPOINTS)
+    const milliseconds = performance.now() - start
+    await world.close()
+    return { units: signals * ENDPOINTS, milliseconds }
+  },
+}
+report(
+  `kept connections over TLS, ${DELIVERIES} deliveries of 0.8 KB, ${ENDPOINTS} endpoints of as many hosts`,
+  'deliveries/s',
+  await measure([raw, dispatcher], ROUNDS),
+  raw.name,
+  { [dispatcher.name]: 0.6 },
+)
+
+/** One request to each host over a connection of its own, by the processor time of this process. */
+function newConnections(name: string, connector: buildConnector.connector): Candidate {
+  const pools = createOriginPools({ connector })
+  const post = async (n: number): Promise<void> => {
+    const response = await pools
+      .of(hostOf(cold, n))
+      .pool.request({ method: 'POST', path: '/cold', headers, body })
+    await response.body.dump()
+  }
+  return {
+    name,
+    async round() {
+      let next = 0
+      const caller = async (): Promise<void> => {
+        while (next < COLD_HOSTS) await post(next++)
+      }
+      const milliseconds = await cpuTimed(async () => {
+        await Promise.all(Array.from({ length: IN_FLIGHT }, caller))
+      })
+      return { units: COLD_HOSTS, milliseconds }
+    },
+  }
+}
+const guard = createEgressGuard({ allowPrivate: true, ownHosts: [], resolve })
+const secure = buildConnector({ allowH2: false, rejectUnauthorized: true })
+const clients = newConnections("the client's own connector", (target, callback) => {
+  const socket = connect({ host: '127.0.0.1', port: Number(target.port), noDelay: true })
+  socket.once('error', (error) => callback(error, null))
+  socket.once('connect', () => secure({ ...target, httpSocket: socket }, callback))
+})
+const resumed = newConnections('one context, sessions kept', createGuardedConnector({ guard, now: Date.now }))
+const inWhole = newConnections('one context, handshakes in whole', createGuardedConnector({ guard }))
+report(
+  `a new connection over TLS for each delivery, ${COLD_HOSTS} hosts, processor time of the sender`,
+  'deliveries/s of a core',
+  await measure([clients, inWhole, resumed], ROUNDS),
+  clients.name,
+  // As often in the same time: at most .65 of the time.
+  { [resumed.name]: 1.54 },
+)
+
+/** One signal to all endpoints, none of which has a connection; the second one finds sessions. */
+async function coldSignals(addressOf: (n: number) => string): Promise<readonly [number, number]> {
+  const world = await openWebhookWorld({ resolve })
+  await world.subscribe(Array.from({ length: COLD_ENDPOINTS }, (_, n) => `${addressOf(n)}/live/${n}`))
+  world.start()
+  while (world.live < COLD_ENDPOINTS) await wait(5)
+  const times: number[] = []
+  for (let signal = 1; signal <= 2; signal++) {
+    const start = performance.now()
+    await world.record(1)
+    await world.until(signal * COLD_ENDPOINTS)
+    times.push(performance.now() - start)
+  }
+  await world.close()
+  return [times[0] ?? 0, times[1] ?? 0]
+}
+const COLD_NAMES = ['without TLS', 'over TLS, never sent to before', 'over TLS, sent to before'] as const
+let times: readonly number[] = []
+const coldCandidate = (name: string, index: number): Candidate => ({
+  name,
+  async round() {
+    if (index === 0) {
+      const [, plain] = await coldSignals((n) => hostOf(coldPlain, n, 'http'))
+      times = [plain, ...(await coldSignals((n) => hostOf(cold, n)))]
+    }
+    return { units: COLD_ENDPOINTS, milliseconds: times[index] ?? Number.NaN }
+  },
+})
+report(
+  `one signal to ${COLD_ENDPOINTS} endpoints of as many hosts, a new connection to each`,
+  'deliveries/s',
+  await measure(COLD_NAMES.map(coldCandidate), Math.min(ROUNDS, 3)),
+  COLD_NAMES[0],
+  { [COLD_NAMES[1]]: 0.33, [COLD_NAMES[2]]: 0.33 },
+)
+for (const receiver of [kept, cold, coldPlain]) receiver.stop()
+process.exit()

@@ -1,0 +1,33 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import { inFrontOf } from '../../../contracts/position.ts'
+import type { EventStore } from '../event-store.ts'
+import type { EventMark, RowTables } from './row-tables.ts'
+
+/** Drops the rows where the log was restored from an older copy since they were folded. @returns the event that is missing */
+export async function keepRowsOfThisLog({
+  store,
+  tables,
+}: {
+  readonly store: EventStore
+  readonly tables: RowTables
+}): Promise<EventMark | undefined> {
+  const newest = tables.newest()
+  // Without one, nothing was folded, or by a release that did not write it down.
+  if (newest !== undefined && (await isStillThere(store, newest))) {
+    tables.standOnNewest()
+    return undefined
+  }
+  tables.empty()
+  return newest
+}
+
+async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
+  try {
+    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
+    return false
+  } catch (error) {
+    // The position is none of this log.
+    if (isServiceError(error, 'invalid_request')) return false
+    throw error
+  }
+}
