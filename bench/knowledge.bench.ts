@@ -47,6 +47,8 @@ for (const [name, split] of [
   ['beside the wordings', 'own'],
   ['roles, looked at', 'roles'],
   ['roles', 'blind'],
+  ['voices, looked at', 'voices'],
+  ['voices', 'unseen'],
 ] as const) {
   printScores(
     `${name} (${split})`,
@@ -59,7 +61,8 @@ for (const kind of ['plain', 'paraphrase', 'misspelt', 'unanswerable'] as const)
     scores.filter((score) => score.kind === kind),
   )
 }
-if (process.env.BENCH_VERBOSE !== undefined) printMissed(scores.filter(({ split }) => split !== 'blind'))
+if (process.env.BENCH_VERBOSE !== undefined)
+  printMissed(scores.filter(({ split }) => split !== 'blind' && split !== 'unseen'))
 
 await printTime('build the index', 200, ROUNDS, async () => new SearchIndex(sections, asked).close())
 await printTime('search, 10 rows', 1, ROUNDS * questions.length, async (round) => {

@@ -8,7 +8,7 @@ const SOURCES = /^(?!.*\/fixtures\/).*\.(?:ts|mjs|js)$/
 const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/
 const FOR_TESTS = /\.(?:test|fixture|contract|bench)\.ts$|\/(?:testing|test-servers|fixtures)\//
 const TESTS = /^(?:services|projections|contracts|testing|bench|tools|clients)\/.*\.ts$/
-const PAGES = /\.md$/
+const PAGES = /^(?:docs\/.*|[^/]+)\.md$/
 const DOCS = /^(?:docs\/(?!decisions\/).*|[^/]+)\.md$/
 /** A comment that opens so has a clause for its subject and is read twice. */
 const CLAUSE_FIRST = /\/\*\*\s*(?:\* )?(?:What|Whatever|Who|Whoever|Whose|Those|That|Of|Where)\b/g

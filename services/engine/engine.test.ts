@@ -97,7 +97,7 @@ describe('a verdict', () => {
         const units = (value ?? 0) / (closes.scales[index] ?? 1)
         return sum + (closes.coefficients[index] ?? 0) * Math.min(model.clip, Math.max(-model.clip, units))
       }, 0)
-      expect(closesHigher).toBeCloseTo(1 / (1 + Math.exp(-closes.slope * score)), 12)
+      expect(closesHigher).toBeCloseTo(1 / (1 + Math.exp(-closes.offset - closes.slope * score)), 12)
     }
   })
 

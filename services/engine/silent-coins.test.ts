@@ -14,7 +14,7 @@ const RELEASED = loadModel()
 function said(coin: string, timeframe: Series['timeframe']): VerdictDraft[] {
   const engine = createEngine({ model: RELEASED })
   const slot = engine.open({ exchange: 'SIM', coin, timeframe })
-  return randomWalk(4, 1_100).flatMap((bar, index) => {
+  return randomWalk(10, 1_100).flatMap((bar, index) => {
     engine.push(slot, { ...bar, openTime: index * timeframeMs(timeframe) })
     const reading = engine.read(slot)
     return reading.status === 'verdict' ? [reading.verdict] : []

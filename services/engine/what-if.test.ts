@@ -14,6 +14,7 @@ const OTHER: VerdictModel = {
   version: 'other-1',
   clip: 2.5,
   weights: RELEASED.weights.map((weight, index) => weight * ((index % 3) - 0.6) * 4),
+  ranges: RELEASED.ranges.map((range) => ({ ...range, hours: undefined })),
 }
 /** A coin with a slope of its own, an offset, and hours that are wider than others. */
 const TUNED: VerdictModel = {

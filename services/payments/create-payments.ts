@@ -7,6 +7,7 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import type { Position } from '../../contracts/position.ts'
+import { isBalance } from '../../contracts/prices.ts'
 import { CreditApplied } from '../../contracts/refund-events.ts'
 import type { Appended } from '../log/append-until-known.ts'
 import type { EventStore } from '../log/event-store.ts'
@@ -38,7 +39,7 @@ import { type CreditLedger, createCreditLedger } from './refunds/credit-ledger.t
 import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
-import { isServable } from './state/payment-state.ts'
+import { isServable, type Payment } from './state/payment-state.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { createPayerProofs, type PayerProofs, readProof } from './verification/payer-proof.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
@@ -136,6 +137,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     receipt: (payment, protocol) => receiptOf(payment, { on, protocol }, options.signer),
     signedReceipt: (payment) =>
       isSettled(payment) && payment.transaction !== null ? options.signer?.receipt(payment) : undefined,
+    payIn: (payment) => payIn(parts, payment),
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
       if (payment !== undefined) return payment
@@ -316,6 +318,29 @@ async function claimByCredit(
   // Where that was claimed without the credit, the settler gives it back.
   return claimOfAnother(log, stream)
 }
+
+/** Only once the log has that the answer was given: from then on nothing of the payment is refunded besides. */
+async function payIn(
+  { credits, exposure, log }: PaymentParts,
+  { stream, paymentId }: Payment,
+): Promise<bigint> {
+  const payment = (await log.load(stream))?.payment
+  assert(payment !== undefined && isBalance(payment.product), 'what is paid in was claimed', paymentId)
+  if (payment.state === 'refunded')
+    throw new ServiceError('payment_refunded', { message: `Payment ${paymentId} was sent back.` })
+  if (!payment.isGiven) throw cannotPayInError()
+  await credits.give(payment.payer, paymentId, BigInt(payment.value))
+  exposure.noteCredit(payment.payer)
+  return credits.left(payment.payer)
+}
+
+const cannotPayInError = (): ServiceError =>
+  new ServiceError('payments_unavailable', {
+    message:
+      'What is paid in cannot be recorded while the release of the service changes. Send the same request with the same payment again: it is charged once.',
+    details: { retry_after_s: ROOM_RETRY_AFTER_S },
+    isForCallers: true,
+  })
 
 /** Somebody else was quicker with the same authorization: theirs is the claim. */
 async function claimOfAnother(log: PaymentLog, stream: string): Promise<ClaimedPayment> {

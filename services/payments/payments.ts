@@ -154,6 +154,12 @@ export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'plan
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
   /** The proof for others that a payment came and was answered; undefined until it was, and if nothing is signed. */
   signedReceipt(payment: Payment): JsonObject | undefined
+  /**
+   * Adds a settled payment for a balance to what its payer has left, once however often it is called.
+   *
+   * @returns what the payer has left, millionths of a USDC
+   */
+  payIn(payment: Payment): Promise<bigint>
   /** @throws ServiceError `payment_unknown` */
   show(paymentId: string): Promise<Payment>
 }

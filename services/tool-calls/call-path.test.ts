@@ -197,6 +197,23 @@ describe('a refusal of the tool', () => {
 })
 
 describe('the end of a quota', () => {
+  test('says why a key did not count where something else was sent as one', async () => {
+    const address = '203.0.113.77'
+    for (let n = 0; n < 100; n++) await call({ authorization: undefined, address })
+    const refusalOf = (authorization: string | undefined) =>
+      call({ authorization, address }).catch((error: unknown) => error)
+    expect(await refusalOf(undefined)).toMatchObject({
+      code: 'quota_exhausted',
+      message: expect.not.stringContaining('Bearer'),
+    })
+    expect(await refusalOf('garbage')).toMatchObject({
+      code: 'quota_exhausted',
+      message: expect.stringMatching(/^All 100 .*\. What came as a credential is no API key.*`Bearer`/),
+      nextStep: expect.stringContaining('Wait until'),
+      details: { tier: 'free', exhausted: 'day' },
+    })
+  })
+
   test('refuses what is beyond it without computing it, and a key used before is still answered', async () => {
     await call({ authorization: 'free', idempotencyKey: 'k' })
     for (let n = 1; n < 100; n++) await call({ authorization: 'free' })

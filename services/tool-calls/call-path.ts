@@ -14,7 +14,7 @@ import {
 } from '../accounts/index.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createSingleFlight } from '../runtime/async/single-flight.ts'
-import { authBlock, requireVerified, type VerifiedIdentity } from './caller-identity.ts'
+import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
@@ -84,36 +84,44 @@ export function createCallPath(options: CallPathOptions): CallPath {
     return isShared ? { ...value, isReplay: true } : value
   }
 
+  async function callAs(identity: VerifiedIdentity, call: ToolCall): Promise<ToolAnswer> {
+    const tool = toolNamed(call.tool)
+    const at = now()
+    const isOk = identity.outcome === 'OK'
+    if (!isOk) await options.admitAnonymous?.(call.address)
+    const payer: Payer = isOk
+      ? { id: identity.accountId, tier: identity.tier, window: identity.window }
+      : { id: anonymousPayer(call.address), tier: 'free', window: freeWindow(at) }
+    const { idempotencyKey } = call
+    const hash = idempotencyKey === undefined ? null : idempotencyHash(payer.id, idempotencyKey)
+    const pending: Pending = {
+      call,
+      tool,
+      payer,
+      at,
+      keyId: isOk ? identity.keyId : null,
+      requestHash: requestHash(tool, call.request),
+      idempotencyHash: hash,
+    }
+    const counted = hash === null ? await count(pending) : await countOnce(pending, hash)
+    assert(counted.answer !== '', 'a debit has its answer', call.requestId)
+    assert(counted.isReplay || counted.balance.used > 0, 'a call that was counted is in the balance')
+    const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
+    const service = serviceBlock(options, pending, identity.outcome, counted)
+    return {
+      body: { ...stored, _service: service },
+      text: textOf(counted.answer, stored, service),
+      isReplay: counted.isReplay,
+    }
+  }
+
   return {
-    async call(call): Promise<ToolAnswer> {
+    async call(call) {
       const identity = requireVerified(await identify(call.authorization))
-      const tool = toolNamed(call.tool)
-      const at = now()
-      const isOk = identity.outcome === 'OK'
-      if (!isOk) await options.admitAnonymous?.(call.address)
-      const payer: Payer = isOk
-        ? { id: identity.accountId, tier: identity.tier, window: identity.window }
-        : { id: anonymousPayer(call.address), tier: 'free', window: freeWindow(at) }
-      const { idempotencyKey } = call
-      const hash = idempotencyKey === undefined ? null : idempotencyHash(payer.id, idempotencyKey)
-      const pending: Pending = {
-        call,
-        tool,
-        payer,
-        at,
-        keyId: isOk ? identity.keyId : null,
-        requestHash: requestHash(tool, call.request),
-        idempotencyHash: hash,
-      }
-      const counted = hash === null ? await count(pending) : await countOnce(pending, hash)
-      assert(counted.answer !== '', 'a debit has its answer', call.requestId)
-      assert(counted.isReplay || counted.balance.used > 0, 'a call that was counted is in the balance')
-      const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
-      const service = serviceBlock(options, pending, identity.outcome, counted)
-      return {
-        body: { ...stored, _service: service },
-        text: textOf(counted.answer, stored, service),
-        isReplay: counted.isReplay,
+      try {
+        return await callAs(identity, call)
+      } catch (error) {
+        throw withKeyNotice(identity, error)
       }
     },
   }

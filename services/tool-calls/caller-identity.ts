@@ -43,6 +43,23 @@ export function requireKey(identity: Identity): Extract<Identity, { outcome: 'OK
 const NO_KEY =
   'What came as a credential is no API key: one begins with `sk_live_`, and comes in the header `Authorization` after the word `Bearer`.'
 
+/**
+ * A refusal for want of calls, or of a payment, with the notice why the credential that came did not count.
+ *
+ * @param error what was thrown; any other is given back as it is
+ */
+export function withKeyNotice({ outcome }: VerifiedIdentity, error: unknown): unknown {
+  const isForWant = isServiceError(error, 'quota_exhausted') || isServiceError(error, 'payment_required')
+  if (outcome !== 'MALFORMED' || !isForWant) return error
+  const { code, message, nextStep, details } = error
+  return new ServiceError(code, {
+    message: `${message.replace(/[^.]$/, '$&.')} ${NO_KEY}`,
+    nextStep,
+    ...(details && { details }),
+    cause: error,
+  })
+}
+
 /** `_service.auth`: whether the caller's key applied, and how to send it where what came is none. */
 export const authBlock = (outcome: VerifiedIdentity['outcome'], tier: Tier): ServiceBlock['auth'] => ({
   outcome,

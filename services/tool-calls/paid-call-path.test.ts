@@ -152,8 +152,13 @@ describe('without a payment', () => {
     expect(watched.asked.filter((name) => name === 'quote')).toHaveLength(3)
   })
 
-  test('and what was sent as a key and is none, too', async () => {
-    expect(offerIn(await call({ authorization: 'garbage' })).code).toBe('payment_required')
+  test('who sent something else as a key has the offer as well, and hears how a key is sent', async () => {
+    const outcome = await call({ authorization: 'garbage' })
+    expect(offerIn(outcome)).toMatchObject({ code: 'payment_required', quote: { error: 'payment_required' } })
+    const { refusal } = outcome as Extract<PaidOutcome, { kind: 'offer' }>
+    expect(refusal.message).toMatch(/^This is paid for per call\. .*`Authorization` after the word `Bearer`/)
+    const without = (await call()) as typeof outcome & { kind: 'offer' }
+    expect(without.refusal.message).not.toContain('Bearer')
   })
 
   test('indexers have the base price', () => {

@@ -2,7 +2,7 @@ import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { priceOf } from '../../contracts/prices.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { authBlock, requireVerified, type VerifiedIdentity } from './caller-identity.ts'
+import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paymentBlock } from './paid-block.ts'
 import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
@@ -61,7 +61,7 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
       return paidOrOffered(call, {
         payments: options.payments,
         offer: (error) => offers(tool, price, error),
-        unpaid: { refusal: byKey, error: why },
+        unpaid: { refusal: identity.outcome === 'MALFORMED' ? NOT_BY_KEY : byKey, error: why },
         async pay(presented) {
           const paid = await handshake.pay(presented, {
             ...call,
@@ -107,6 +107,9 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
 }
 
 const ABSENT = { outcome: 'ABSENT' } as const
+
+/** The refusal of who sent something else as a key. */
+const NOT_BY_KEY = withKeyNotice({ outcome: 'MALFORMED' }, REQUIRED) as ServiceError
 
 /** Instead of the refusal of a key: there is another way to pay. */
 const usedUpError = (cause: ServiceError): ServiceError =>

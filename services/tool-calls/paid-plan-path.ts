@@ -126,12 +126,12 @@ const refundedError = ({ paymentId }: Payment): ServiceError =>
   })
 
 /**
- * There is nothing to say about a plan but which. What is said all the same was meant to do something: it is refused
+ * There is nothing to say about a plan or a balance but which. What is said all the same was meant to do something: it is refused
  * before anything is taken.
  *
  * @throws ServiceError `invalid_content_type`, `invalid_request`
  */
-function requireNothing(body: SentBody): void {
+export function requireNothing(body: SentBody): void {
   if (body.isEmpty) return
   const sent = body.require()
   const isEmptyObject =

@@ -216,11 +216,14 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       await pause(80)
     }
   }
-  async function freshKeys(account: Account): Promise<void> {
+  async function freshKeys(owner: Account): Promise<void> {
+    let account = owner
     while (isRunning()) {
       await pause(2_500)
       const [one, other] = [pick(members), pick(members)]
       const made = await ask(one.url, '/api/keys', { key: account.key, body: { label: 'fresh' } })
+      // An account may change its keys thirty times in an hour.
+      if (made.status === 429) account = await newAccount('pro')
       if (made.status !== 201) continue
       const { status, body } = await ask(other.url, '/api/account', {
         method: 'GET',

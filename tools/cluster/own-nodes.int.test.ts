@@ -10,7 +10,7 @@ const COMMAND = `${process.execPath} ${join(import.meta.dirname, 'fake-node.fixt
 /** Long enough for every node to be asked meanwhile. */
 const WHILE_MS = 10_000
 
-/** What every node says, by the way that callers take. */
+/** The answer of every node, by the way that callers take. */
 const ask = ({ url }: StoreUnderTest): Promise<Said[]> =>
   Promise.all(
     (url.match(/127\.0\.0\.1:\d+/g) ?? []).map((address) =>

@@ -83,6 +83,8 @@ describe('fit', () => {
     expect(printed.code).toBe(0)
     expect(printed.selections).toEqual([
       { folders: ['d', 'e'], timeframes: TIMEFRAMES, coins: ['BTC'], exchanges: ['SIM'] },
+      // Offsets and hours are of the newest days, up to 1h.
+      { folders: ['d', 'e'], timeframes: TIMEFRAMES.slice(0, 6), coins: ['BTC'], exchanges: ['SIM'] },
     ])
     expect(parsed(printed.out)).toMatchObject({ version: 'barrier-5', timeframes: { '1h': { skill: true } } })
     expect(printed.reported).toContain('SIM.BTC.1h from 1970-01-01: 8000 bars')

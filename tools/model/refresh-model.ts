@@ -57,7 +57,7 @@ class Races {
   }
 }
 
-/** What the newest days of a timeframe say. */
+/** The findings of the newest days of a timeframe. */
 class Findings {
   readonly race = new Races()
   readonly closes = new Races()

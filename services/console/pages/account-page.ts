@@ -8,6 +8,7 @@ import { action, type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page, PageFrame } from './layout.ts'
 import { copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from './parts.ts'
+import { paymentPath } from './payment-page.ts'
 import { endpointsPart, type Webhooks } from './webhook-pages.ts'
 
 /** The words about codes where no mail server is configured. */
@@ -272,7 +273,7 @@ function paymentsPart({ payments, paid }: AccountLook): Html {
     'Payments for plans of this account, newest first, as they stand on the chain',
     payments.payments,
     {
-      Paid: ({ id, claimed_at }) => html`<a href="/x402/payments/${id}">${time(claimed_at)}</a>`,
+      Paid: ({ id, claimed_at }) => html`<a href="${paymentPath(id)}">${time(claimed_at)}</a>`,
       For: ({ product }) => product.replace('plans/', 'plan '),
       '#USDC': ({ amount_usdc }) => amount_usdc,
       State: ({ state }) => tag(state, PAYMENT_TONES[state]),
@@ -285,11 +286,11 @@ function paymentsPart({ payments, paid }: AccountLook): Html {
       'Given back': ({ refund }) => refundText(refund),
       Receipt: ({ id, state, claimed_at: at }) =>
         (state === 'confirmed' || state === 'final') &&
-        html`<a href="/x402/payments/${id}" aria-label="Receipt of ${at.slice(0, 16).replace('T', ' ')}">receipt</a>`,
+        html`<a href="${paymentPath(id)}" aria-label="Receipt of ${at.slice(0, 16).replace('T', ' ')}">receipt</a>`,
     },
   )
   return html`<h2 id="payments">Payments</h2>
-${payments.payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>` : rows}
+${payments.payments.length === 0 ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: the holder of the id of such a payment sees it at <code>/account/payments/{id}</code>.</p>` : rows}
 ${pager('/account', paid, payments.next, { name: 'paid', at: '#payments' })}`
 }
 

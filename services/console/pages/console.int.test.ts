@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AuthorizationRequest } from '../../accounts/index.ts'
 import { type ServiceProcess, startServiceProcess } from '../../http/testing/start-service-process.ts'
+import { erasedPage } from './account-page.ts'
+import { page as wholePage } from './layout.ts'
+import { backPage, brokenRequestPage, consentPage } from './oauth-pages.ts'
+import { paymentPage } from './payment-page.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const MISSING = CHROMIUM === undefined ? ': skipped, Chromium is not installed' : ''
@@ -23,6 +28,35 @@ interface AxeResult {
 
 /** An endpoint's answer that must stay text wherever a page shows it. */
 const HOSTILE = '</pre><script>document.title = "run"</script><img src=x onerror="document.title = \'run\'">'
+
+const PAYMENT = {
+  id: '019abcde-7c00-7001-8000-00000000000a',
+  state: 'refunded',
+  rail: 'direct',
+  product: 'plans/starter',
+  payer: `0x${'ab'.repeat(20)}`,
+  amount_usdc: '9.99',
+  refunded_usdc: '9.99',
+  is_served_first: false,
+  transaction: `0x${'cd'.repeat(32)}`,
+  block: 12_345,
+  reason: null,
+  claimed_at: '2026-11-21T12:00:00.000Z',
+  changed_at: '2026-11-21T12:30:00.000Z',
+  valid_until: '2026-11-21T12:05:00.000Z',
+  refund: {
+    as: 'credit',
+    state: 'done',
+    amount_usdc: '9.99',
+    cause: 'plan_not_begun',
+    why: null,
+    transaction: null,
+    begun_at: '2026-11-21T12:20:00.000Z',
+  },
+  next_step: 'Nothing is left to do.',
+  credit_left_usdc: '9.99',
+  receipt: { format: 'jws', signature: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln' },
+} as const
 
 /** A browser beside a whole run of tests takes its time. */
 const PATIENCE_MS = 300_000
@@ -79,6 +113,8 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
   async function faults(name: string, on: Page = page): Promise<string[]> {
     const found: string[] = []
     await on.evaluate(axe.source)
+    // The checker measures no contrast over a gradient: without their shadows tables are checked, too.
+    await on.evaluate('for (const one of document.querySelectorAll(".scroll")) one.style.background = "none"')
     for (const [width, height] of [
       [390, 800],
       [1_280, 900],
@@ -266,6 +302,42 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     await page.keyboard.press('Enter')
     await page.waitForSelector('h2')
     expect(await faults('operator')).toEqual([])
+  })
+
+  test('pages that take a program, a payment or an end to be seen have no fault', async () => {
+    const frame = { market: 'simulated', version: '1.2.3', publicUrl: service.url } as const
+    const client = { clientId: 'https://agent.example/client.json', name: 'Example App', redirectUris: [] }
+    const request = { client, redirectUri: 'http://127.0.0.1:7777/back', scopes: ['calls'] }
+    const back = 'https://agent.example/back?error=invalid_scope&error_description=There+is+no+such+scope'
+    const found: string[] = []
+    for (const [name, shown] of [
+      ['consent', consentPage(request as unknown as AuthorizationRequest, 'ada@example.com', 'client_id=x')],
+      ['consent-broken', brokenRequestPage('redirect_uri is not one of the client')],
+      ['consent-back', backPage(back)],
+      ['erased', erasedPage],
+      ['payment', paymentPage(PAYMENT)],
+    ] as const) {
+      const body = wholePage(frame, shown)
+      await page.route(`**/shown/${name}`, (route) => route.fulfill({ contentType: 'text/html', body }))
+      await show(`/shown/${name}`)
+      found.push(...(await faults(name)))
+    }
+    expect(found).toEqual([])
+  })
+
+  test('a table that is wider than a phone says so, and its caption stays in sight', async () => {
+    await show('/docs/paying')
+    await page.setViewportSize({ width: 390, height: 800 })
+    const shadows = 'getComputedStyle(document.querySelector(".scroll")).backgroundAttachment'
+    expect(await page.evaluate(shadows)).toBe('local, local, scroll, scroll')
+    await show('/track-record')
+    const right = `Math.max(...[...document.querySelectorAll('.scroll > table > caption')].map((one) => one.getBoundingClientRect().right))`
+    expect(await page.evaluate<number>(right)).toBeLessThanOrEqual(390)
+    const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth && one.querySelector('caption')).map((one) => { one.scrollLeft = 60; return Math.round(one.querySelector('caption').getBoundingClientRect().left - one.getBoundingClientRect().left) })`
+    const moved = await page.evaluate<number[]>(scrolled)
+    expect(moved.length).toBeGreaterThan(0)
+    expect(moved.filter((left) => left < 0)).toEqual([])
+    await page.setViewportSize({ width: 1_280, height: 900 })
   })
 
   test('without scripts all of it is there', async () => {

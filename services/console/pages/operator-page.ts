@@ -7,6 +7,7 @@ import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { nextStepOf } from './operator-steps.ts'
 import { facts, note, PAYMENT_TONES, type Tone, table, tag, tiles, time, whole } from './parts.ts'
+import { paymentPath } from './payment-page.ts'
 
 /** Asks for the operator's token. @param hasToken whether one is set at all */
 export function operatorSignInPage(state: FormState, hasToken: boolean): Page {
@@ -157,7 +158,7 @@ ${
   payments.length === 0
     ? html`<p>No payment yet. <a href="/docs/payments-operator">How payments are settled</a></p>`
     : table('The newest claims', payments, {
-        Claimed: ({ id, claimed_at: at }) => html`<a href="/x402/payments/${id}">${time(at, 'second')}</a>`,
+        Claimed: ({ id, claimed_at: at }) => html`<a href="${paymentPath(id)}">${time(at, 'second')}</a>`,
         For: ({ product }) => product,
         '#USDC': ({ amount_usdc: amount }) => amount,
         State: ({ state }) => tag(state, PAYMENT_TONES[state]),

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { dryRunAnswerSchema } from '../../../contracts/webhook-answers.ts'
+import type { dryRunAnswerSchema, SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { choices, type FormState, input, refusalNote, select, type Typed } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -17,6 +18,7 @@ export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   model_notice: 'Models that fall silent or speak again',
 }
 
+const anyOf = (values: readonly string[]) => [['', 'all'] as const, ...same(values)]
 const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
 
 /** Fields of a filter, as a subscription is made with them. */
@@ -60,6 +62,60 @@ export function filterOf(typed: Typed): JsonObject {
   }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject
 }
+
+/** How deliveries are sent. @param chosen the present choices, where there are some */
+export const sendingParts = (
+  state: FormState,
+  chosen: Partial<Pick<SubscriptionAnswer, 'max_per_second' | 'in_order' | 'ed25519'>> = {},
+): Html => html`
+${input(state, 'max_per_second', { label: 'Deliveries a second at most', type: 'number', hint: `1–${LIMITS.webhookPerSecond}; empty: as many as it takes`, value: String(chosen.max_per_second ?? '') })}
+${choices(
+  state,
+  'sending',
+  [
+    ['in_order', 'In order: the next once the one before was taken or given up'],
+    ['ed25519', 'With a signature that everybody can check (Ed25519)'],
+  ],
+  {
+    label: 'How they are sent',
+    chosen: (['in_order', 'ed25519'] as const).filter((name) => chosen[name]),
+  },
+)}`
+
+/** These choices in the fields of the interface. A box that is not ticked is left out of a form, and means no. */
+export function sendingOf(typed: Typed): JsonObject {
+  const ticked = [typed['sending'] ?? []].flat()
+  return {
+    max_per_second: numberOf([typed['max_per_second'] ?? ''].flat()[0]) ?? null,
+    in_order: ticked.includes('in_order'),
+    ed25519: ticked.includes('ed25519'),
+  }
+}
+
+export interface SoughtAttempts {
+  readonly result?: string | undefined
+  readonly exchange?: string | undefined
+  readonly coin?: string | undefined
+  readonly timeframe?: string | undefined
+}
+
+/** Looks for deliveries by their outcome and by fields of their event. */
+export function soughtForm(path: string, sought: SoughtAttempts): Html {
+  const state = { typed: { ...sought } }
+  return html`<form method="get" action="${path}#deliveries" class="row noprint">${select(state, 'result', RESULTS, { label: 'Attempts that ended' })}
+${select(state, 'exchange', anyOf(EXCHANGES), { label: 'Exchange' })}
+${input(state, 'coin', { label: 'Coin', isCode: true, maxLength: LIMITS.nameCharacters })}
+${select(state, 'timeframe', anyOf(TIMEFRAMES), { label: 'Timeframe' })}
+<button type="submit">Show</button></form>`
+}
+
+const RESULTS = [
+  ['', 'all'],
+  ['delivered', 'delivered'],
+  ['failed', 'failed, to be tried again'],
+  ['exhausted', 'given up'],
+  ['skipped', 'skipped as too old'],
+] as const
 
 export type DryRun = z.infer<typeof dryRunAnswerSchema>
 
@@ -117,13 +173,14 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
     isPrivate: true,
     body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
 <h1>New webhook</h1>
-<p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
+<p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; unless you choose an order, they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
 ${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat gets words; a program checks signed JSON' })}
-${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; of Discord and Slack the incoming webhook', maxLength: 2_048 })}
+${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private. Of Discord and Slack the incoming webhook', maxLength: 2_048 })}
 <details${state.typed.form === 'telegram' && html` open`}><summary>Telegram: instead of an address</summary><div class="row">${input(state, 'bot_token', { label: 'Token of your bot', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Chat', hint: 'its number, or @name', isCode: true, maxLength: 64 })}</div></details>
 ${filterParts(state)}
+<details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate, order and signature</summary>${sendingParts(state)}</details>
 <div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>
 </form><section aria-label="What it would have sent"><h2>What it would have sent</h2>${dryRunPart(run, previewRefusal)}</section></div>`,
   }

@@ -13,7 +13,7 @@ import { action, EMPTY_FORM, type FormState, input, refusalNote, select, textare
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import { copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
-import { SIGNAL_WORDS } from './webhook-form.ts'
+import { SIGNAL_WORDS, type SoughtAttempts, sendingParts, soughtForm } from './webhook-form.ts'
 
 export type Webhooks = z.infer<typeof subscriptionsAnswerSchema>
 export type Attempts = z.infer<typeof attemptsAnswerSchema>
@@ -116,7 +116,8 @@ export interface WebhookLook {
   readonly webhook: SubscriptionAnswer
   readonly attempts: Attempts
   readonly after: string | undefined
-  readonly result: string | undefined
+  /** The attempts that are looked for. */
+  readonly sought: SoughtAttempts
   /** A secret, the one time that it is shown, and why. */
   readonly secret?: { readonly text: string; readonly about: string } | undefined
   readonly tested?: TestAnswer | undefined
@@ -125,7 +126,7 @@ export interface WebhookLook {
 
 /** One webhook: how it is doing, what was sent, and all that can be done with it. */
 export function webhookPage(look: WebhookLook): Page {
-  const { webhook, attempts, secret, tested, state, after, result } = look
+  const { webhook, attempts, secret, tested, state, after, sought } = look
   const path = webhookPath(webhook.id)
   return {
     title: 'Webhook',
@@ -169,20 +170,9 @@ ${webhook.secrets_signing > 1 && action(`${path}/end-overlap`, 'End the overlap'
 ${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
 </div>
 <h2 id="deliveries">Deliveries</h2>
-<form method="get" action="${path}#deliveries" class="row noprint">${select(
-      { typed: { result } },
-      'result',
-      [
-        ['', 'all'],
-        ['delivered', 'delivered'],
-        ['failed', 'failed, to be tried again'],
-        ['exhausted', 'given up'],
-        ['skipped', 'skipped as too old'],
-      ],
-      { label: 'Attempts that ended' },
-    )}<button type="submit">Show</button></form>
-${attemptsPart(webhook.id, attempts)}
-${pager(path, after, attempts.next, { others: { result }, at: '#deliveries' })}
+${soughtForm(path, sought)}
+${attemptsPart(webhook.id, attempts, sought)}
+${pager(path, after, attempts.next, { others: { ...sought }, at: '#deliveries' })}
 ${replayPart(webhook, state)}
 ${endpointPart(webhook, state)}
 ${filterPart(webhook)}
@@ -191,13 +181,13 @@ ${filterPart(webhook)}
 }
 
 const endpointPart = (
-  { id, form, max_per_second: rate }: SubscriptionAnswer,
+  webhook: SubscriptionAnswer,
   state: FormState,
-): Html => html`<h2 id="endpoint">Address and rate</h2>
+): Html => html`<h2 id="endpoint">Address, rate and order</h2>
 <p>What waits goes to a new address too. The secret stays.</p>
-<form method="post" action="${webhookPath(id)}/change#endpoint" class="row">
+<form method="post" action="${webhookPath(webhook.id)}/change#endpoint" class="row">
 ${
-  form === 'telegram'
+  webhook.form === 'telegram'
     ? html`${input(state, 'bot_token', { label: 'Another token', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Its chat', isCode: true, maxLength: 64 })}`
     : input(state, 'url', {
         label: 'Another address',
@@ -206,7 +196,7 @@ ${
         maxLength: 2_048,
       })
 }
-${input(state, 'max_per_second', { label: 'Deliveries a second at most', type: 'number', hint: `1–${LIMITS.webhookPerSecond}; empty: as many as it takes`, value: String(rate ?? '') })}
+${sendingParts(state, webhook)}
 <button type="submit">Change</button></form>`
 
 const filterPart = (webhook: SubscriptionAnswer): Html => html`<h2>Filter</h2>
@@ -237,8 +227,12 @@ function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestA
   )
 }
 
-function attemptsPart(id: string, { attempts }: Attempts): Html {
-  if (attempts.length === 0) return html`<p>No attempt was made yet.</p>`
+function attemptsPart(id: string, { attempts, next }: Attempts, sought: SoughtAttempts): Html {
+  if (attempts.length === 0 && next === null)
+    return Object.values(sought).some((one) => one !== undefined)
+      ? html`<p>There is no such attempt. <a href="${webhookPath(id)}#deliveries">Show all</a></p>`
+      : html`<p>No attempt was made yet.</p>`
+  if (attempts.length === 0) return html`<p>None among the newest; go further.</p>`
   return table('Newest first', attempts, {
     When: ({ at }) => time(at, 'second'),
     '#No.': ({ sequence }) => sequence,

@@ -10,7 +10,7 @@ import type {
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
-import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
+import type { OwnPaymentsAnswer, PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import type { Accounts } from '../../accounts/index.ts'
@@ -26,6 +26,7 @@ import { EMPTY_FORM } from '../pages/forms.ts'
 import type { Html } from '../pages/html.ts'
 import { isSessionOver, type OwnClient } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
+import { paymentPage } from '../pages/payment-page.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { beginSession, endSession, isAtHome, requireOwnForm, sessionOf } from '../pages/session.ts'
 import type { Webhooks } from '../pages/webhook-pages.ts'
@@ -116,6 +117,7 @@ export const accountPages: FastifyPluginAsyncZod<AccountPagesOptions> = async (a
     return sendPage(reply, frame(), signInPage({ ...EMPTY_FORM, notice }, frame()))
   })
 
+  paymentShown(app, options)
   signInForms(app, options)
 
   app.post('/account/sign-out', async (request, reply) => {
@@ -176,6 +178,13 @@ export const accountPages: FastifyPluginAsyncZod<AccountPagesOptions> = async (a
     return sendPage(endSession(reply), frame(), erasedPage)
   })
 }
+
+/** One payment, as a page; open to the holder of its id, as its answer is. */
+const paymentShown = (app: FastifyInstance, { client, frame }: PagesOptions): void =>
+  void app.get<{ Params: { id: string } }>('/account/payments/:id', async (request, reply) => {
+    const path = `/x402/payments/${encodeURIComponent(request.params.id)}`
+    return sendPage(reply, frame(), paymentPage(await client.must<PaymentAnswer>(request, { path })))
+  })
 
 /** Sends the page of the account that is signed in. */
 function accountSender(app: FastifyInstance, { client, frame }: PagesOptions) {

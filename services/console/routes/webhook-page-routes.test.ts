@@ -59,6 +59,9 @@ test('a webhook is made by the form as by the interface, and its secret shown on
     ['assets', 'BTC, top:10'],
     ['min_confidence', '52'],
     ['only_changes', 'true'],
+    ['max_per_second', '7'],
+    ['sending', 'in_order'],
+    ['sending', 'ed25519'],
   )
   expect(made.statusCode).toBe(201)
   const [secret] = /whsec_[A-Za-z0-9+/=]+/.exec(made.body) ?? []
@@ -67,7 +70,16 @@ test('a webhook is made by the form as by the interface, and its secret shown on
     webhooks: { id: string }[]
   }
   expect(webhooks).toMatchObject([
-    { url: URL, timeframes: ['1h', '4h'], assets: ['BTC', 'top:10'], min_confidence: 52, only_changes: true },
+    {
+      url: URL,
+      timeframes: ['1h', '4h'],
+      assets: ['BTC', 'top:10'],
+      min_confidence: 52,
+      only_changes: true,
+      max_per_second: 7,
+      in_order: true,
+      ed25519: true,
+    },
   ])
   const id = webhooks[0]?.id ?? ''
   const page = await get(`/webhooks/${id}`)
@@ -126,6 +138,11 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
   ])
   expect(changed.statusCode).toBe(303)
   expect((await get(path)).body).toMatch(/bot\.example\.com\/other.*name="max_per_second"[^>]* value="5"/s)
+  const choices = async () => (await edge.ask('GET', `/api${path}`)).body
+  expect(await choices()).toMatchObject({ max_per_second: 5, in_order: false, ed25519: false })
+  expect((await post(`${path}/change`, [['sending', 'in_order']])).statusCode).toBe(303)
+  expect(await choices()).toMatchObject({ max_per_second: null, in_order: true, ed25519: false })
+  expect((await get(path)).body).toContain('value="in_order" checked')
   expect((await post(`${path}/change`, [['max_per_second', 'many']])).body).toMatch(
     /id="max_per_second-fault">[^<]*not a whole number/,
   )
@@ -134,6 +151,26 @@ test('buttons do what they say, and what an endpoint answers is text', async () 
   )
   const gone = await post(`${path}/delete`, [])
   expect([gone.statusCode, gone.headers.location]).toEqual([303, '/webhooks'])
+})
+
+test('deliveries are looked for by fields of their event, in the address and further on', async () => {
+  await create()
+  const { webhooks } = (await edge.ask('GET', '/api/webhooks')).body as unknown as {
+    webhooks: { id: string }[]
+  }
+  const path = `/webhooks/${webhooks[0]?.id}`
+  const all = await get(path)
+  expect(all.body).toContain('No attempt was made yet')
+  const sought = await get(`${path}?result=&exchange=SIM&coin=btc&timeframe=1h`)
+  expect(sought.statusCode).toBe(200)
+  expect(sought.body).toContain('There is no such attempt')
+  for (const shown of [
+    /name="coin"[^>]* value="btc"/,
+    '<option value="SIM" selected',
+    '<option value="1h" selected',
+  ])
+    expect(sought.body).toMatch(shown)
+  expect((await get(`${path}?coin=${encodeURIComponent(HOSTILE)}`)).statusCode).toBe(400)
 })
 
 test('a signature is checked with the secrets of its webhook, in the page and over HTTP', async () => {

@@ -15,7 +15,7 @@ import {
   dryRunPart,
   filterOf,
   newWebhookPage,
-  numberOf,
+  sendingOf,
 } from '../pages/webhook-form.ts'
 import {
   type Attempts,
@@ -41,7 +41,8 @@ const ROWS = 25
 const DRY_RUN_ROWS = 10
 const params = { params: subscriptionParams }
 
-const look = z.strictObject({ after: text, result: text })
+const sought = { result: text, exchange: text, coin: text, timeframe: text }
+const look = z.strictObject({ after: text, ...sought })
 const onward = z.strictObject({ after: text })
 const listed = onward.extend({ status: text })
 
@@ -68,14 +69,15 @@ function createEdge({ client, frame }: PagesOptions) {
     more: Partial<Pick<WebhookLook, 'secret' | 'tested' | 'state'>> & z.infer<typeof look> = {},
   ): Promise<FastifyReply> {
     const { after, state = EMPTY_FORM, secret, tested } = more
-    const result = more.result === '' ? undefined : more.result
+    const fields = Object.keys(sought) as (keyof typeof sought)[]
+    const asked = Object.fromEntries(fields.map((name) => [name, more[name]?.trim() || undefined]))
     const path = `/api${webhookPath(id)}`
     const webhook = await client.must<SubscriptionAnswer>(request, { path })
     const attempts = await client.must<Attempts>(request, {
-      path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
+      path: address(`${path}/deliveries`, { after, ...asked, limit: ROWS }),
     })
     if (state.refusal !== undefined) reply.code(state.refusal.status)
-    return send(reply, webhookPage({ webhook, attempts, after, result, secret, tested, state }))
+    return send(reply, webhookPage({ webhook, attempts, after, sought: asked, secret, tested, state }))
   }
 
   return { client, formOf, send, dryRunOf, sendWebhook }
@@ -139,7 +141,7 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
 
   app.post('/webhooks', async (request, reply) => {
     const typed = formOf(request)
-    const body = { ...channelOf(typed), ...filterOf(typed) }
+    const body = { ...channelOf(typed), ...filterOf(typed), ...sendingOf(typed) }
     const made = await client.ask<SubscriptionAnswer & { secret: string }>(request, {
       method: 'POST',
       path: '/api/webhooks',
@@ -202,10 +204,7 @@ const BUTTONS: Readonly<
   change: {
     method: 'PATCH',
     to: () => '',
-    body: (form) => ({
-      ...channelOf(form),
-      max_per_second: numberOf(textOf(form, 'max_per_second')) ?? null,
-    }),
+    body: (form) => ({ ...channelOf(form), ...sendingOf(form) }),
   },
   delete: { method: 'DELETE', to: () => '' },
   rotate: {

@@ -21,6 +21,9 @@ const ROUTES = [
   '/x402/scan_funding_arb',
   '/x402/plans/starter',
   '/x402/plans/pro',
+  '/x402/balance/1',
+  '/x402/balance/5',
+  '/x402/balance/20',
 ]
 
 let app: FastifyInstance
@@ -50,6 +53,7 @@ beforeEach(async () => {
   const paid: PaidCalls = {
     tools: { call: handle, offer: () => offered() },
     plans: { buy: (_, request) => handle(request), offer: () => offered() },
+    balances: { buy: (_, request) => handle(request), offer: () => offered() },
   }
   const absent = (): never => expect.fail('not asked for here')
   app = await createServer(

@@ -2,13 +2,14 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import { assert } from '../../../contracts/assert.ts'
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { BALANCES } from '../../../contracts/prices.ts'
 import type { PaymentBlock } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
 import type { Operation } from '../openapi/operation.ts'
 import { createWaits } from '../waits.ts'
-import { type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
+import { balanceOperations, type PaidOperations, planOperations, toolOperations } from './x402-operations.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
@@ -35,7 +36,7 @@ const PREFLIGHT_HEADERS = {
 } as const
 
 /**
- * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
+ * `POST /x402/<tool>`, `POST /x402/plans/<tier>` and `POST /x402/balance/<amount>`: paid for request by request, by x402 in its versions 1 and 2.
  * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
@@ -57,6 +58,13 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
       operations: planOperations(tier),
       offer: () => paid.plans.offer(tier),
       answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
+    })
+  }
+  for (const amount of BALANCES) {
+    serve(app, paidPath(`balance/${amount}`), {
+      operations: balanceOperations(amount),
+      offer: () => paid.balances.offer(amount),
+      answer: (request, reply) => paid.balances.buy(amount, new SentRequest(edge, request, reply)),
     })
   }
 }

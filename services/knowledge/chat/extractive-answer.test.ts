@@ -87,26 +87,31 @@ test('an example that is longer than any answer is left out', () => {
   expect(answer).not.toContain('cp data')
 })
 
-test('a second section is quoted where the words of the question may mean either', () => {
-  const { index: twins } = aShelf({
-    key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key, and revoke the old one.',
-    secret: '# Secrets\n\n## How do I rotate a secret?\n\nThe old one signs for a day.',
-    safety: '# Safety\n\nFor operators.\n\n## How long is a night?\n\nAs long as it takes to rotate.',
-  })
-  const query = twins.understand('How do I rotate it?')
-  const { answer, sections } = extractiveAnswer(twins, query, findSections(twins, query))
-  expect(sections.map(({ section }) => section.page)).toEqual(['secret', 'key'])
-  expect(answer).toBe('The old one signs for a day. [1]\n\nAsk for another key, and revoke the old one. [2]')
+const KEYS = '## How do I rotate a key?\n\nAsk for another key, and revoke the old one.'
+const SECRETS = '## How do I rotate a secret?\n\nThe old one signs for a day.'
+
+function quotedIn(texts: Readonly<Record<string, string>>, question: string) {
+  const { index: own } = aShelf(texts)
+  const query = own.understand(question)
+  const { answer, sections } = extractiveAnswer(own, query, findSections(own, query))
+  return { answer, ids: sections.map(({ section }) => section.id) }
+}
+
+test('a second section of the same page is quoted where it adds what the question names', () => {
+  const { answer, ids } = quotedIn(
+    { secrets: `# Secrets\n\n${KEYS}\n\n${SECRETS}` },
+    'How do I rotate a key or a secret?',
+  )
+  expect(ids.toSorted()).toEqual(['secrets#how-do-i-rotate-a-key', 'secrets#how-do-i-rotate-a-secret'])
+  expect(answer).toContain('The old one signs for a day.')
+  expect(answer).toContain('Ask for another key, and revoke the old one.')
 })
 
-test('an operator who asks as customers do is given both', () => {
-  const { index: mixed } = aShelf({
-    key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key.',
-    safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
-  })
-  const query = mixed.understand('How do I rotate it?')
-  const { sections } = extractiveAnswer(mixed, query, findSections(mixed, query))
-  expect(sections.map(({ section }) => section.page).toSorted()).toEqual(['key', 'safety'])
+test('one that adds nothing is not quoted, and none of another page, which may put it in another way', () => {
+  const more = '## How do I rotate again?\n\nAs before.'
+  expect(quotedIn({ secrets: `# Secrets\n\n${SECRETS}\n\n${more}` }, 'How do I rotate?').ids).toHaveLength(1)
+  const pages = { key: `# Keys\n\n${KEYS}`, secret: `# Secrets\n\n${SECRETS}` }
+  expect(quotedIn(pages, 'How do I rotate a key or a secret?').ids).toHaveLength(1)
 })
 
 test('the mark of the citation stays where a quote is cut', () => {

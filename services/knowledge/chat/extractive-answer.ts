@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import { blockText } from '../corpus/block-text.ts'
 import { type Found, shortened } from '../search/find-sections.ts'
 import type { SearchIndex, Understood } from '../search/search-index.ts'
 import { quoteSection } from './quote-section.ts'
@@ -9,12 +10,13 @@ export interface DraftAnswer {
   readonly sections: readonly Found[]
 }
 
-/** A second section is quoted beside the best where it fits nearly as well: the words of a question may mean either. */
+/** A second section is quoted beside the best only where it fits nearly as well. */
 const NEARLY = 0.8
 
 /**
- * Answers with the section that fits best, word for word, and with a second one where that fits nearly as well. Nothing is
- * made up, and nothing is concluded either.
+ * Answers with the section that fits best, word for word. A second one of the same page is quoted beside it where it says
+ * something of the question that the first does not: two pages may put one thing in two ways. Nothing is made up, and
+ * nothing is concluded either.
  *
  * @param found those that fit, the best first; at least one
  */
@@ -25,15 +27,22 @@ export function extractiveAnswer(
 ): DraftAnswer {
   const [best, second] = found
   if (best === undefined) return { answer: '', sections: [] }
-  const isBeside = second !== undefined && second.score >= NEARLY * best.score
-  const sections = isBeside ? [best, second] : [best]
   const valueOf = index.valueOf(query)
+  const sections = second !== undefined && isBeside(best, second, valueOf) ? [best, second] : [best]
   const quotes = sections.map(({ section: { blocks } }, place) => {
     const mark = ` [${place + 1}]`
     const quote = quoteSection(blocks, valueOf, LIMITS.chatExtractCharacters)
     return `${shortened(quote, LIMITS.chatAnswerCharacters / sections.length - mark.length - GAP.length)}${mark}`
   })
   return { answer: quotes.join(GAP), sections }
+}
+
+/** Whether a second section adds to the best what a question names. */
+function isBeside(best: Found, second: Found, valueOf: (text: string) => number): boolean {
+  if (second.section.page !== best.section.page || second.score < NEARLY * best.score) return false
+  const textOf = ({ section: { heading, blocks } }: Found): string =>
+    [heading, ...blocks.map(blockText)].join('\n')
+  return valueOf(`${textOf(best)}\n${textOf(second)}`) > valueOf(textOf(best))
 }
 
 const GAP = '\n\n'

@@ -35,7 +35,6 @@ const KINDRED: readonly (readonly string[])[] = [
   ['computed', 'calculated', 'decided'],
   ['valid', 'expire', 'expires'],
   ['daily', 'day'],
-  ['backup', 'back'],
   ['biggest', 'largest', 'big', 'large', 'top'],
   ['push', 'webhook', 'hook', 'callback', 'notify', 'notification', 'alert'],
   ['disabled', 'disable', 'switched', 'deactivated', 'stopped'],

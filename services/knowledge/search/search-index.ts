@@ -4,10 +4,12 @@ import { blockText } from '../corpus/block-text.ts'
 import { type Asked, NOTHING_ASKED } from '../corpus/read-asked.ts'
 import type { Section } from '../corpus/split-page.ts'
 import { kindredOf } from './kindred-words.ts'
+import { createLeaning, PhraseIndex, type SharedText } from './phrase-index.ts'
 import { isFormOf, isStopWord, queryWords } from './query-words.ts'
 
 /** The part of a query that the sections know. */
 export interface Understood {
+  readonly text: string
   readonly words: readonly UnderstoodWord[]
   /** FTS5 expression of the words that were given and of those that mean the same; empty where none is known. */
   readonly expression: string
@@ -37,7 +39,11 @@ export interface Hit {
 /** Weight of a synonym beside the word itself. */
 const KINDRED_SHARE = 0.3
 /** Weights of the parts of a score. They were chosen by leaving each wording out and then looking for it (decision 0043). */
-const PARTS = { agreement: 1.5, coverage: 1, rank: 0.5 }
+const PARTS = { agreement: 1.5, coverage: 1, rank: 0.5, phrases: 0.75 }
+/** How much the text of a section counts for its phrases, beside a wording. */
+const BODY_SHARE = 0.3
+/** Characters of a section's text whose phrases are taken: more is tables and examples. */
+const BODY_CHARACTERS = 4_000
 /** Wordings of a section that are taken together: one may be near by chance. */
 const NEAREST = 3
 /** No more is expected of a section, by the weight of its words, some four rare ones: the rest of a long question is talk around it. */
@@ -73,6 +79,8 @@ export class SearchIndex {
   /** The section of each wording, and the sum of the weights of its words. */
   readonly #sectionOf: number[] = []
   readonly #wordingWeights: readonly number[]
+  readonly #phrases: PhraseIndex
+  readonly #leaning: (question: string) => number
   readonly #rank: StatementSync
   readonly #rowsOf: StatementSync
   readonly #wordingsOf: StatementSync
@@ -89,6 +97,9 @@ export class SearchIndex {
       BEGIN`)
     this.#fill(asked)
     db.exec('COMMIT')
+    this.#phrases = new PhraseIndex(sections.map((section) => textsOf(section, asked)))
+    const answered = [...sections.map(({ heading }) => heading), ...asked.bySection.values()].flat()
+    this.#leaning = createLeaning(answered, asked.unanswered)
     this.#wordingWeights = this.#weighWordings()
     this.#rank = db.prepare(
       'SELECT rowid AS row, -bm25(sections) AS score FROM sections WHERE sections MATCH ?',
@@ -110,7 +121,11 @@ export class SearchIndex {
       .map((word) => this.#understandWord(word))
       .filter(({ word }) => words.length === 1 || !isStopWord(word))
     const known = understood.filter(({ rows }) => rows.size > 0).map(({ word }) => word)
-    return { words: understood, expression: anyOf([...new Set([...known, ...known.flatMap(kindredOf)])]) }
+    return {
+      text,
+      words: understood,
+      expression: anyOf([...new Set([...known, ...known.flatMap(kindredOf)])]),
+    }
   }
 
   /** Sections that say anything of a query, the best first. */
@@ -119,10 +134,12 @@ export class SearchIndex {
     const ranks = this.#rank.all(query.expression) as unknown as [row: number, score: number][]
     const best = Math.max(...ranks.map(([, score]) => score))
     const nearest = this.#nearestOf(query)
+    const phrases = this.#phrases.nearness(query.text)
     const hits = ranks.map(([row, rank]): Hit => {
       const coverage = coverageOf(query.words, row)
       const agreement = together(nearest.get(row) ?? [])
-      const score = PARTS.agreement * agreement + PARTS.coverage * coverage + PARTS.rank * (rank / best)
+      const worded = PARTS.agreement * agreement + PARTS.phrases * (phrases.get(row) ?? 0)
+      const score = worded + PARTS.coverage * coverage + PARTS.rank * (rank / best)
       return { row, coverage, agreement, score }
     })
     return hits.toSorted((a, b) => b.score - a.score || a.row - b.row)
@@ -131,6 +148,11 @@ export class SearchIndex {
   /** How near a query is to questions of kinds that no page answers, 0 to 1: to the nearest few taken together. */
   unanswered(query: Understood): number {
     return together(this.#nearestOf(query).get(UNANSWERED) ?? [])
+  }
+
+  /** Whether a query sounds like those that are answered (above 0), or like those that no page answers. */
+  leaning({ text }: Understood): number {
+    return this.#leaning(text)
   }
 
   /** How much of a query a text says, by the weight of its words. */
@@ -260,6 +282,12 @@ export class SearchIndex {
     return weights
   }
 }
+
+/** The texts of a section whose phrases are known: how it is asked for, and what it says. */
+const textsOf = ({ id, heading, pageTitle, blocks }: Section, { bySection }: Asked): SharedText[] => [
+  ...[heading || pageTitle, ...(bySection.get(id) ?? [])].map((wording): SharedText => [wording, 1]),
+  [blocks.map(blockText).join('\n').slice(0, BODY_CHARACTERS), BODY_SHARE],
+]
 
 /** How much of what a query says a section knows, by the weight of its words: 0 to 1. */
 function coverageOf(words: readonly UnderstoodWord[], row: number): number {

@@ -5,7 +5,12 @@ import { decideRefund } from './decide-refund.ts'
 
 const FIRST = `0x${'e1'.repeat(32)}`
 const SECOND = `0x${'e2'.repeat(32)}`
-const paid = { ...JUST_CLAIMED, value: '20000', state: 'final' } as unknown as Payment
+const paid = {
+  ...JUST_CLAIMED,
+  product: 'get_trade_call',
+  value: '20000',
+  state: 'final',
+} as unknown as Payment
 const BY_ITSELF = {
   by: 'transfer',
   cause: 'answer_not_given',
@@ -42,6 +47,13 @@ describe('a refund', () => {
     [
       'of what is given back by itself is refused',
       { change: { refund: BY_ITSELF } },
+      FIRST,
+      20_000n,
+      'refund_refused',
+    ],
+    [
+      'of what was paid in is refused, since calls draw on it',
+      { change: { product: 'balance/5', isGiven: true } },
       FIRST,
       20_000n,
       'refund_refused',

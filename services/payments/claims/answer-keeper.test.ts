@@ -18,6 +18,7 @@ const SERVED = {
   isServedFirst: true,
   wasServable: true,
   claimedAtMs: NOON,
+  product: 'get_trade_call',
 }
 const of = (change: Partial<Payment>): Payment => ({ ...SERVED, ...change }) as unknown as Payment
 const WAITS = { isServedFirst: false, wasServable: false } as const
@@ -31,6 +32,13 @@ describe('giving an answer', () => {
     ['again is recorded, while its first request may yet say that it failed', {}, true, NOON, 'record'],
     ['again is recorded until the last moment of that', {}, true, DOUBT_OVER - 1, 'record'],
     ['again takes nothing later', {}, true, DOUBT_OVER, 'give'],
+    [
+      'that was paid in is recorded, before it counts',
+      { product: 'balance/5', ...WAITS },
+      false,
+      NOON,
+      'record',
+    ],
     ['a third time takes nothing', { isGiven: true }, true, NOON, 'give'],
     ['that waited for its money takes nothing', { ...WAITS, state: 'confirmed' }, true, NOON, 'give'],
     ['that was withheld is recorded, ever so late', { withheldAt: NOON }, true, DOUBT_OVER, 'record'],

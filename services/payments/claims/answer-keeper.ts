@@ -1,6 +1,7 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { isBalance } from '../../../contracts/prices.ts'
 import { AnswerGiven, AnswerWithheld } from '../../../contracts/refund-events.ts'
 import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -60,7 +61,8 @@ export function decideGiving(payment: Payment, isReplay: boolean, now: number): 
   if (payment.refund !== null) return 'refuse'
   // A plan is what its account has, and not what is answered.
   if (payment.accountId !== null || payment.isGiven || payment.state === 'refunded') return 'give'
-  if (payment.withheldAt !== null) return 'record'
+  // What is paid in counts from here on, so it must not be refunded as well.
+  if (payment.withheldAt !== null || isBalance(payment.product)) return 'record'
   const isInDoubt = isReplay && payment.isServedFirst && now - payment.claimedAtMs < 2 * LIMITS.answerDoubtMs
   return isInDoubt ? 'record' : 'give'
 }

@@ -31,6 +31,8 @@ export interface ExposureLedger {
   of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean; readonly hasCredit: boolean }
   /** Counts a claim from now on, before it is in the log: others decide in the meantime. */
   reserve(claim: Reserved): Reservation
+  /** The payer was given a credit, which the read model may not have yet. */
+  noteCredit(payer: string): void
   /** A claim of this process that the read model may not have yet. */
   recent(paymentId: string): Payment | undefined
 }
@@ -44,6 +46,8 @@ const RETRY_AFTER_S = 1
 
 export function createExposureLedger(index: PaymentIndex | undefined): ExposureLedger {
   const pending = new Set<Pending>()
+  /** Payers of a credit that was just given; as few as pay in within the lag of the read model. */
+  const credited = new Set<string>()
 
   /** Forgets the claims that the read model counts by now. */
   function forgetFolded(position: Position | undefined): void {
@@ -69,8 +73,9 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
         waiting: own?.[name] ?? 0,
         waitingOfAll: all?.[name] ?? 0,
         isBlocked: own?.isBlocked === true,
-        hasCredit: own?.hasCredit === true,
+        hasCredit: own?.hasCredit === true || credited.has(payer),
       }
+      if (own?.hasCredit === true) credited.delete(payer)
       for (const claim of pending) {
         const isOwn = claim.payer === payer
         if (claim.isServedFirst) found.total += claim.value
@@ -95,6 +100,7 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
         release: () => void pending.delete(claim),
       }
     },
+    noteCredit: (payer) => void credited.add(payer),
     recent(paymentId) {
       for (const { payment } of pending) if (payment?.paymentId === paymentId) return payment
       return undefined

@@ -233,3 +233,40 @@ test('credit that a former release gave back under the name of the payment is no
   await ledger.giveBack(address, payment.stream, (await buy(late, payment)).payment)
   expect(await ledger.covers(address, 'another authorization', CALL + 1n)).toBe(false)
 })
+
+test('a hundred calls by credit read each event of it once or twice, and another process may draw on it meanwhile', async () => {
+  const log = createMemoryLog()
+  const store = openMemoryStore({ now: () => NOW_S * 1_000, log })
+  let reads = 0
+  const counting = new Proxy(store, {
+    get: (target, name: keyof EventStore) =>
+      name !== 'read'
+        ? target[name]
+        : async function* (...given: Parameters<EventStore['read']>) {
+            for await (const event of target.read(...given)) {
+              if (given[0].startsWith('credit-')) reads += 1
+              yield event
+            }
+          },
+  })
+  const world = paymentsInMemory({ store: counting }, log)
+  await giveCredit(world, 103n * CALL)
+  const ledger = ledgerOf(world)
+  const other = ledgerOf(paymentsInMemory({}, log))
+  for (let nonce = 1; nonce <= 100; nonce++) {
+    const { stream } = await signed(world, nonce)
+    expect(await ledger.covers(address, stream, CALL)).toBe(true)
+    expect(await ledger.take(address, stream, CALL, 'request')).toBe(true)
+    if (nonce % 50 === 0)
+      expect(await other.take(address, `${stream}-of-another`, CALL, 'request')).toBe(true)
+  }
+  expect(reads).toBeLessThanOrEqual(2 * 103)
+  const last = await signed(world, 101)
+  expect(await Promise.all([ledger, other].map((one) => one.take(address, last.stream, CALL, 'r')))).toEqual([
+    true,
+    true,
+  ])
+  const beyond = await signed(world, 102)
+  expect(await ledger.covers(address, beyond.stream, CALL)).toBe(false)
+  expect(await other.take(address, beyond.stream, CALL, 'request')).toBe(false)
+})

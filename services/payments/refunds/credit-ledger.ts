@@ -1,14 +1,14 @@
 import { assert } from '../../../contracts/assert.ts'
 import { formatUsdc, type PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
 import { CALLER_WAITS } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { executeCommand } from '../../log/execute-command.ts'
+import { createStreamRepository } from '../../log/stream-repository.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Payment } from '../state/payment-state.ts'
 import { creditReturnId } from '../state/payments.ts'
@@ -21,9 +21,9 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** The credits of payers for payments in vain. Amounts are millionths of a USDC. */
+/** The credits of payers: for payments in vain, and paid in for calls to come. Amounts are millionths of a USDC. */
 export interface CreditLedger {
-  /** Gives a credit as the refund of a payment, once however often it is called. @throws ServiceError of the store */
+  /** Gives a credit as the refund of a payment, or for one that paid it in, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
   /**
    * Gives back credit that was taken for an authorization and did not pay for its claim, once however often it is
@@ -38,6 +38,8 @@ export interface CreditLedger {
    * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
    */
   covers(payer: string, authorization: string, value: bigint): Promise<boolean>
+  /** The credit that is left to a payer. */
+  left(payer: string): Promise<bigint>
   /**
    * Takes credit for an authorization, once however often it is called.
    *
@@ -54,9 +56,9 @@ const NOTHING = { result: undefined } as const
 interface Credit {
   readonly balance: bigint
   /** Payments that it was given for. */
-  readonly given: ReadonlySet<string>
+  readonly given: Set<string>
   /** Amounts by the authorization that they were taken for. */
-  readonly taken: ReadonlyMap<string, bigint>
+  readonly taken: Map<string, bigint>
 }
 
 /**
@@ -74,28 +76,46 @@ function wasTaken({ taken }: Credit, authorization: string, value: bigint): bool
   })
 }
 
+/** Payers whose credit is kept, so that a call reads only what came since the one before. */
+const KEPT_PAYERS = 256
+
+const NONE: Credit = { balance: 0n, given: new Set(), taken: new Map() }
+
+/** The sets of a payer only grow, and are the same in each of its states: what they know more is in the log as well. */
+function evolve(credit: Credit, recorded: RecordedEvent): Credit {
+  const event = decodeEvent(recorded)
+  if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') return credit
+  const { given, taken } =
+    credit === NONE ? { given: new Set<string>(), taken: new Map<string, bigint>() } : credit
+  if (event.type === 'CreditGiven') given.add(event.data.paymentId)
+  else taken.set(event.data.authorization, BigInt(event.data.value))
+  return { balance: BigInt(event.data.balance), given, taken }
+}
+
 export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
-  const { on, store, newId } = options
-  const path = { ...options, policy: CALLER_WAITS }
+  const { on, newId } = options
+  const credits = createStreamRepository<Credit>({
+    ...options,
+    policy: CALLER_WAITS,
+    streamOf: (payer) => creditStream(on.id, payer),
+    initial: NONE,
+    evolve,
+    keep: KEPT_PAYERS,
+  })
 
   async function change<Result>(
     payer: string,
     decide: (credit: Credit) => { readonly event?: NewEvent; readonly result: Result },
   ): Promise<Result> {
-    const stream = creditStream(on.id, payer)
-    const { result } = await executeCommand(path, {
-      stream,
-      load: () => load(store, stream),
-      decide(credit) {
-        const decided = decide(credit)
-        return { events: decided.event === undefined ? [] : [decided.event], result: decided.result }
-      },
-      unknown: {
-        what: 'the credit was changed',
-        again: 'The same request with the same payment finds it: it is changed once.',
-      },
-    })
-    return result
+    const unknown = {
+      what: 'the credit was changed',
+      again: 'The same request with the same payment finds it: it is changed once.',
+    }
+    const decideOnce = (credit: Credit) => {
+      const { event, result } = decide(credit)
+      return { events: event === undefined ? [] : [event], result }
+    }
+    return (await credits.execute(payer, decideOnce, unknown)).result
   }
 
   function given(payer: string, paymentId: string, value: bigint, balance: bigint) {
@@ -122,9 +142,10 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         return given(payer, name, amount, credit.balance)
       }),
     async covers(payer, authorization, value) {
-      const { state } = await load(store, creditStream(on.id, payer))
+      const { state } = await credits.load(payer)
       return wasTaken(state, authorization, value) || state.balance >= value
     },
+    left: async (payer) => (await credits.load(payer)).state.balance,
     take: (payer, authorization, value, requestId) =>
       change(payer, (credit) => {
         const { balance } = credit
@@ -138,23 +159,4 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         return { event: newEvent(CreditUsed, { id: newId(), data, meta }), result: true }
       }),
   }
-}
-
-async function load(
-  store: EventStore,
-  stream: string,
-): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
-  let revision: Revision | 'no-stream' = 'no-stream'
-  let balance = 0n
-  const given = new Set<string>()
-  const taken = new Map<string, bigint>()
-  for await (const recorded of store.read(stream)) {
-    const event = decodeEvent(recorded)
-    revision = recorded.revision
-    if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
-    balance = BigInt(event.data.balance)
-    if (event.type === 'CreditGiven') given.add(event.data.paymentId)
-    else taken.set(event.data.authorization, BigInt(event.data.value))
-  }
-  return { state: { balance, given, taken }, revision }
 }

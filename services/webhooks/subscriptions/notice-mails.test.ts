@@ -19,7 +19,7 @@ function aWorld() {
   const ending = new AbortController()
   const mails: { id: string; subject: string; text: string }[] = []
   const reports: string[] = []
-  /** What the post answers: undefined where it takes a mail. */
+  /** The answer of the post: undefined where it takes a mail. */
   const post = { answer: (): number | undefined => undefined }
   const mail = createNoticeMails({
     async mailOwner(_account, one) {

@@ -254,7 +254,7 @@ function reliabilitySection({ timeframes }: VerdictModel): string[] {
   ]
 }
 
-/** What the offset brought, on the bars that the recipe was chosen on and on later ones. */
+/** The gain by the offset, on the bars that the recipe was chosen on and on later ones. */
 function calibrationSection({ timeframes, provenance }: VerdictModel): string[] {
   const border = day(provenance.recipe.chosenUntil ?? provenance.to)
   const error = (value: number | null | undefined): string => value?.toFixed(4) ?? ''

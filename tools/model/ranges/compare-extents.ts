@@ -53,7 +53,7 @@ const harTerms: Terms = ({ har, season }, place) => [
   season[place] ?? 0,
 ]
 
-/** What is compared, all fitted on the windows that were over at an instant. */
+/** The forecasts that are compared, all fitted on the windows that were over at an instant. */
 export function contendersAt(all: readonly RangeSamples[], until: number, fit: RangeFit) {
   const extents = [...windowsUntil(all, until)].map(([{ extent }, place]) => Math.log(extent[place] ?? 1))
   return {

@@ -19,7 +19,7 @@ const FEWEST_OF_HOUR = 500
 const [WINDOWS_AS_ONE, HALF_SURE] = [40, 30]
 
 /**
- * What the hours of two years, those of weekends apart, add to how far prices go, beside what the profile of the day
+ * The part of the hours of two years, weekends apart, in how far prices go, beside what the profile of the day
  * knows: a factor on the expected move for each. Undefined where there is too little to tell.
  */
 export function hourFactors(

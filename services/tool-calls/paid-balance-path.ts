@@ -1,0 +1,79 @@
+import { formatUsdc } from '../../contracts/chain.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { type BalanceAmount, PRICES } from '../../contracts/prices.ts'
+import { requestHash } from './idempotency-key.ts'
+import { paymentBlock } from './paid-block.ts'
+import type { PaidOutcome, PaidRequest } from './paid-call.ts'
+import type { PaidPathOptions } from './paid-options.ts'
+import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
+import { requireNothing } from './paid-plan-path.ts'
+
+/** The path of a balance that a payer pays in, for its calls to come. */
+export interface PaidBalancePath {
+  /**
+   * Takes the money, or offers to. What is answered has been settled, and stands in the balance.
+   *
+   * @throws ServiceError `invalid_content_type`, `invalid_request`, `payment_malformed`, `payment_mismatch`,
+   *   `payment_unproven`, `payment_pending`, `payment_refunded`, `payments_unavailable`, and those of the store
+   */
+  buy(amount: BalanceAmount, request: PaidRequest): Promise<PaidOutcome>
+  offer(amount: BalanceAmount): PaidOutcome
+}
+
+const NOTICE =
+  'Later calls are signed as usual, each with a nonce of its own, and draw on the balance of the payer. It is no money, and is not paid out.'
+
+/**
+ * The path of a balance: settled before it counts, once for a payment however often that is sent. Each later call is an
+ * authorization as ever, which nobody brings to the chain: a thousand calls are one transaction.
+ */
+export function createPaidBalancePath(options: PaidPathOptions): PaidBalancePath {
+  const { handshake, offers, payments, version, market, publicUrl } = options
+  return {
+    async buy(amount, request) {
+      const product = `balance/${amount}` as const
+      const price = PRICES[product]
+      return paidOrOffered(request, {
+        payments,
+        offer: (error) => offers(product, price, error),
+        unpaid: { refusal: REQUIRED, error: REQUIRED.code },
+        async pay(presented) {
+          const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
+            ...request,
+            product,
+            price,
+            requestHash() {
+              requireNothing(request.body)
+              return requestHash(product, {})
+            },
+            compute: async () => ({ paid_in_usdc: formatUsdc(price) }),
+            accountId: null,
+            mustSettleFirst: true,
+          })
+          const left = await payments.payIn(paid.payment)
+          const body: JsonObject = {
+            ...answer,
+            balance_usdc: formatUsdc(left),
+            payer: paid.payment.payer,
+            _service: {
+              version,
+              tool: product,
+              request_id: request.requestId,
+              market,
+              auth: { outcome: 'ABSENT', tier: 'free' },
+              quota: null,
+              payment: paymentBlock(paid, publicUrl()),
+              notice: NOTICE,
+            },
+          }
+          return { kind: 'answer', body, isReplay, receipt }
+        },
+      })
+    },
+
+    offer(amount) {
+      const product = `balance/${amount}` as const
+      return { kind: 'offer', offer: offers(product, PRICES[product], REQUIRED.code), refusal: REQUIRED }
+    },
+  }
+}
