@@ -9,7 +9,7 @@ import { answerHelp } from '../testing/answer-help.ts'
 import { commandsPage } from './commands-page.ts'
 import { modelPage } from './model/page/model-page.ts'
 import { spokenTimeframesModule, walkedAucModule } from './model/page/spoken-timeframes.ts'
-import { wrapMarkdown } from './wrap-markdown.ts'
+import { wrapMarkdown, wrapSkill } from './wrap-markdown.ts'
 
 answerHelp(`Writes what is made from code: pages of docs/, the help of the commands, and what contracts say of the model.
 
@@ -30,7 +30,7 @@ writeFileSync(
 for (const prompt of PROMPTS) {
   const folder = join(import.meta.dirname, '../clients/skills', prompt.name)
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'SKILL.md'), skillFile(prompt))
+  writeFileSync(join(folder, 'SKILL.md'), wrapSkill(skillFile(prompt)))
 }
 const pages = {
   ...referencePages(modelPage(loadModel(), readRanges())),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { wrapSkill } from '../../tools/wrap-markdown.ts'
 import { asksOf, PROMPTS, servedPrompts, skillFile } from './prompts.ts'
 import { ALL_TOOL_NAMES } from './tool-groups.ts'
 
@@ -30,7 +31,7 @@ describe.each(PROMPTS.map((prompt) => [prompt.name, prompt] as const))('%s', (na
 
   test('is a skill, as the file has it', () => {
     const file = resolve(import.meta.dirname, '../../clients/skills', name, 'SKILL.md')
-    expect(readFileSync(file, 'utf8')).toBe(skillFile(prompt))
+    expect(readFileSync(file, 'utf8')).toBe(wrapSkill(skillFile(prompt)))
     expect(skillFile(prompt)).toMatch(/^---\nname: [a-z-]{1,64}\ndescription: .{20,1024}\n---\n/)
   })
 })
