@@ -10,6 +10,7 @@ import { callbackify } from 'node:util'
 import type { buildConnector } from 'undici'
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { urlRefusedError } from './check-url.ts'
 import type { EgressGuard } from './egress-guard.ts'
@@ -64,7 +65,7 @@ function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorit
     const at = now()
     const validTo = socket.getPeerX509Certificate()?.validToDate.getTime() ?? at
     // What was resumed lives no longer for it, or the certificate would never be verified again.
-    const until = resumed?.until ?? Math.min(validTo, at + LIMITS.webhookTlsSessionMs)
+    const until = resumed?.until ?? Math.min(validTo, at + DAY_MS)
     if (until > at) sessions.set(key, { session, until }, until - at)
   }
 

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { LIMITS } from '../../../contracts/limits.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { createEgressGuard } from './egress-guard.ts'
 import {
   answerAll,
@@ -228,7 +228,7 @@ describe('TLS', () => {
     let now = NOW
     const sender = bench.senderOf({ resolve }, { authorities, now: () => now })
     await sendInTurn(sender, [toName(server)])
-    now += LIMITS.webhookTlsSessionMs - 1
+    now += DAY_MS - 1
     await sendInTurn(sender, [toName(server)])
     now += 1
     await sendInTurn(sender, [toName(server)])
