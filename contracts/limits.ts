@@ -15,8 +15,6 @@ export const LIMITS = {
   historyBars: 1_620,
   /** Bars of each series that the clock of a simulated market is run through at most, at the first start. */
   runBars: 305,
-  /** The same at a later start, for the time in which the service did not run: a day of minutes. */
-  runBarsLater: 1_440,
 
   /** Coins of a venue that are ranked. */
   universeCoins: 500,

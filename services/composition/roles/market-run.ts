@@ -5,9 +5,12 @@ import type { MarketFeed } from '../../market/index.ts'
 import type { EngineDeps } from './engine-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 
+/** Bars of a series that are run through at a later start, for the time in which nothing ran: a day of minutes. */
+const RUN_BARS_LATER = 1_440
+
 /**
  * The instants after which bars of a simulated market are run through at a start: the newest bar in the log of each
- * monitored series, at most `LIMITS.runBarsLater` ago; for a series without one, `LIMITS.runBars` ago. Series on demand have no past to keep.
+ * monitored series, at most {@link RUN_BARS_LATER} ago; for a series without one, `LIMITS.runBars` ago. Series on demand have no past to keep.
  */
 export function planRun(
   { settings, feed, watchList, projector }: EngineDeps,
@@ -19,7 +22,7 @@ export function planRun(
     newest.set(seriesName(verdict), verdict.barClose)
   return (one, now) => {
     const recorded = newest.get(seriesName(one))
-    const most = recorded === undefined ? LIMITS.runBars : LIMITS.runBarsLater
+    const most = recorded === undefined ? LIMITS.runBars : RUN_BARS_LATER
     return Math.max(recorded ?? (settings.FRESH ? now : 0), now - most * timeframeMs(one.timeframe))
   }
 }
