@@ -54,7 +54,7 @@ export const microUsdcSchema = z
   .string()
   .regex(/^(0|[1-9]\d{0,17})$/, 'must be an amount in millionths of a USDC')
 
-/** @example formatUsdc(20_000n) === '0.02' */
+/** Decimal USDC with two to six decimals. @example formatUsdc(20_000n) === '0.02' */
 export function formatUsdc(microUsdc: bigint): string {
   const digits = microUsdc.toString().padStart(7, '0')
   const fraction = digits.slice(-6).replace(/0+$/, '').padEnd(2, '0')

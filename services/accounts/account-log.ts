@@ -68,7 +68,7 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   MachineClientRemoved: Number.POSITIVE_INFINITY,
 }
 
-/** One program that asks for many tokens takes them from no other. */
+/** Tokens are limited per program, so that one program cannot use up the limit of another. */
 const limitOf: LimitOf = ({ type, data }) => ({
   kind: type === 'AppTokenIssued' ? `tokens of program ${data['grantId'] as string}` : `events ${type}`,
   perHour: PER_HOUR[type as AccountFact['type']],
@@ -115,7 +115,7 @@ export function createAccountLog(options: AccountLogOptions): AccountLog {
   }
 }
 
-/** Each command over what those in front of it came to; the first refusal is thrown once everything is recorded. */
+/** Decides each command over the state after those before it; the first refusal is thrown after recording. */
 function decideAll(accountId: string, commands: readonly AnyCommand[], before: AccountState) {
   const facts: AccountFact[] = []
   let refusal: ServiceError | undefined

@@ -131,7 +131,7 @@ function requestSignIn(
 const openAt = (signIns: readonly OpenSignIn[], now: number): OpenSignIn[] =>
   signIns.filter(({ expiresAt }) => expiresAt > now)
 
-/** The open request that a code was sent for; undefined for a code of none. */
+/** The open sign-in request whose code was given; undefined for a wrong code. */
 export const provenSignIn = (
   { signIns }: Pick<AccountState, 'signIns'>,
   {
@@ -252,7 +252,7 @@ function takeSlot(
   })
 }
 
-/** Also of an account that was erased: that is when all of its subscriptions go. */
+/** Frees a slot, also of an erased account, whose subscriptions are removed afterwards. */
 const freeSlot = (accountId: string, subscriptionId: string, { slots }: AccountState): AccountFact[] =>
   slots.some((slot) => slot.subscriptionId === subscriptionId)
     ? [{ type: 'SubscriptionSlotFreed', data: { accountId, subscriptionId } }]

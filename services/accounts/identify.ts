@@ -149,7 +149,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
   const memory = new RecentMap<string, Remembered>(LIMITS.identitiesKept)
   const gate = createIndexGate(options)
 
-  /** A key may have been issued by another process a moment ago: the read model comes to where the log ends now. */
+  /** Waits until the read model is at the end of the log: another process may have just issued the key. */
   const atHead = createSharedLook(
     async () => {
       const head = await store.head()

@@ -86,7 +86,7 @@ export interface WrappingKeys {
 /** The purpose from which the wrapping key of all subjects is derived. */
 export const SUBJECT_KEYS_PURPOSE = 'subject keys'
 
-/** The key of a sealing key that was never replaced. */
+/** The only wrapping key, while it was never replaced. */
 export const soleWrapping = (deriveSecret: (purpose: string) => Uint8Array): WrappingKeys => ({
   known: [deriveSecret(SUBJECT_KEYS_PURPOSE)],
   used: 0,

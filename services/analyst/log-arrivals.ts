@@ -20,7 +20,7 @@ export interface LogArrivalsOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
-/** Subscribes to the verdicts after a position. */
+/** Subscribes to the verdicts after a position that match a filter; `take` returns them in batches. */
 export function createLogArrivals(store: EventStore, { after, filter, signal, sleep }: LogArrivalsOptions) {
   const items = store.subscribe({ after, filter: storeFilter(filter), signal })[Symbol.asyncIterator]()
   let previous = after

@@ -115,7 +115,7 @@ export function createStreamRepository<State>(
   }
 }
 
-/** @param at when the event was recorded, Unix milliseconds */
+/** Counts an event in its hour, unless its kind has no limit. @param at time of recording, Unix milliseconds */
 function countEvent(before: HourlyCounts, event: Countable, at: number, limitOf: LimitOf): HourlyCounts {
   const { kind, perHour, weight = 1 } = limitOf(event)
   if (perHour === Number.POSITIVE_INFINITY) return before

@@ -56,7 +56,7 @@ const NOTICE =
   'Information, not advice. Every answered call is counted, also with HOLD; refused calls and errors are not.'
 
 /**
- * The one path of a tool call: identify → look → compute → commit → answer. The commit is one append
+ * The one path of a tool call: identify → check quota → compute → commit → answer. The commit is one append
  * that holds the debit and the answer; before it nothing was charged, and behind it nothing is left to do.
  */
 export function createCallPath(options: CallPathOptions): CallPath {

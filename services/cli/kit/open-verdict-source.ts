@@ -79,7 +79,7 @@ async function openStoreIn(directory: string): Promise<EventStore> {
 /** Everything is shown: who can open the store owns it. */
 const OWNER_TIME = Number.POSITIVE_INFINITY
 
-/** @param isShared whether others may append while it is open here. */
+/** @param isShared whether other processes may append to the store; following it fails otherwise. */
 function createStoreSource(store: EventStore, description: string, isShared: boolean): VerdictSource {
   return {
     description,

@@ -240,6 +240,6 @@ function describeSeries(series: readonly Series[]): string {
   return `${series.length} series: ${count((one) => one.coin)} coins, ${count((one) => one.timeframe)} timeframes on ${exchanges}`
 }
 
-/** How late a bar may be before its series is stale, in market time: a hurried market lets less time pass. */
+/** Allowed lateness of a bar, in market milliseconds: it grows with the speed, so that the wall time does not shrink. */
 export const staleAfterMs = ({ MARKET_SPEED = 1 }: Settings): number =>
   LIMITS.staleAfterMs * Math.max(1, MARKET_SPEED)

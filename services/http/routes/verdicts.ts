@@ -238,7 +238,7 @@ async function* serverSentEvents(
   }
 }
 
-/** Items as they are asked for: a place waits for its reader while one lies there. */
+/** Passes items on; while its reader has not asked for the next one, the place counts as waiting and may be lost. */
 async function* asRead<Item>(
   items: AsyncIterable<Item>,
   place: StreamPlace | undefined,

@@ -134,7 +134,7 @@ class SharedLeases implements Leases {
       })
   }
 
-  /** Renews, and takes what is free; says nothing where that changes nothing. */
+  /** Renews and takes free shards; appends nothing where that would change nothing. */
   async #claim(doing: LeasedWork): Promise<void> {
     const { holder, shards, ttlMs, elapsed, now } = this.#options
     const settle = await this.#log.change((before) => {
@@ -167,7 +167,7 @@ class SharedLeases implements Leases {
     settle()
   }
 
-  /** Whether this process is known to be there for another while. */
+  /** Renews the lease. @returns false after a reported error */
   async #renew(doing: LeasedWork): Promise<boolean> {
     try {
       await this.#claim(doing)

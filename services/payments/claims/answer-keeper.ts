@@ -52,8 +52,8 @@ export interface AnswerKeeper {
 export type Giving = 'give' | 'record' | 'refuse'
 
 /**
- * Whether an answer may leave, and whether that has to be recorded first: where it was withheld, or might yet be
- * recorded as withheld by the request that made the claim.
+ * Decides whether an answer may leave. `record`: the log says so first, because the answer was withheld or may still
+ * be, or the payment is for a balance. `refuse`: the payment is being refunded.
  *
  * @param now Unix milliseconds
  */

@@ -23,10 +23,10 @@ const SERVICE = { serviceName: 'Signal service', tags: ['trading', 'crypto', 'si
 export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X402_PAY_TO); use an API key'
 
 /**
- * The offer of a product, for both versions of x402 at a time: clients of version 2 read the header first, those of
- * version 1 the body alone. The rail of the chain stands first, because clients take the first that they can pay.
+ * The offer of a product in both versions of x402: clients of version 2 read the header, those of version 1 the body.
+ * The chain precedes the gateway, because clients take the first rail that they can pay. Without `payTo`: no offers.
  *
- * @param error in words of x402 or of the registry, for the field of that name
+ * @param error code of x402 or of the error registry
  * @example const { body, header } = makeQuote({ payTo, offersGateway: true }, offered, 'payment_required')
  */
 export function makeQuote(

@@ -1,6 +1,6 @@
 /**
- * Works on many items, a bounded number at a time, each begun in order; answers in the order of the items.
- * What one of them fails with is thrown, after which no further one is begun.
+ * Maps items with at most `atOnce` calls under way, begun in order; results are in the order of the items.
+ * Rejects with the first error at once: calls under way go on, and no further one begins.
  */
 export async function mapConcurrently<Item, Result>(
   items: readonly Item[],

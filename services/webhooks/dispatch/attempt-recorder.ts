@@ -14,7 +14,7 @@ interface Gathered {
   readonly sinceMs: number
 }
 
-/** As many as share an event without waiting for more. */
+/** Attempts in a batch that is recorded at once. */
 const ENOUGH = 32
 /** Batches that end within this time share one commit. */
 const TOGETHER_MS = 5
@@ -92,7 +92,7 @@ export function createAttemptRecorder(options: {
   }
 }
 
-/** The number through which a replay is done after an attempt, all numbers up to it included; 0 where that is not new. */
+/** The sequence up to which a replay is done after an attempt; 0 after a failed one, and outside of replays. */
 function throughAfter(
   { sequence, result }: DeliveryAttempt,
   replay: Pick<ReplayItem, 'left' | 'toSequence'> | undefined,

@@ -13,7 +13,7 @@ export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNDER_WAY = 1_024
-/** The tail waits for endpoints that are quicker than this and only wait for their turn; the others fall behind. */
+/** The tail waits for endpoints as quick as this that wait only for their turn; slower ones fall behind. */
 const SWIFT_MS = 100
 
 /** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
@@ -58,7 +58,7 @@ export class Attempts {
     this.#turn = undefined
   }
 
-  /** Whether it waits only for its turn. */
+  /** Whether a quick endpoint waits only for its turn: the tail waits for it then. */
   isHeldUp(endpoint: Endpoint): boolean {
     const isSwift = (endpoint.state.tookMs ?? Number.POSITIVE_INFINITY) <= SWIFT_MS
     return isSwift && endpoint.mayBegin && this.#scheduler.isHeldUp(endpoint)

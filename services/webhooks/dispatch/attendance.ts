@@ -2,7 +2,7 @@ import type { Subscription } from '../state/subscription-state.ts'
 import type { DispatcherHealth, SubscriptionDirectory } from './dispatcher-options.ts'
 import type { EndpointRegistry } from './endpoint-registry.ts'
 
-/** Every subscription is looked through for it. */
+/** Interval of the comparison, which reads every subscription. */
 const COMPARE_MS = 30_000
 
 /**
@@ -55,7 +55,7 @@ export function createAttendance(options: {
         isComparing = false
       })
     },
-    /** Subscriptions of held shards without a working endpoint, and for how long the first. */
+    /** Subscriptions of held shards without a working endpoint, and how long the first has been without. */
     unattended(): Pick<DispatcherHealth, 'unattended' | 'unattendedMs'> {
       const since = [...missing].flatMap(([id, at]) => (isHeld(id) && !isAttended(id) ? [at] : []))
       const unattendedMs = since.length === 0 ? 0 : elapsed() - since.reduce((a, b) => Math.min(a, b))

@@ -6,7 +6,7 @@ import type { Endpoint } from './endpoint.ts'
  * tail. It waits for endpoints whose queue is full because they wait for their turn, until half of the queue is sent.
  */
 export function createBackPressure(attempts: Attempts, signal: AbortSignal) {
-  /** How much may be left of the queue of each. */
+  /** The queue length at which each endpoint no longer halts the tail. */
   const heldUp = new Map<Endpoint, number>()
 
   async function makeRoom(): Promise<void> {

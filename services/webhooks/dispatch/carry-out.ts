@@ -13,7 +13,7 @@ import type { EndpointLog } from './endpoint-log.ts'
 import type { Effect, EndpointItem, Input } from './endpoint-state.ts'
 import type { OwnerNotices } from './owner-notices.ts'
 
-/** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
+/** Effects that read or write the log; the result of each is an input of the endpoint. */
 export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' }>
 
 export interface CarryOutOptions extends DispatcherOptions {
@@ -25,7 +25,7 @@ export interface CarryOutOptions extends DispatcherOptions {
 
 type Replay = Extract<EndpointItem, { kind: 'replay' }>
 
-/** @returns what happens to the endpoint because of it; undefined where nothing does */
+/** @returns the input that the endpoint gets from it, if any */
 export type CarryOut = (endpoint: Endpoint, effect: SlowEffect) => Promise<Input | undefined>
 
 export function createCarryOut(options: CarryOutOptions): CarryOut {
@@ -65,7 +65,7 @@ async function load(options: CarryOutOptions, endpoint: Endpoint): Promise<Input
   return { kind: 'loaded', subscription }
 }
 
-/** A chat that asked for quiet has it from every subscription that tells it something, also after a restart. */
+/** Restores the pause that a chat channel asked for with a 429, for all its subscriptions, after a restart. */
 async function restChannel(
   { directory, channels, now }: CarryOutOptions,
   subscription: Subscription,

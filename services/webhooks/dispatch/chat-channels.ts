@@ -10,11 +10,11 @@ interface Channel {
   readonly waiting: Map<string, number>
 }
 
-/** How long a refused subscription waits for another one's message; each one after it waits for one more. */
+/** Wait of a subscription whose channel is busy, and again for each one that waits before it. */
 const TURN_MS = 1_000
 /** A turn that is not taken for so long is the next one's. */
 const KEPT_MS = 10_000
-/** Channels beyond which those that are quiet are forgotten. */
+/** Number of channels at which idle ones are forgotten. */
 const TIDY_AT = 1_024
 
 /**
@@ -43,7 +43,7 @@ export function createChatChannels(elapsed: () => number) {
     return made
   }
 
-  /** Sends nothing there for so long. */
+  /** Pauses a channel. */
   function rest(url: string, restMs: number): void {
     const channel = channelOf(url)
     channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)

@@ -81,8 +81,8 @@ export function probeAt(degraded: {
 }
 
 /**
- * When something is sent to an endpoint next, at the latest, as its log tells it: now where that is overdue. Null where
- * nothing waits for another try, and where nothing is sent.
+ * Latest time of the next attempt at an endpoint, by its log; now where that is overdue. Null without an open delivery,
+ * and for an endpoint that is neither active nor degraded.
  */
 export function nextAttemptAt(
   { state, stateSince, reason }: Pick<Subscription, 'state' | 'stateSince' | 'reason'>,
@@ -101,8 +101,8 @@ export function nextAttemptAt(
 }
 
 /**
- * In how long a delivery that the log has open is tried again. A clock that was set back since its last try counts
- * from that try, so that nothing waits for the clock to come there again.
+ * Milliseconds until an open delivery is tried again. After the clock was set back they count from the last try, so that
+ * nothing waits for the clock to catch up.
  */
 export const dueInMs = (
   { lastAt, nextAt }: { readonly lastAt: number; readonly nextAt: number },
@@ -117,7 +117,7 @@ export interface EndpointHealth {
   /** Since when it has said that it is gone; undefined where it did not. */
   readonly goneAt: number | undefined
   readonly failuresInARow: number
-  /** The newest of them that did not reach it: refused connections, timeouts, refused addresses. */
+  /** The latest of those failures that did not reach it: refused connections, timeouts, refused addresses. */
   readonly unreachableInARow: number
   /** Time of the first failure in a row; undefined without one. */
   readonly firstFailureAt: number | undefined
@@ -125,7 +125,7 @@ export interface EndpointHealth {
 
 export interface EndedAttempt {
   readonly outcome: SendOutcome
-  /** Counted ones before this. */
+  /** Counted attempts before this one. */
   readonly attemptsBefore: number
   /** Made while the endpoint was degraded: it counts only where the endpoint refused this very body. */
   readonly isProbe: boolean

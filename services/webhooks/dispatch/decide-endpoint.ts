@@ -305,7 +305,7 @@ function replayAgain(
   return [wake(now, at - now.wallMs, { kind: 'replay', replay: { ...replay, tries } })]
 }
 
-/** An attempt that was not recorded did not happen: it is read from the log again, after a while. */
+/** Repeats an attempt that was not recorded: the endpoint falls behind and reads the log again after `inMs`. */
 function afterUndone(
   state: EndpointState,
   item: EndpointItem,

@@ -39,7 +39,7 @@ export class DispatchEngine {
   readonly #elapsed: () => number
   readonly #registry
   readonly #due = createDelayQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
-  /** Something comes due before all that was known. */
+  /** Wakes the loop: a timer was set that is due before all others. */
   readonly sooner = createWakeSignal()
   readonly #background = new Set<Promise<unknown>>()
   readonly #memory = new SignalMemory()
@@ -219,7 +219,7 @@ export class DispatchEngine {
     else if (event.type === 'SubscriptionCreated') this.#open(subscription)
   }
 
-  /** One whose shard is here. What its logs say is read before anything is done for it. */
+  /** Opens the endpoint of a subscription whose shard is held; its logs are read first. */
   #open(subscription: Subscription): void {
     const { subscriptionId, startAfter } = subscription
     const held = this.#registry.heldFor(subscriptionId)

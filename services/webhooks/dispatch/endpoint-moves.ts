@@ -94,7 +94,7 @@ export function goOn(state: EndpointState, now: Situation): Decision {
   return isSeenTo || now.underWay > 0 || !mayBegin(state) ? act(state) : scheduleProbe(state, now)
 }
 
-/** An endpoint that has few left of what was read for it is read for again. */
+/** Reads on for an active endpoint that is behind and has few queued signals, no sooner than `readAtMs`. */
 export function readOn(state: EndpointState, now: Situation): Decision {
   const isWanted = state.health.state === 'active' && now.queued < FEW_LEFT
   if (!isWanted || state.source === 'tail' || state.isReading || !mayBegin(state)) return act(state)

@@ -54,9 +54,9 @@ export interface EndpointState {
   /** Cursor at which reading continues while it is behind. */
   readonly readFrom: DeliveryCursor
   readonly isReading: boolean
-  /** Before this nothing more is read for it: what paces an endpoint that catches up. */
+  /** Earliest time of the next reading: it paces an endpoint that catches up. */
   readonly readAtMs: number
-  /** There is a timer for the end of that. */
+  /** A timer for `readAtMs` is set. */
   readonly isReadDue: boolean
   /** When it is probed next, while it is degraded. */
   readonly probeAtMs: number | undefined

@@ -152,7 +152,7 @@ export class Endpoint implements Schedulable {
     return { ...surroundings, deliveries, queued, underWay: this.#attempts }
   }
 
-  /** Takes what happened to it. @returns what is to be done outside */
+  /** Decides over an input. @returns the effects for the caller to perform */
   handle(input: Input, surroundings: Surroundings): readonly Effect[] {
     const { state, effects } = decideEndpoint(this.#state, input, this.situation(surroundings))
     this.#state = state
@@ -160,7 +160,7 @@ export class Endpoint implements Schedulable {
     return effects.length === 0 ? effects : effects.filter((effect) => !this.#takeIn(effect))
   }
 
-  /** @returns whether it concerns only what waits here */
+  /** Performs an effect on the own queues. @returns false for any other effect */
   #takeIn(effect: Effect): boolean {
     if (effect.kind === 'drop_queue') this.#signals.clear()
     else if (effect.kind === 'retry') for (const sequence of effect.sequences) this.#due.add(sequence)
@@ -178,12 +178,12 @@ export class Endpoint implements Schedulable {
     return true
   }
 
-  /** Whether one more signal is kept. A degraded endpoint keeps what it is probed with. */
+  /** Whether the queue takes one more signal; of a degraded endpoint only one, for its probe. */
   get hasRoom(): boolean {
     return this.#state.health.state === 'degraded' ? this.queued === 0 : this.#signals.hasRoom
   }
 
-  /** A signal for it. @returns false where there is no room */
+  /** Queues a signal that was not attempted yet. @returns false where there is no room */
   offer(matched: Matched, weight: number): boolean {
     const { sequence } = matched
     const deliveries = this.deliveries
@@ -196,7 +196,7 @@ export class Endpoint implements Schedulable {
     return true
   }
 
-  /** Kind of the item that {@link take} would return: one in turn, or only a replay. */
+  /** Kind of the item that {@link take} would return: a signal, retry or probe, or only a replay. */
   get work(): 'live' | 'replays' | undefined {
     if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
     if (this.#state.restsUntilMs !== undefined) return undefined

@@ -4,12 +4,12 @@ import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** How far an endpoint without signals has come is written down this often, for so many of them at a time. */
+/** Interval at which the cursor of an idle endpoint is recorded, and the most endpoints each time. */
 const AFTER_MS = 900_000
 const AT_A_TIME = 256
 const WRITES_AT_ONCE = 32
 
-/** How far endpoints have come that have nothing to be sent, so that it need not be looked through again. */
+/** Records the cursors of idle endpoints in the tail, so that a restart reads no further back. */
 export async function writeDownQuiet(
   endpoints: Iterable<Endpoint>,
   options: {

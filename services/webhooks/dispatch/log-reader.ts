@@ -221,7 +221,7 @@ export class LogReader {
     }
   }
 
-  /** Takes in those whose cursor lies before a position. */
+  /** Adds riders whose cursor lies before a position to the stretch. */
   #board(stretch: Stretch, upTo: Position): void {
     const { round, matcher, aboard } = stretch
     for (; stretch.next < round.length; stretch.next++) {

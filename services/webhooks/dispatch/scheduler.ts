@@ -17,11 +17,11 @@ export interface Schedulable {
 /** One attempt that an endpoint may make. */
 export interface Turn<Item> {
   readonly endpoint: Item
-  /** As what it counts: it may turn out slow while it lasts. */
+  /** Kind of slot that it takes: a quick attempt becomes limited once it takes long. */
   readonly counted: 'quick' | 'limited'
 }
 
-/** So few are always left to each kind that none starves. */
+/** Slots that each line gets before the others take more, so that none starves. */
 const AT_LEAST = 8
 
 type LineName = 'live' | 'behind' | 'limited'

@@ -78,7 +78,7 @@ export async function viewOf(deps: SubscriptionDeps, subscription: Subscription)
   }
 }
 
-/** The operator's view, also of a subscription whose account was erased a moment ago. */
+/** The operator's view, without the address; after the account's erasure also without origin, lag and notices. */
 export async function operatorViewOf(
   deps: SubscriptionDeps,
   subscription: Subscription,
