@@ -7,8 +7,7 @@ import { answerHelp } from '../testing/answer-help.ts'
 import { print, type ReportedRow } from './support/measure.ts'
 import { writePage } from './support/write-page.ts'
 
-answerHelp(`Runs the benchmarks one after the other, each in a process of its own, and ends within a quarter of an hour.
-Before each it waits until the machine is quiet, and says so where it is not.
+answerHelp(`Runs the benchmarks one after the other, each on a quiet machine, within a quarter of an hour.
 
   npm run bench -- [--quick | --full] [--json FILE] [--page] [NAME …]
 

@@ -38,7 +38,7 @@ interface Running {
   untilVerdicts(count: number): Promise<void>
 }
 
-const SERVED_AT = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/
+const SERVED_AT = /(http:\/\/127\.0\.0\.1:\d+)\/ +the board/
 
 /** The service as a user starts it, with its own data folder and any free port. */
 function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Running {
@@ -144,7 +144,7 @@ describe('npm start', () => {
     const service = start(['--health-port', String(healthPort)])
     const url = await urlOf(service)
     await service.until(/simulated market [^]*embedded store in [^]*in-process\s+bus,\s+memory\s+cache/)
-    expect(service.out()).toMatch(/^http:\S+\/ +what is served/)
+    expect(service.out()).toMatch(/^http:\S+\/ +the board/)
     await service.until(/verdicts that said HOLD: \d+/)
     while ((await seriesOf(url)) < 66) await new Promise((resolve) => setTimeout(resolve, 50))
     const all = await rows(url)

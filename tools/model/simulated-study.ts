@@ -4,10 +4,11 @@ import { seedOfNewMarket } from '../../services/market/index.ts'
 import { answerHelp } from '../../testing/answer-help.ts'
 import { studySimulatedMarket } from './simulated-market.ts'
 
-const HELP = `Prints what the simulated market is worth: the share of windows that end within p10 and p90, by the regime they were
-drawn from, and what the calls of the model earn there. Brackets hold 95 % intervals from blocks of time.
+const HELP = `Scores ranges and calls on the simulated market, by the regime that its bars were drawn from.
 
-  npm run -s study:simulated -- <hours of market time> [timeframe …]`
+  npm run -s study:simulated -- <hours of market time> [timeframe …]
+
+  Shares are of windows that end within p10 and p90. Brackets hold 95 % intervals from blocks of time.`
 
 const told = (measure: Measure | null | undefined, scale: number, digits: number): string =>
   measure?.low === undefined || measure.low === null || measure.high === null
