@@ -135,7 +135,7 @@ async function appendOnce(path: string, bars: readonly KeptBar[]): Promise<boole
  * part, which is sealed next time; a crash at any point leaves nothing undone that the next time does not do. While
  * another process seals in the folder nothing is done: two that had read different parts would overwrite each other.
  *
- * @param mark unique to this process: it names the temporary files
+ * @param mark unique to this call: it names the parts taken and the temporary file
  * @throws where it cannot be written, or a sealed file is damaged; what is there stays then
  */
 export async function sealKept(file: KeptFile, mark: string): Promise<void> {
