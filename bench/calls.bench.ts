@@ -58,6 +58,7 @@ for (const [payers, calls] of [
     calls,
     answer: counted.answer,
     authorization: 'Bearer sk_live_bench',
+    payers: `${payers}, `,
     connections: [16, 64],
     rounds: ROUNDS,
     seconds: SECONDS,

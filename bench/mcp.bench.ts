@@ -12,6 +12,7 @@ import { reportMcpLoad } from './support/mcp-load.ts'
 const answer = sampleAnswer('get_trade_call')
 
 await reportMcpLoad({
+  payers: '',
   calls: { call: async () => ({ body: answer, isReplay: false }) },
   answer,
   authorization: 'Bearer sk_live_bench',

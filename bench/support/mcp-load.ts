@@ -18,6 +18,8 @@ export interface McpLoadOptions {
   /** Its answer, for the bare route and the SDK beside it. */
   readonly answer: JsonObject
   readonly authorization?: string
+  /** Names who calls, in the titles of the tables; ends with a comma and a space where it is not empty. */
+  readonly payers: string
   readonly connections: readonly number[]
   readonly rounds: number
   readonly seconds: number
@@ -87,7 +89,7 @@ async function reportOne(
     loadCandidate(name, { ...target, connections, seconds }, (load) => loads.get(name)?.push(load)),
   )
   const measured: Measured[] = await measure(candidates, options.rounds)
-  report(`tools/call, ${connections} connections`, 'requests/s', measured, BARE, {
+  report(`tools/call, ${options.payers}${connections} connections`, 'requests/s', measured, BARE, {
     'this edge, handshake era': 0.45,
     'this edge, stateless revision': 0.45,
   })
