@@ -2,7 +2,7 @@ import { formatUsdc } from '../../contracts/chain.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { type BalanceAmount, PRICES } from '../../contracts/prices.ts'
 import { requestHash } from './idempotency-key.ts'
-import { paymentBlock } from './paid-block.ts'
+import { paidServiceBlock } from './paid-block.ts'
 import type { PaidOutcome, PaidRequest } from './paid-call.ts'
 import type { PaidPathOptions } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
@@ -28,7 +28,7 @@ const NOTICE =
  * authorization as ever, which nobody brings to the chain: a thousand calls are one transaction.
  */
 export function createPaidBalancePath(options: PaidPathOptions): PaidBalancePath {
-  const { handshake, offers, payments, version, market, publicUrl } = options
+  const { handshake, offers, payments } = options
   return {
     async buy(amount, request) {
       const product = `balance/${amount}` as const
@@ -55,16 +55,16 @@ export function createPaidBalancePath(options: PaidPathOptions): PaidBalancePath
             ...answer,
             balance_usdc: formatUsdc(left),
             payer: paid.payment.payer,
-            _service: {
-              version,
-              tool: product,
-              request_id: request.requestId,
-              market,
-              auth: { outcome: 'ABSENT', tier: 'free' },
-              quota: null,
-              payment: paymentBlock(paid, publicUrl()),
-              notice: NOTICE,
-            },
+            _service: paidServiceBlock(
+              options,
+              {
+                tool: product,
+                requestId: request.requestId,
+                auth: { outcome: 'ABSENT', tier: 'free' },
+                notice: NOTICE,
+              },
+              paid,
+            ),
           }
           return { kind: 'answer', body, isReplay, receipt }
         },

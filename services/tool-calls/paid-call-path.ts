@@ -4,7 +4,7 @@ import type { ServiceBlock } from '../../contracts/service-block.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
-import { paymentBlock } from './paid-block.ts'
+import { paidServiceBlock } from './paid-block.ts'
 import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
 import type { Paid } from './paid-handshake.ts'
 import type { PaidPathOptions } from './paid-options.ts'
@@ -32,7 +32,7 @@ const PAID_NOTICE =
  * this request, and who brings one has the answer. A key that does not exist is refused, never taken for none.
  */
 export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
-  const { handshake, offers, identify, publicUrl } = options
+  const { handshake, offers, identify } = options
 
   /** Calls with a key. Returns its answer, or the error that it has no calls left. */
   async function callByKey(call: PaidCall): Promise<PaidAnswer | ServiceError> {
@@ -72,7 +72,7 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
             accountId: null,
             mustSettleFirst: false,
           })
-          const service = serviceBlock(options, call, identity, paid)
+          const service = serviceBlock(call, identity, paid)
           const answer = { ...paid.answer, _service: service }
           return { kind: 'answer', body: answer, isReplay: paid.isReplay, receipt: paid.receipt }
         },
@@ -86,23 +86,10 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
     },
   }
 
-  function serviceBlock(
-    { version, market }: PaidPathOptions,
-    { tool, requestId }: PaidCall,
-    identity: VerifiedIdentity,
-    paid: Paid,
-  ): ServiceBlock {
-    return {
-      version,
-      tool,
-      request_id: requestId,
-      market,
-      // A key that was used up did not apply: this is what anybody has who pays.
-      auth: authBlock(identity.outcome === 'MALFORMED' ? 'MALFORMED' : 'ABSENT', 'free'),
-      quota: null,
-      payment: paymentBlock(paid, publicUrl()),
-      notice: PAID_NOTICE,
-    }
+  function serviceBlock({ tool, requestId }: PaidCall, identity: VerifiedIdentity, paid: Paid): ServiceBlock {
+    // A key that was used up did not apply: this is what anybody has who pays.
+    const auth = authBlock(identity.outcome === 'MALFORMED' ? 'MALFORMED' : 'ABSENT', 'free')
+    return paidServiceBlock(options, { tool, requestId, auth, notice: PAID_NOTICE }, paid)
   }
 }
 

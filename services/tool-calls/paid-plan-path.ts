@@ -8,7 +8,7 @@ import type { PlanPeriod } from '../../projections/index.ts'
 import type { Payment } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
-import { paymentBlock, statusUrl } from './paid-block.ts'
+import { paidServiceBlock, statusUrl } from './paid-block.ts'
 import type { PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
 import type { PaidPathOptions, PlanSales } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
@@ -52,7 +52,7 @@ async function started(
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
  */
 export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
-  const { handshake, offers, plans, version, market, publicUrl } = options
+  const { handshake, offers, plans } = options
 
   return {
     async buy(tier, request) {
@@ -96,16 +96,11 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
             ...answer,
             from: isoTime(from),
             to: isoTime(to),
-            _service: {
-              version,
-              tool: product,
-              request_id: requestId,
-              market,
-              auth: { outcome: 'OK', tier },
-              quota: null,
-              payment: paymentBlock(paid, publicUrl()),
-              notice: PLAN_NOTICE,
-            },
+            _service: paidServiceBlock(
+              options,
+              { tool: product, requestId, auth: { outcome: 'OK', tier }, notice: PLAN_NOTICE },
+              paid,
+            ),
           }
           return { kind: 'answer', body, isReplay, receipt }
         },
