@@ -1,7 +1,6 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import type { PaymentBlock, ServiceBlock } from '../../contracts/service-block.ts'
 import type { Payment } from '../payments/index.ts'
-import type { PaidPathOptions } from './paid-options.ts'
 
 /** The address that shows the state of a payment. */
 export const statusUrl = (publicUrl: string, paymentId: string): string =>
@@ -27,7 +26,11 @@ export const paymentBlock = (
 
 /** The metadata of an answer that was paid for by itself: no calls of a key were used. */
 export const paidServiceBlock = (
-  { version, market, publicUrl }: Pick<PaidPathOptions, 'version' | 'market' | 'publicUrl'>,
+  {
+    version,
+    market,
+    publicUrl,
+  }: Pick<ServiceBlock, 'version' | 'market'> & { readonly publicUrl: () => string },
   {
     tool,
     requestId,
