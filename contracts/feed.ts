@@ -20,8 +20,8 @@ export interface FundingUpdate {
  */
 export interface BarBatch {
   /**
-   * Close time of the bars, Unix milliseconds; rises strictly from one batch with bars to the next, late ones
-   * left out.
+   * Close time of the bars, Unix milliseconds; rises strictly from one batch with bars to the next of the same series,
+   * late ones left out.
    */
   readonly at: number
   /**
@@ -33,6 +33,11 @@ export interface BarBatch {
   readonly phase: 'history' | 'run' | 'live'
   readonly bars: readonly ClosedBar[]
   readonly funding: readonly FundingUpdate[]
+  /**
+   * Names of the series that go through their past together: seam, bars and funding are theirs alone. Absent where all
+   * of a request go together.
+   */
+  readonly of?: ReadonlySet<string>
   /**
    * Bars that a venue sent after others of their instant were told: `at` is still their close, and therefore not
    * after that of the batch before. The bars of one series always come in order. Late history comes when a venue

@@ -21,7 +21,7 @@ const marketAt = (
   } = {},
 ) =>
   marketComponent(
-    { kind: change.kind ?? 'live', clock: () => NOW },
+    { kind: change.kind ?? 'live', progress: () => undefined, clock: () => NOW },
     {
       lastBarClose: () => (ageMs === undefined ? undefined : NOW - ageMs),
       shortestBarMs: () => MINUTE_MS,

@@ -182,19 +182,22 @@ export function archiveComponent(
 }
 
 /**
- * Whether bars come as they close, of all that is monitored. Until the history of a market with a present has been read,
- * calls wait for it, so that nobody is to be sent here yet; a venue that is away for longer keeps nobody from the others.
+ * Whether bars come as they close, of all that is monitored. Until the history of a first series has been read, calls
+ * wait for it, so that nobody is to be sent here yet; a venue that is away for longer keeps nobody from the others. In a
+ * simulated market the past of others may still be under way: a call brings that of its series forward.
  *
  * @param limits.isAwaited whether callers are still kept out for it
  */
 export function marketComponent(
-  feed: Pick<MarketFeed, 'kind' | 'clock'>,
+  feed: Pick<MarketFeed, 'kind' | 'clock' | 'progress'>,
   engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   { staleAfterMs: lateMs, isAwaited }: { readonly staleAfterMs: number; readonly isAwaited: boolean },
 ): Component {
   const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
+  const past = feed.kind === 'simulated' ? feed.progress() : undefined
+  const isInPast = past !== undefined && past.barsDone < past.barsTotal
   const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + lateMs)
   const age =
     ageMs === undefined
@@ -205,7 +208,7 @@ export function marketComponent(
   const venues = engine.monitored()
   const pending = engine.pending()
   const missing = [
-    ...venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf),
+    ...venues.filter(({ stale, closed }) => (isInPast ? 0 : stale) + closed > 0).map(missingOf),
     ...pending.map((exchange) => `${exchange}: nothing followed, for it has not said what it has`),
   ]
   return {
@@ -216,9 +219,10 @@ export function marketComponent(
       : problem !== undefined || isStale || missing.length > 0
         ? 'degraded'
         : 'ok',
-    detail: `${feed.kind}: ${[problem ?? age, ...missing].join('; ')}`,
+    detail: `${feed.kind}: ${[problem ?? age, ...(isInPast ? [`${past.barsDone} of ${past.barsTotal} bars of the past have been computed`] : []), ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
+      past: isInPast ? { computed: past.barsDone, of: past.barsTotal } : null,
       venues_not_answering: pending,
       series: Object.fromEntries(venues.map(({ exchange, ...counts }) => [exchange, counts])),
     },

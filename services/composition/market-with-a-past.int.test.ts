@@ -8,7 +8,14 @@ import { runSignal } from '../cli/kit/run-signal.fixture.ts'
 import { readSettings } from '../runtime/config/read-settings.ts'
 import { type RunningService, startService } from './start-service.ts'
 
-const ENVIRONMENT = { COINS: 'BTC,ETH', TIMEFRAMES: '1m,15m,1h,1d', MARKET_SPEED: '600', LOG_LEVEL: 'error' }
+const OPERATOR_TOKEN = 'operator-token-of-this-test'
+const ENVIRONMENT = {
+  OPERATOR_TOKEN,
+  COINS: 'BTC,ETH',
+  TIMEFRAMES: '1m,15m,1h,1d',
+  MARKET_SPEED: '600',
+  LOG_LEVEL: 'error',
+}
 const SERIES = 8
 
 const folder = mkdtempSync(join(tmpdir(), 'past-'))
@@ -33,14 +40,45 @@ const rowsOf = async (): Promise<readonly Row[]> =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Row)
 
+/** The newest bars of the past are recorded after they were computed. */
+async function rowsUntil(most: number): Promise<readonly Row[]> {
+  for (;;) {
+    const rows = await rowsOf()
+    if (rows.length >= most) return rows
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
 async function start(): Promise<void> {
   const flags = ['--port', '0', '--data-dir', folder, '--console', 'off']
   service = await startService(readSettings(flags, ENVIRONMENT), process.stdout)
-  await untilReady()
 }
 
-async function untilReady(): Promise<void> {
-  while (!(await fetch(`${service?.url}/readyz`)).ok) await new Promise((resolve) => setTimeout(resolve, 50))
+const CALL = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'get_trade_call', arguments: { coin: 'ETH', timeframe: '15m' } },
+  }),
+}
+
+async function past(): Promise<{ computed: number; of: number } | null | undefined> {
+  const answer = await fetch(`${service?.url}/readyz`, {
+    headers: { authorization: `Bearer ${OPERATOR_TOKEN}` },
+  })
+  const { components } = (await answer.json()) as { components: { name: string; more?: { past: null } }[] }
+  return answer.ok ? components.find(({ name }) => name === 'market')?.more?.past : undefined
+}
+
+/** A call is answered while the past of other series is still to come; then that one has come, too. */
+async function untilTheWholePast(): Promise<void> {
+  const answer = await (await fetch(`${service?.url}/mcp`, CALL)).text()
+  const [id] = /(?<=verdict_id\W+)[0-9a-f-]{36}/.exec(answer) ?? []
+  expect((await fetch(`${service?.url}/verify/${id}`)).status).toBe(200)
+  while ((await past()) !== null) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
 /** Bars between one verdict of a series and the next that have none. */
@@ -56,7 +94,10 @@ const missing = (rows: readonly Row[]): number =>
 
 test('a first start records a past in the order of time, and a later one what passed between', async () => {
   await start()
-  const first = await rowsOf()
+  const before = await past()
+  await untilTheWholePast()
+  expect(before).not.toBeNull()
+  const first = await rowsUntil(SERIES * (LIMITS.runBars - 30))
   // The newest windows are still open.
   expect(first.length).toBeGreaterThan(SERIES * (LIMITS.runBars - 30))
   expect(missing(first)).toBe(0)
@@ -81,7 +122,8 @@ test('a first start records a past in the order of time, and a later one what pa
   await service?.stop()
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   await start()
-  const later = await rowsOf()
+  await untilTheWholePast()
+  const later = await rowsUntil(first.length + 1)
   expect(later.length).toBeGreaterThan(first.length)
   expect(missing(later)).toBe(0)
 }, 120_000)

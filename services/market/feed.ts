@@ -38,6 +38,8 @@ export interface BatchesRequest {
    * notice. Absent, or no earlier than now, where there is nothing to run.
    */
   readonly runFrom?: ((series: Series, now: number) => number) | undefined
+  /** The series that somebody waits for now: where the clock is run, they go through their past before the others. */
+  readonly awaited?: (() => Iterable<Series>) | undefined
   /** History is to reach back to this instant at least, as far as the market has it. */
   readonly historyFrom?: number
   /** Bars of each series that are wanted as history, where the feed has no number of its own; `LIMITS.historyBars` unless said. */
@@ -88,7 +90,8 @@ export interface MarketFeed {
   /**
    * Closed bars of the wanted series: first their history, then `live` bars, without a gap at the seam.
    * `at` rises strictly; every bar of a batch closes at its `at`; bars are ordered by timeframe, then by series
-   * name. A batch at which only funding was settled has no bars. Every iteration stands alone, and the same
+   * name. With `runFrom` all of this holds of the series that a batch names, and each group of them has a seam of its
+   * own. A batch at which only funding was settled has no bars. Every iteration stands alone, and the same
    * request on the same data yields the same batches.
    *
    * @throws ServiceError `market_data_missing` for a series that is not listed, `market_data_damaged`

@@ -30,8 +30,11 @@ export function createEngineRole(options: EngineDeps) {
   const { settings, feed, watchList, signal } = options
   const parts = openEngineParts(options)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
-  const runs = createEngineRuns(options, parts, () => announceModels(options, parts))
-  const toolHandler = openToolHandler(options, parts, runs)
+  const runs = createEngineRuns(options, parts, {
+    announceModels: () => announceModels(options, parts),
+    awaited: () => toolHandler.awaited(),
+  })
+  const toolHandler: LocalToolHandler = openToolHandler(options, parts, runs)
   const follower = openFollower(options, parts, runs, toolHandler)
   let started: Promise<unknown> | undefined
   return {

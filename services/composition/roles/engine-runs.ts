@@ -9,8 +9,18 @@ import { planRun } from './market-run.ts'
 /** Runs over series of the market, and their results so far. */
 export type EngineRuns = ReturnType<typeof createEngineRuns>
 
-/** @param announceModels done before anything is recorded of a model */
-export function createEngineRuns(deps: EngineDeps, parts: EngineParts, announceModels: () => Promise<void>) {
+export interface EngineRunsOptions {
+  /** Done before anything is recorded of a model. */
+  readonly announceModels: () => Promise<void>
+  /** Series that callers wait for. */
+  readonly awaited: () => Iterable<Series>
+}
+
+export function createEngineRuns(
+  deps: EngineDeps,
+  parts: EngineParts,
+  { announceModels, awaited }: EngineRunsOptions,
+) {
   const { feed, log, metrics, terminal } = deps
   const { engine, recorder, challengers, outcomes, funding, clock, announcer } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
@@ -23,11 +33,12 @@ export function createEngineRuns(deps: EngineDeps, parts: EngineParts, announceM
     const historyFrom = await outcomes.historyFrom(series, clock())
     const from = historyFrom === undefined ? {} : { historyFrom }
     let isRun = false
-    const runs = { runFrom: planRun(deps, series) }
+    const plan = planRun(deps, series)
+    const runs = { runFrom: plan?.runFrom, awaited }
     for await (const batch of feed.batches({ series, signal: until, keeps: true, ...from, ...runs })) {
       if (batch.phase === 'run' && !isRun) {
         isRun = true
-        await announcer.announceRun(batch.at, clock())
+        await announcer.announceRun(plan?.earliest() ?? batch.at, clock())
       }
       isWarm ||= batch.phase === 'live'
       if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)

@@ -96,9 +96,12 @@ export function createIntake(
   }
 
   return (batch) => {
-    if (batch.phase === 'live' && !isLive) {
-      isLive = true
+    const { of } = batch
+    const isAbout = ({ series }: Followed): boolean => of === undefined || of.has(seriesName(series))
+    if (batch.phase === 'live' && (!isLive || of !== undefined)) {
+      isLive ||= of === undefined
       for (const one of soundOnes(followed.values())) {
+        if (one.isLive || !isAbout(one)) continue
         one.isLive = true
         one.isNewlyLive = true
         // The clock may have been run through the newest bar in this very group.
@@ -112,7 +115,7 @@ export function createIntake(
     })
     // Which bars a settlement counts for is the engine's to say; another run may be at another instant.
     for (const { market, funding: settled } of funding) {
-      const own = soundOnes(byMarket.get(marketName(market)) ?? [])
+      const own = soundOnes(byMarket.get(marketName(market)) ?? []).filter(isAbout)
       engine.pushFunding(
         market,
         settled,

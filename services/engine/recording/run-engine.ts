@@ -73,9 +73,12 @@ export const together = (a: EngineRun, b: EngineRun): EngineRun => ({
  * waits for the clock gives them one by one.
  */
 const BATCHES_AT_ONCE = 256
-/** A batch of a large universe counts as many, so that the bars that wait together stay bounded. */
-const BARS_PER_BATCH = 64
-const weightOf = ({ bars }: BarBatch): number => Math.max(1, bars.length / BARS_PER_BATCH)
+/**
+ * A batch of a large universe counts as many, so that the bars that wait together stay bounded. Those of a run are all
+ * recorded: callers wait while they are.
+ */
+const BARS_PER_BATCH = { history: 64, run: 4, live: 64 } as const
+const weightOf = ({ bars, phase }: BarBatch): number => Math.max(1, bars.length / BARS_PER_BATCH[phase])
 /** Series recorded at a time: two commits, so that the events of one are made while the other is written. */
 const SERIES_AT_ONCE = 2 * LIMITS.commitAppends
 

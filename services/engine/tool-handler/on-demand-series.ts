@@ -52,6 +52,8 @@ export class OnDemandSeries {
   /** Series that were stopped and have not ended: a series must not be followed twice at a time. */
   readonly #leaving = new Map<string, Kept>()
   readonly #work = new Set<Promise<unknown>>()
+  /** Those that callers wait for. */
+  readonly #awaited = new Set<Series>()
 
   constructor(options: OnDemandSeriesOptions) {
     this.#options = options
@@ -162,16 +164,25 @@ export class OnDemandSeries {
    */
   async settled(series: Series, deadline: number): Promise<BoardEntry | undefined> {
     const one = this.#kept.get(seriesName(series))
-    for (;;) {
-      const entry = this.#options.board.get(series)
-      if (entry !== undefined && this.#options.isSettled(entry)) return entry
-      if (one?.failure !== undefined) throw one.failure
-      if (this.#options.signal.aborted) throw new ServiceError('shutting_down')
-      const left = deadline - this.#options.now()
-      if (left <= 0 || (one?.hasEnded === true && !one.isReleased)) return entry
-      await this.#options.sleep(Math.min(LOOK_EVERY_MS, left), this.#options.signal)
+    const wish = { ...series }
+    this.#awaited.add(wish)
+    try {
+      for (;;) {
+        const entry = this.#options.board.get(series)
+        if (entry !== undefined && this.#options.isSettled(entry)) return entry
+        if (one?.failure !== undefined) throw one.failure
+        if (this.#options.signal.aborted) throw new ServiceError('shutting_down')
+        const left = deadline - this.#options.now()
+        if (left <= 0 || (one?.hasEnded === true && !one.isReleased)) return entry
+        await this.#options.sleep(Math.min(LOOK_EVERY_MS, left), this.#options.signal)
+      }
+    } finally {
+      this.#awaited.delete(wish)
     }
   }
+
+  /** The series that callers wait for, the one that was asked for first before the others. */
+  readonly awaited = (): Iterable<Series> => this.#awaited
 
   /** Ends what is followed on demand of some series, for somebody else who follows them. Resolves when it has ended. */
   async release(series: readonly Series[]): Promise<void> {

@@ -68,6 +68,8 @@ export interface ToolHandler {
 export interface LocalToolHandler extends ToolHandler {
   /** Ends what is followed on demand of some series, before a run takes them over. */
   release(series: readonly Series[]): Promise<void>
+  /** Series that callers wait for, the one that was asked for first before the others. */
+  awaited(): Iterable<Series>
   /** Series that are followed because somebody asked for them. */
   seriesOnDemand(): number
   /** Resolves when nothing is followed on demand any more, which the signal brings about. */
@@ -163,6 +165,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
   return {
     answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
     release: (series) => onDemand.release(series),
+    awaited: onDemand.awaited,
     seriesOnDemand: () => onDemand.count(),
     ended: () => onDemand.ended(),
   }

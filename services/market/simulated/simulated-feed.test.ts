@@ -155,7 +155,7 @@ describe('createSimulatedFeed', () => {
     expect(live(resumed)).toEqual(whole.filter(({ at }) => at > stopped))
   })
 
-  it('runs its clock through the bars of each series after its own instant, in the order of time', async () => {
+  it('runs its clock through the bars of each series after its own instant, each series in the order of time', async () => {
     const series = [sim('BTC', '1m'), sim('BTC', '1h')]
     const from = { '1m': NOW - 10 * MINUTE_MS, '1h': NOW - 5 * HOUR_MS } as Record<string, number>
     const run = await collect({ series, runFrom: ({ timeframe }) => from[timeframe] ?? NOW })
@@ -166,8 +166,66 @@ describe('createSimulatedFeed', () => {
       ).length
     expect([told('run', 'SIM.BTC.1m'), told('history', 'SIM.BTC.1m')]).toEqual([10, 20])
     expect([told('run', 'SIM.BTC.1h'), told('history', 'SIM.BTC.1h')]).toEqual([5, 20])
-    expect(run.map(({ at }) => at)).toEqual(run.map(({ at }) => at).toSorted((a, b) => a - b))
-    expect(run.findIndex(isSeam)).toBe(run.length - 1)
+    for (const own of Map.groupBy(run, ({ of }) => [...(of ?? [])].join()).values()) {
+      expect(own.map(({ at }) => at)).toEqual(own.map(({ at }) => at).toSorted((a, b) => a - b))
+      expect(own.findIndex(isSeam)).toBe(own.length - 1)
+    }
+  })
+
+  const all = ['BTC', 'ETH'].flatMap((coin) => TIMEFRAMES.map((timeframe) => sim(coin, timeframe)))
+  const runFrom = ({ timeframe }: Series, now: number): number => now - 5 * timeframeMs(timeframe)
+  const seamsOf = (batches: readonly BarBatch[]): string[] =>
+    batches.filter(isSeam).map(({ of }) => [...(of ?? [])].join())
+
+  it('brings every series the same bars, seam and funding, whether the clock is run or not', async () => {
+    const until = NOW + 5 * HOUR_MS
+    const run = await collect({ series: all, runFrom }, { until })
+    const plain = await collect({ series: all }, { until, historyBars: 25 })
+    for (const one of all.map(seriesName)) {
+      expect(barsOf(run, one)).toEqual(barsOf(plain, one).slice(-barsOf(run, one).length))
+      const own = run.filter(({ of }) => of?.has(one))
+      expect(own.filter(isSeam)).toHaveLength(1)
+      const seam = own.findIndex(isSeam)
+      expect(own.slice(0, seam).every(({ phase }) => phase !== 'live')).toBe(true)
+      expect(own.slice(seam + 1).every(({ phase }) => phase === 'live')).toBe(true)
+      const from = own[0]?.at ?? 0
+      const market = one.split('.')[1]
+      const settled = (batches: readonly BarBatch[]) =>
+        batches
+          .flatMap(({ funding }) => funding)
+          .filter(({ market: { coin }, funding }) => coin === market && funding.time >= from)
+      expect(settled(own)).toEqual(settled(plain))
+    }
+  })
+
+  it('takes the series that somebody waits for through its past first, also one in the middle of others', async () => {
+    const first = await collect({ series: all, runFrom })
+    expect(seamsOf(first)[0]).toBe('SIM.BTC.1h')
+    const wanted = await collect({ series: all, runFrom, awaited: () => [sim('ETH', '4h')] })
+    expect(seamsOf(wanted)[0]).toBe('SIM.ETH.4h')
+    expect(seamsOf(wanted).join().split(',').toSorted()).toEqual(all.map(seriesName).toSorted())
+  })
+
+  it('tells of bars that close while others are in their past, and of how far those have come', async () => {
+    let clock = NOW
+    const ending = new AbortController()
+    const feed = createSimulatedFeed({
+      seed: 'seed',
+      historyBars: 20,
+      now: () => clock,
+      sleepUntil: () => Promise.resolve(ending.abort()),
+    })
+    const told: string[] = []
+    let past: readonly boolean[] = []
+    for await (const batch of feed.batches({ series: all, runFrom, signal: ending.signal })) {
+      if (isSeam(batch) && told.length === 0) clock += HOUR_MS
+      if (batch.phase === 'live' && batch.bars.length > 0) told.push(...(batch.of ?? []))
+      const { barsDone = 0, barsTotal = 0 } = feed.progress() ?? {}
+      past = [...past, barsDone < barsTotal]
+    }
+    expect(told[0]).toBe('SIM.BTC.1h')
+    expect(new Set(told).size).toBeGreaterThan(10)
+    expect([past[0], past.at(-1), feed.progress()?.barsTotal]).toEqual([true, false, 5 * all.length])
   })
 
   it('orders the bars of an instant by timeframe, then by name, and brings funding at its time', async () => {

@@ -4,7 +4,14 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import { barOpenAt, HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
+import {
+  barOpenAt,
+  HOUR_MS,
+  MINUTE_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
@@ -26,8 +33,10 @@ export interface SimulatedFeedOptions {
   readonly historyBars?: number
 }
 
-/** Batches of history between two turns of the event loop, which has others to serve meanwhile. */
-const BATCHES_PER_TURN = 512
+/** Instants of the past that a group goes through before it is looked at who waits for what. */
+const INSTANTS_PER_STEP = 32
+/** Steps between two turns of the event loop, which has others to serve meanwhile. */
+const STEPS_PER_TURN = 16
 
 /** Hours and longer are made of 1h bars, shorter timeframes of 1m bars. */
 const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
@@ -48,54 +57,22 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
 
   async function* batches(request: BatchesRequest): AsyncGenerator<BarBatch, void, undefined> {
     const { signal, liveFrom = now(), runFrom } = request
-    const { historyFrom = Number.POSITIVE_INFINITY } = request
-    const historyBars = options.historyBars ?? request.historyBars ?? LIMITS.historyBars
-    const beginsToRun = new Map(
-      request.series.map((one) => [
-        seriesName(one),
-        Math.min(liveFrom, runFrom?.(one, liveFrom) ?? liveFrom),
-      ]),
-    )
-    const market = openMarket(seed, request, (series) => {
-      const { timeframe } = series
-      const runs = beginsToRun.get(seriesName(series)) ?? liveFrom
-      const begins = barOpenAt(timeframe, runs) - historyBars * timeframeMs(timeframe)
-      return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))
-    })
+    const past = new Past(seed, request, liveFrom, options.historyBars ?? request.historyBars)
     if (runFrom !== undefined) {
       ranTo = Number.POSITIVE_INFINITY
-      progress = { barsDone: 0, barsTotal: barsToRun(request.series, beginsToRun, liveFrom) }
+      progress = { barsDone: 0, barsTotal: past.barsToRun() }
     }
-    let at = market.begins
-    let sinceTurn = 0
-    let isHistoryTold = false
-    // It counts for the first bar, from whichever series the market began.
-    const before = market.settledAt(at)
-    if (before.length > 0 && at <= liveFrom) yield { at, phase: 'history', bars: [], funding: before }
-    while (!signal.aborted) {
-      const next = market.instantAfter(at)
-      if (next > liveFrom && !isHistoryTold) {
-        isHistoryTold = true
-        if (runFrom !== undefined) ranTo = liveFrom
-        yield { at: liveFrom, phase: 'live', bars: [], funding: [] }
+    for (let steps = 1; !signal.aborted; steps++) {
+      const next = past.nextLive()
+      const group = past.nextGroup()
+      if (next <= now()) yield* past.liveAt(next)
+      else if (group === undefined) await sleepUntil(next, signal)
+      for (const batch of group === undefined ? [] : past.advance(group)) {
+        if (progress !== undefined && batch.phase === 'run') progress.barsDone += batch.bars.length
+        if (runFrom !== undefined && batch.phase === 'live' && past.isOver()) ranTo = liveFrom
+        yield batch
       }
-      if (next > now()) {
-        await sleepUntil(next, signal)
-        continue
-      }
-      at = next
-      const { bars, funding } = market.advanceTo(at)
-      if (at > liveFrom) {
-        if (bars.length > 0 || funding.length > 0) yield { at, phase: 'live', bars, funding }
-      } else {
-        const { run = [], history = [] } = Object.groupBy(bars, ({ series }) =>
-          at > (beginsToRun.get(seriesName(series)) ?? liveFrom) ? 'run' : 'history',
-        )
-        if (history.length > 0 || funding.length > 0) yield { at, phase: 'history', bars: history, funding }
-        if (run.length > 0) yield { at, phase: 'run', bars: run, funding: [] }
-        if (progress !== undefined) progress.barsDone += run.length
-      }
-      if (++sinceTurn % BATCHES_PER_TURN === 0) await setImmediate()
+      if (steps % STEPS_PER_TURN === 0) await setImmediate()
     }
   }
 
@@ -115,12 +92,6 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
   }
 }
 
-const barsToRun = (series: readonly Series[], begins: ReadonlyMap<string, number>, to: number): number =>
-  series.reduce((bars, one) => {
-    const from = begins.get(seriesName(one)) ?? to
-    return bars + (barOpenAt(one.timeframe, to) - barOpenAt(one.timeframe, from)) / timeframeMs(one.timeframe)
-  }, 0)
-
 const listingOf = (coin: Coin): MarketListing => ({
   exchange: 'SIM',
   coin,
@@ -128,6 +99,161 @@ const listingOf = (coin: Coin): MarketListing => ({
   timeframes: TIMEFRAMES,
   hasFunding: true,
 })
+
+/** Timeframes whose pasts are about as long go through them together; hours first, for they are asked for most. */
+const TOGETHER: readonly (readonly Timeframe[])[] = [
+  ['1h'],
+  ['1m', '3m', '5m'],
+  ['15m', '30m', '2h'],
+  ['4h', '8h', '12h', '1d'],
+]
+
+/** Series that go through their past together, and are told of in batches of their own from then on. */
+interface Group {
+  readonly of: ReadonlySet<string> | undefined
+  readonly market: SimulatedMarket
+  at: number
+  isLive: boolean
+}
+
+/**
+ * The past of some series and what follows it. Where the clock is run, the first series goes through its past alone, and
+ * then groups of others: whatever is waited for comes before them, so that a call need not wait for all.
+ */
+class Past {
+  readonly #seed: string
+  readonly #request: BatchesRequest
+  readonly #liveFrom: number
+  readonly #historyBars: number
+  readonly #drawn = new Map<Coin, SimulatedBars>()
+  /** By name, after which instant the clock is run through the bars of a series. */
+  readonly #runs: ReadonlyMap<string, number>
+  readonly #begun: Group[] = []
+  readonly #waiting: (readonly Series[])[]
+
+  constructor(
+    seed: string,
+    request: BatchesRequest,
+    liveFrom: number,
+    historyBars: number = LIMITS.historyBars,
+  ) {
+    const { series, runFrom } = request
+    this.#seed = seed
+    this.#request = request
+    this.#liveFrom = liveFrom
+    this.#historyBars = historyBars
+    this.#runs = new Map(
+      series.map((one) => [seriesName(one), Math.min(liveFrom, runFrom?.(one, liveFrom) ?? liveFrom)]),
+    )
+    this.#waiting =
+      runFrom === undefined
+        ? [series]
+        : TOGETHER.map((some) => series.filter(({ timeframe }) => some.includes(timeframe)))
+  }
+
+  readonly #runsFrom = (one: Series): number => this.#runs.get(seriesName(one)) ?? this.#liveFrom
+
+  #begin(some: readonly Series[]): Group {
+    const { runFrom, historyFrom = Number.POSITIVE_INFINITY } = this.#request
+    const funding = this.#begun.length === 0 ? this.#request.funding : undefined
+    const market = openMarket(this.#seed, this.#drawn, { series: some, funding }, (one) => {
+      const { timeframe } = one
+      const begins = barOpenAt(timeframe, this.#runsFrom(one)) - this.#historyBars * timeframeMs(timeframe)
+      return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))
+    })
+    const of = runFrom && new Set(some.map(seriesName))
+    const group = { of, market, at: market.begins, isLive: false }
+    this.#begun.push(group)
+    return group
+  }
+
+  /** Begins with one series, apart from those that it waits with. */
+  #beginAlone(name: string): Group | undefined {
+    for (const [index, some] of this.#waiting.entries()) {
+      const alone = some.filter((one) => seriesName(one) === name)
+      if (alone.length === 0) continue
+      this.#waiting[index] = some.filter((one) => seriesName(one) !== name)
+      return this.#begin(alone)
+    }
+    return undefined
+  }
+
+  /** Bars that the clock is run through. */
+  barsToRun(): number {
+    return this.#request.series.reduce((sum, one) => {
+      const { timeframe } = one
+      const span = barOpenAt(timeframe, this.#liveFrom) - barOpenAt(timeframe, this.#runsFrom(one))
+      return sum + span / timeframeMs(timeframe)
+    }, 0)
+  }
+
+  /** The group to go on with; undefined once all have come to the present. */
+  nextGroup(): Group | undefined {
+    const { runFrom, awaited = () => [] } = this.#request
+    const inPast = this.#begun.filter(({ isLive }) => !isLive)
+    for (const one of runFrom === undefined ? [] : awaited()) {
+      const name = seriesName(one)
+      const group = inPast.find(({ of }) => of?.has(name)) ?? this.#beginAlone(name)
+      if (group !== undefined) return group
+    }
+    if (inPast[0] !== undefined) return inPast[0]
+    const first = this.#waiting.find((some) => some.length > 0)?.[0]
+    if (runFrom !== undefined && this.#begun.length === 0 && first !== undefined)
+      return this.#beginAlone(seriesName(first))
+    for (let some = this.#waiting.shift(); some !== undefined; some = this.#waiting.shift())
+      if (some.length > 0 || runFrom === undefined) return this.#begin(some)
+    return undefined
+  }
+
+  /** Takes a group some instants further, at last to the present. */
+  *advance(group: Group): Generator<BarBatch, void, undefined> {
+    const { market } = group
+    // It counts for the first bar, from whichever series the market began.
+    const isFirst = group.at === market.begins && group.at <= this.#liveFrom
+    const before = isFirst ? market.settledAt(group.at) : []
+    if (before.length > 0)
+      yield { at: group.at, phase: 'history', bars: [], funding: before, ...about(group) }
+    for (let instants = 0; instants < INSTANTS_PER_STEP; instants++) {
+      const at = market.instantAfter(group.at)
+      if (at > this.#liveFrom) {
+        group.isLive = true
+        yield { at: this.#liveFrom, phase: 'live', bars: [], funding: [], ...about(group) }
+        return
+      }
+      group.at = at
+      const { bars, funding } = market.advanceTo(at)
+      const run = bars.filter((one) => at > this.#runsFrom(one.series))
+      const history = run.length === 0 ? bars : bars.filter((one) => at <= this.#runsFrom(one.series))
+      if (history.length > 0 || funding.length > 0)
+        yield { at, phase: 'history', bars: history, funding, ...about(group) }
+      if (run.length > 0) yield { at, phase: 'run', bars: run, funding: [], ...about(group) }
+    }
+  }
+
+  isOver(): boolean {
+    return this.#waiting.every((some) => some.length === 0) && this.#begun.every(({ isLive }) => isLive)
+  }
+
+  /** The next instant of those that have come to the present. */
+  nextLive(): number {
+    return Math.min(...this.#begun.map(nextOf))
+  }
+
+  /** Batches of that instant. */
+  *liveAt(at: number): Generator<BarBatch, void, undefined> {
+    for (const group of this.#begun) {
+      if (nextOf(group) !== at) continue
+      group.at = at
+      const told = group.market.advanceTo(at)
+      if (told.bars.length + told.funding.length > 0) yield { at, phase: 'live', ...told, ...about(group) }
+    }
+  }
+}
+
+const about = ({ of }: Group): Pick<BarBatch, 'of'> => (of === undefined ? {} : { of })
+
+const nextOf = ({ market, at, isLive }: Group): number =>
+  isLive ? market.instantAfter(at) : Number.POSITIVE_INFINITY
 
 /** The bars of one coin and where they go. */
 interface CoinSources {
@@ -148,7 +274,8 @@ interface SimulatedMarket {
 
 function openMarket(
   seed: string,
-  { series, funding = [] }: BatchesRequest,
+  drawn: Map<Coin, SimulatedBars>,
+  { series, funding = [] }: Pick<BatchesRequest, 'series'> & { funding?: readonly Market[] | undefined },
   notBefore: (series: Series) => number,
 ): SimulatedMarket {
   const aggregator = new BarAggregator()
@@ -158,7 +285,9 @@ function openMarket(
   const sourcesOf = (market: Market): CoinSources => {
     if (market.exchange !== 'SIM') throw notSimulatedError(market)
     const known = coins.get(market.coin)
-    const sources = known ?? { bars: createSimulatedBars(seed, market.coin) }
+    const bars = drawn.get(market.coin) ?? createSimulatedBars(seed, market.coin)
+    const sources = known ?? { bars }
+    drawn.set(market.coin, bars)
     coins.set(market.coin, sources)
     return sources
   }
