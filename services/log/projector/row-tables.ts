@@ -126,15 +126,24 @@ export function openRowTables(file: string, logId: string) {
   }
 }
 
-const newestOf = (db: DatabaseSync): EventMark | undefined =>
+export const newestOf = (db: DatabaseSync): EventMark | undefined =>
   db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
 
+export const noteNewest = (db: DatabaseSync): StatementSync =>
+  db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
+
 function standOn(db: DatabaseSync, position: Position): void {
-  const setBack = db.prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
-  for (const { name, version, position: reached } of statesIn(db))
-    if (comparePositions(reached, position) > 0)
-      setBack.run(position, checkpointSum(name, version, position), name, version)
+  for (const state of statesIn(db))
+    if (comparePositions(state.position, position) > 0) setPosition(db, { ...state, position })
 }
+
+export const setPosition = (
+  db: DatabaseSync,
+  { name, version, position }: Pick<VersionState, 'version' | 'position'> & { readonly name: string },
+): unknown =>
+  db
+    .prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
+    .run(position, checkpointSum(name, version, position), name, version)
 
 function openTable(db: DatabaseSync, name: string, version: number): RowTable {
   const table = tableName(name, version)
@@ -150,7 +159,7 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
     'UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ? AND position = ?',
   )
   const newestSeen = db.prepare('SELECT id, position FROM newest')
-  const saw = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
+  const saw = noteNewest(db)
   const ranges: Record<'forwards' | 'backwards', StatementSync> = {
     forwards: db.prepare(
       `SELECT key, row, sum FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
