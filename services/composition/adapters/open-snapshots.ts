@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Projector } from '../../log/projector/projector.ts'
 import { tableName } from '../../log/projector/rows-file.ts'
 import { openPlace } from '../../log-operations/backup/open-place.ts'
-import { type Begun, beginFromSnapshot } from '../../log-operations/snapshots/begin-from-snapshot.ts'
+import { beginFromSnapshot } from '../../log-operations/snapshots/begin-from-snapshot.ts'
 import {
   keepSnapshots,
   type SnapshotReport,
@@ -18,7 +18,7 @@ import { ALL_PROJECTIONS, keepsReadModels, ROWS_FILE } from './start-projections
 /** Where the rows of a process came from, and the newest snapshot of them. */
 export interface SnapshotsReport extends SnapshotReport {
   /** Undefined where the rows were there already, or are built from the log. */
-  readonly begun: Begun | undefined
+  readonly begun: Awaited<ReturnType<typeof beginFromSnapshot>>
   /** Why no snapshot, or not the newest, was begun with. */
   readonly refused: string | undefined
 }

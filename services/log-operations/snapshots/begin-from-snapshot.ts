@@ -1,25 +1,17 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { removeRows } from '../../log/projector/rows-file.ts'
 import { isStillThere } from '../../log/projector/rows-of-this-log.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
+import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { parseSigned } from '../backup/manifest.ts'
 import { damaged, unpackBytes } from '../backup/segment.ts'
-import {
-  fitOf,
-  listName,
-  listSnapshots,
-  type RowsAtPlace,
-  type Snapshot,
-  snapshotSchema,
-} from './snapshot.ts'
-import { scratchFile } from './take-snapshot.ts'
+import { fitOf, listSnapshots, type RowsAtPlace, scratchFolder, snapshotSchema } from './snapshot.ts'
 
 export interface BeginOptions extends RowsAtPlace {
   readonly store: Pick<EventStore, 'readAll'>
@@ -27,21 +19,15 @@ export interface BeginOptions extends RowsAtPlace {
   readonly refused: (what: string, reason: string) => void
 }
 
-/** The snapshot that the rows of a process began with. */
-export interface Begun {
-  /** Unix milliseconds. */
-  readonly takenAt: number
-  readonly position: Position
-}
-
 const MOST_TRIED = 4
 
 /**
- * Puts the newest snapshot that fits in the place of read models that are not there. It is of this log and of these
- * versions, signed with the key that signs now, whole, and no event that it follows from is missing in the log. Where none
- * is, the read models are built from the log. @throws ServiceError `store_locked` beside another process
+ * Puts the newest snapshot that fits in the place of read models that are not there: of this log and these versions, signed
+ * with the key that signs now, whole, and with no event that the log lacks. Where none is, the read models are built from
+ * the log. @returns when it was taken, Unix milliseconds, and up to where it goes @throws ServiceError `store_locked`
+ * beside another process
  */
-export async function beginFromSnapshot(options: BeginOptions): Promise<Begun | undefined> {
+export async function beginFromSnapshot(options: BeginOptions) {
   const { file, place, refused } = options
   if (existsSync(file)) return undefined
   const lock = takeFileLock(`${file}.lock`, 'the file of read models')
@@ -53,7 +39,7 @@ export async function beginFromSnapshot(options: BeginOptions): Promise<Begun | 
     return undefined
   } finally {
     late.abort()
-    removeRows(scratchFile(file))
+    rmSync(scratchFolder(file), { recursive: true, force: true })
     lock.release()
   }
 }
@@ -61,56 +47,52 @@ export async function beginFromSnapshot(options: BeginOptions): Promise<Begun | 
 const inTime = <Result>(work: Promise<Result>, timeMs: number): Promise<Result> =>
   withTimeout(work, timeMs, () => new Error(`the place did not answer within ${timeMs / 1_000} s`))
 
-async function beginWithNewest(options: BeginOptions, signal: AbortSignal): Promise<Begun | undefined> {
+async function beginWithNewest(options: BeginOptions, signal: AbortSignal) {
   const { place, refused } = options
-  const { complete } = await inTime(listSnapshots(place), LIMITS.snapshotLookMs)
-  const fitting = complete.filter(({ fit }) => fit === fitOf(options))
+  const lists = (await inTime(listSnapshots(place), LIMITS.snapshotLookMs)).filter(({ isList }) => isList)
+  const fitting = lists.filter(({ fit }) => fit === fitOf(options))
   if (fitting.length === 0)
-    refused(
-      place.description,
-      `none of its ${complete.length} snapshots is of this log and of these versions`,
-    )
-  for (const one of fitting.slice(0, MOST_TRIED)) {
+    refused(place.description, `none of its ${lists.length} snapshots is of this log and of these versions`)
+  for (const { name, takenAt } of fitting.slice(0, MOST_TRIED)) {
     if (signal.aborted) break
     try {
-      return { takenAt: one.takenAt, position: await beginWith(options, one, signal) }
+      return { takenAt, position: await beginWith(options, name, signal) }
     } catch (error) {
-      refused(one.name, reasonOf(error))
+      refused(name, reasonOf(error))
     }
   }
   return undefined
 }
 
-async function beginWith(options: BeginOptions, { name }: Snapshot, signal: AbortSignal): Promise<Position> {
+async function beginWith(options: BeginOptions, name: string, signal: AbortSignal): Promise<Position> {
   const { place, keys, store, file } = options
-  const list = listName({ name })
-  const text = await place.get(list)
-  if (text === undefined) throw damaged({ name: list }, 'it is gone')
-  const { manifest, authenticity } = parseSigned(text.toString(), {
-    name: list,
-    schema: snapshotSchema,
-    keys,
-  })
+  const list = { name: `${name}.json`, schema: snapshotSchema, keys }
+  const { manifest, authenticity } = parseSigned((await place.get(list.name))?.toString() ?? '', list)
+  const { newest, files } = manifest
   if (authenticity !== 'authentic' || manifest.name !== name)
-    throw damaged({ name: list }, 'it is not signed with the key that signs now, or not under this name')
-  if (!(await isStillThere(store, manifest.newest)))
+    throw damaged(list, 'it is not signed with the key that signs now, or not under this name')
+  if (!(await isStillThere(store, newest)))
     throw new ServiceError('store_mismatch', {
-      message: `it follows from event ${manifest.newest.id} at position ${manifest.newest.position}, which is not in the log: the log was restored from an older copy`,
+      message: `it follows from event ${newest.id} at position ${newest.position}, which is not in the log: the log was restored from an older copy`,
     })
-  const scratch = scratchFile(file)
-  const to = openSync(scratch, 'w', 0o600)
-  try {
-    for (const part of manifest.parts) {
-      const packed = await place.get(part.name)
-      signal.throwIfAborted()
-      if (packed === undefined) throw damaged(part, 'it is missing')
-      writeSync(to, unpackBytes(packed, part))
+  const scratch = scratchFolder(file)
+  makePrivateFolder(scratch)
+  for (const { suffix, parts } of files) {
+    const to = openSync(join(scratch, `rows${suffix}`), 'w', 0o600)
+    try {
+      for (const part of parts) {
+        const body = await place.get(part.name)
+        signal.throwIfAborted()
+        if (body === undefined) throw damaged(part, 'it is missing')
+        writeSync(to, unpackBytes(body, part))
+      }
+      fsyncSync(to)
+    } finally {
+      closeSync(to)
     }
-    fsyncSync(to)
-  } finally {
-    closeSync(to)
   }
-  renameSync(scratch, file)
+  // Before the common file is there, the others are taken for rows of versions that there are not.
+  for (const { suffix } of files) renameSync(join(scratch, `rows${suffix}`), `${file}${suffix}`)
   syncPath(dirname(file))
-  return manifest.newest.position
+  return newest.position
 }

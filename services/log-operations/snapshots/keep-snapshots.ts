@@ -1,9 +1,9 @@
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { reasonOf } from '../../../contracts/errors.ts'
-import { removeRows } from '../../log/projector/rows-file.ts'
+import { scratchFolder } from './snapshot.ts'
 import type { ThreadData } from './snapshot-thread.ts'
-import { scratchFile } from './take-snapshot.ts'
 
 /** The newest snapshot that this process knows of. */
 export interface SnapshotReport {
@@ -59,6 +59,6 @@ export async function takeInThread(data: ThreadData, signal: AbortSignal): Promi
     return takenAt
   } finally {
     await worker.terminate()
-    removeRows(scratchFile(data.file))
+    rmSync(scratchFolder(data.file), { recursive: true, force: true })
   }
 }

@@ -14,46 +14,43 @@ export interface RowsAtPlace {
   readonly keys: BackupKeys
 }
 
-/** A snapshot of read models at a place. */
-export interface Snapshot {
-  /** The files of it begin so. */
-  readonly name: string
-  /** The same for all that a process of one log and release can begin with. */
-  readonly fit: string
-  /** Unix milliseconds, by the clock of the process that took it. */
-  readonly takenAt: number
-}
-
-/** The signed list of the parts of a snapshot: it is there once all of them are. */
+/** The signed list of what a snapshot holds: it is there once all of that is. */
 export const snapshotSchema = z.strictObject({
   kind: z.literal('read models'),
   name: z.string(),
   /** The newest event that any of the rows follow from. */
   newest: z.strictObject({ id: z.uuid(), position: z.string().min(1).max(64) }),
-  parts: z.array(z.strictObject({ name: z.string(), sha256: z.string() })).max(8_192),
+  /** Files by what follows the name of the common file, and their parts; the common file is the last one. */
+  files: z
+    .array(
+      z.strictObject({
+        suffix: z.string().regex(/^(\.row_[a-z_]{1,41}_\d{1,9})?$/),
+        parts: z.array(z.strictObject({ name: z.string(), sha256: z.string() })).max(8_192),
+      }),
+    )
+    .max(64),
 })
+export type SnapshotFiles = z.infer<typeof snapshotSchema>['files']
 
-const FOLDER = 'read-models/'
 const FILE = /^(read-models\/([0-9a-f]{16})-(\d{14})-[0-9a-f]{8})(\.json|\.\d+)$/
 
+/** The same for all processes that can begin with one another's rows. */
 export const fitOf = ({ logId, tables }: Pick<RowsAtPlace, 'logId' | 'tables'>): string =>
   sha256Of([logId, ...tables.toSorted()].join('\n')).slice(0, 16)
 
 export const snapshotName = (fit: string, takenAt: number, random: string): string =>
-  `${FOLDER}${fit}-${String(takenAt).padStart(14, '0')}-${random}`
+  `read-models/${fit}-${String(takenAt).padStart(14, '0')}-${random}`
 
-export const listName = ({ name }: Pick<Snapshot, 'name'>): string => `${name}.json`
-
-/** @returns complete snapshots, newest first, and every file; the list of a snapshot comes before its parts */
+/** @returns every file of a snapshot at a place, of the newest first; the list comes before what it lists */
 export async function listSnapshots(place: BackupPlace) {
-  const files = (await place.list(FOLDER)).flatMap((file) => {
-    const [, name, fit = '', takenAt] = FILE.exec(file) ?? []
-    return name === undefined ? [] : [{ file, name, fit, takenAt: Number(takenAt) }]
+  const files = (await place.list('read-models/')).flatMap((file) => {
+    const [, name, fit = '', takenAt, end] = FILE.exec(file) ?? []
+    return name === undefined ? [] : [{ file, name, fit, takenAt: Number(takenAt), isList: end === '.json' }]
   })
-  files.sort(
-    (one, other) =>
-      other.takenAt - one.takenAt ||
-      Number(other.file === listName(other)) - Number(one.file === listName(one)),
+  return files.toSorted(
+    (one, other) => other.takenAt - one.takenAt || Number(other.isList) - Number(one.isList),
   )
-  return { complete: files.filter((one) => one.file === listName(one)) as readonly Snapshot[], files }
 }
+
+/** What is copied, or begun with, is made here. */
+export const scratchFolder = (file: string): string => `${file}.snapshot`

@@ -129,21 +129,12 @@ export function openRowTables(file: string, logId: string) {
 export const newestOf = (db: DatabaseSync): EventMark | undefined =>
   db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
 
-export const noteNewest = (db: DatabaseSync): StatementSync =>
-  db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
-
 function standOn(db: DatabaseSync, position: Position): void {
-  for (const state of statesIn(db))
-    if (comparePositions(state.position, position) > 0) setPosition(db, { ...state, position })
+  const setBack = db.prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
+  for (const { name, version, position: reached } of statesIn(db))
+    if (comparePositions(reached, position) > 0)
+      setBack.run(position, checkpointSum(name, version, position), name, version)
 }
-
-export const setPosition = (
-  db: DatabaseSync,
-  { name, version, position }: Pick<VersionState, 'version' | 'position'> & { readonly name: string },
-): unknown =>
-  db
-    .prepare('UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ?')
-    .run(position, checkpointSum(name, version, position), name, version)
 
 function openTable(db: DatabaseSync, name: string, version: number): RowTable {
   const table = tableName(name, version)
@@ -159,7 +150,7 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
     'UPDATE version SET position = ?, sum = ? WHERE name = ? AND version = ? AND position = ?',
   )
   const newestSeen = db.prepare('SELECT id, position FROM newest')
-  const saw = noteNewest(db)
+  const saw = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
   const ranges: Record<'forwards' | 'backwards', StatementSync> = {
     forwards: db.prepare(
       `SELECT key, row, sum FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,

@@ -153,8 +153,7 @@ export class VersionFiles {
 const IN_MEMORY = ':memory:'
 
 /** A version that does not lie in the common file. */
-export const fileBeside = (file: string, table: string): string =>
-  file === IN_MEMORY ? file : `${file}.${table}`
+const fileBeside = (file: string, table: string): string => (file === IN_MEMORY ? file : `${file}.${table}`)
 
 /** Removes what a process left that ended before it had removed it: rows of versions that there are no more. */
 function removeLeft(db: DatabaseSync, file: string): void {
@@ -164,7 +163,7 @@ function removeLeft(db: DatabaseSync, file: string): void {
   for (const beside of filesBeside(file)) if (!kept.has(beside.slice(file.length + 1))) removeRows(beside)
 }
 
-export const hasTable = (db: DatabaseSync, table: string): boolean =>
+const hasTable = (db: DatabaseSync, table: string): boolean =>
   db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
 
 type NamedState = VersionState & { readonly name: string }
