@@ -115,9 +115,6 @@ export const LIMITS = {
   scrubBeginMs: 2_000,
   scrubEveryMs: 86_400_000,
   scrubSliceEvents: 500,
-  /** How long a process that starts looks for a snapshot of read models, and reads it, before it builds them from the log. */
-  snapshotLookMs: 15_000,
-  snapshotReadMs: 300_000,
   /** How often a remote log is asked whether it is still the same one. */
   logCheckMs: 5_000,
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */

@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { isStillThere } from '../../log/projector/rows-of-this-log.ts'
@@ -20,6 +19,8 @@ export interface BeginOptions extends RowsAtPlace {
 }
 
 const MOST_TRIED = 4
+/** How long a start waits for the list of a place, and for all that it reads there. */
+const [LOOK_MS, READ_MS] = [15_000, 300_000]
 
 /**
  * Puts the newest snapshot that fits in the place of read models that are not there: of this log and these versions, signed
@@ -33,7 +34,7 @@ export async function beginFromSnapshot(options: BeginOptions) {
   const lock = takeFileLock(`${file}.lock`, 'the file of read models')
   const late = new AbortController()
   try {
-    return await inTime(beginWithNewest(options, late.signal), LIMITS.snapshotReadMs)
+    return await inTime(beginWithNewest(options, late.signal), READ_MS)
   } catch (error) {
     refused(place.description, reasonOf(error))
     return undefined
@@ -49,7 +50,7 @@ const inTime = <Result>(work: Promise<Result>, timeMs: number): Promise<Result> 
 
 async function beginWithNewest(options: BeginOptions, signal: AbortSignal) {
   const { place, refused } = options
-  const lists = (await inTime(listSnapshots(place), LIMITS.snapshotLookMs)).filter(({ isList }) => isList)
+  const lists = (await inTime(listSnapshots(place), LOOK_MS)).filter(({ isList }) => isList)
   const fitting = lists.filter(({ fit }) => fit === fitOf(options))
   if (fitting.length === 0)
     refused(place.description, `none of its ${lists.length} snapshots is of this log and of these versions`)
