@@ -183,7 +183,7 @@ export function archiveComponent(
   }
 }
 
-/** Where the rows of this process came from, and how new the snapshot is that the next one begins with. */
+/** The origin of the rows of this process, and how new the snapshot is that the next one begins with. */
 export function snapshotsComponent(report: SnapshotsReport | undefined): Component | undefined {
   if (report === undefined) return undefined
   const { begun, refused, takenAt, problem } = report

@@ -70,12 +70,17 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'node:dns': ['services/webhooks/sending/'],
   'node:http': ['services/http/', 'services/proof/witnesses/'],
   'node:sqlite': [
+    'services/log-operations/snapshots/',
     'services/runtime/sqlite/',
     'services/log/projector/',
     'services/log/embedded/',
     'services/knowledge/search/',
   ],
-  'node:worker_threads': ['services/analyst/', 'services/log/embedded/'],
+  'node:worker_threads': [
+    'services/analyst/',
+    'services/log/embedded/',
+    'services/log-operations/snapshots/',
+  ],
   nodemailer: ['services/accounts/mail/'],
   pino: ['services/runtime/logging/'],
   'prom-client': ['services/http/', 'services/mcp/', 'services/composition/'],

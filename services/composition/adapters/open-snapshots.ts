@@ -15,7 +15,7 @@ import type { Lifetime } from '../lifetime.ts'
 import type { Platform } from './open-platform.ts'
 import { ALL_PROJECTIONS, keepsReadModels, ROWS_FILE } from './start-projections.ts'
 
-/** Where the rows of a process came from, and the newest snapshot of them. */
+/** The origin of the rows of a process, and the newest snapshot of them. */
 export interface SnapshotsReport extends SnapshotReport {
   /** Undefined where the rows were there already, or are built from the log. */
   readonly begun: Awaited<ReturnType<typeof beginFromSnapshot>>

@@ -4,7 +4,7 @@ import { reportInvariantsToMainThread } from '../../runtime/async/thread-invaria
 import { openPlace } from '../backup/open-place.ts'
 import { type SnapshotOptions, takeSnapshot } from './take-snapshot.ts'
 
-/** What a thread needs to take a snapshot. */
+/** A thread takes a snapshot with it. */
 export interface ThreadData extends Omit<SnapshotOptions, 'place' | 'now'> {
   readonly address: string
   readonly holder: string

@@ -52,5 +52,5 @@ export async function listSnapshots(place: BackupPlace) {
   )
 }
 
-/** What is copied, or begun with, is made here. */
+/** Copies are made here, until they are whole. */
 export const scratchFolder = (file: string): string => `${file}.snapshot`
