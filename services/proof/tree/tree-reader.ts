@@ -4,13 +4,24 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
-import { consistencyProof, HASH_BYTES, type Hash, hashesOver, inclusionProof, rootOf } from './merkle.ts'
+import {
+  consistencyProof,
+  HASH_BYTES,
+  type Hash,
+  type HashSource,
+  hashesOver,
+  inclusionProof,
+  rootOf,
+} from './merkle.ts'
 import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
 import {
   type EntriesRow,
   entriesKey,
   hashesIn,
   leafHashes,
+  NODE_LEVEL,
+  NODE_WIDTH,
+  nodesKey,
   SIZE_KEY,
   type SizeRow,
   type TileRow,
@@ -25,31 +36,32 @@ export type TreeReader = ReturnType<typeof createTreeReader>
 
 /** @param get reads a row of the read model; its errors are passed on */
 export function createTreeReader(get: (key: string) => JsonObject | undefined) {
-  const held = new RecentMap<
-    string,
-    { readonly hashes: readonly Hash[]; readonly whole: ReturnType<typeof hashesOver> }
-  >(TILES_HELD)
+  const held = new RecentMap<string, Tile>(TILES_HELD)
 
   const size = (): number => (get(SIZE_KEY) as SizeRow | undefined)?.size ?? 0
   const rowOf = (tile: number): EntriesRow | undefined => get(entriesKey(tile)) as EntriesRow | undefined
   /** All entries of a tile, one after the other. */
   const entries = (tile: number): Buffer => Buffer.from(rowOf(tile)?.data ?? '', 'base64')
 
-  function hashes(level: number, tile: number) {
+  const hashesAt = (key: string): Hash[] =>
+    hashesIn(Buffer.from((get(key) as TileRow | undefined)?.data ?? '', 'base64'))
+
+  function hashes(level: number, tile: number): Tile {
     const key = tileKey(level, tile)
     const known = held.get(key)
     if (known !== undefined) return known
-    const row = level === 0 ? undefined : (get(key) as TileRow | undefined)
-    const all = level === 0 ? leafHashes(entries(tile)) : hashesIn(Buffer.from(row?.data ?? '', 'base64'))
-    const read = { hashes: all, whole: hashesOver(all) }
-    if (all.length < TILE_WIDTH) return read
-    held.set(key, read)
+    const all = level === 0 ? [] : hashesAt(key)
+    const read =
+      level === 0
+        ? leafTile(entries(tile), () => hashesAt(nodesKey(tile)))
+        : { width: all.length, hashes: () => all, whole: hashesOver(all) }
+    if (read.width === TILE_WIDTH) held.set(key, read)
     return read
   }
 
   /** Hashes of complete subtrees, of a tree that no event joins meanwhile. */
   function source() {
-    const seen = new Map<string, ReturnType<typeof hashes>>()
+    const seen = new Map<string, Tile>()
     return (level: number, index: number): Hash => {
       const tileLevel = Math.floor(level / 8)
       const inner = level % 8
@@ -89,7 +101,7 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
       if (path.width > tileWidth(path, size())) return undefined
       if (path.kind === 'contents') return undefined
       if (path.kind === 'entries') return bundleOf(entries(path.index), path.width)
-      const all = hashes(path.kind, path.index).hashes
+      const all = hashes(path.kind, path.index).hashes()
       // Its row may be newer than what was asked for, and is never older.
       return Buffer.concat(all.slice(0, path.width), path.width * HASH_BYTES)
     },
@@ -99,6 +111,48 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
     /** The tile among whose entries an event is, if it is one. */
     tileOf: (position: Position): number =>
       tileOf(Math.ceil(size() / TILE_WIDTH), (tile) => rowOf(tile)?.after, position),
+  }
+}
+
+interface Tile {
+  /** How many hashes it has. */
+  readonly width: number
+  readonly hashes: () => readonly Hash[]
+  readonly whole: HashSource
+}
+
+/**
+ * The hashes of a tile of entries. Sixteen entries are hashed where one of them is asked for, and the others only where
+ * their hashes are not kept: a proof of an entry that nobody asked for lately takes 46 hashes instead of 511.
+ */
+function leafTile(entries: Buffer, kept: () => readonly Hash[]): Tile {
+  const width = entries.length / ENTRY_BYTES
+  const leavesOf = (from: number, to: number): Hash[] =>
+    leafHashes(entries.subarray(from * ENTRY_BYTES, to * ENTRY_BYTES))
+  const groups: HashSource[] = []
+  const group = (at: number): HashSource => {
+    groups[at] ??= hashesOver(leavesOf(at * NODE_WIDTH, (at + 1) * NODE_WIDTH))
+    return groups[at]
+  }
+  let above: HashSource | undefined
+  const nodes = (): HashSource => {
+    const known = width === TILE_WIDTH ? kept() : []
+    const length = Math.floor(width / NODE_WIDTH)
+    return hashesOver(
+      known.length === length ? known : Array.from({ length }, (_, at) => group(at)(NODE_LEVEL, 0)),
+    )
+  }
+  return {
+    width,
+    hashes: () => leavesOf(0, width),
+    whole(level, index) {
+      if (level >= NODE_LEVEL) {
+        above ??= nodes()
+        return above(level - NODE_LEVEL, index)
+      }
+      const perGroup = 2 ** (NODE_LEVEL - level)
+      return group(Math.floor(index / perGroup))(level, index % perGroup)
+    },
   }
 }
 
