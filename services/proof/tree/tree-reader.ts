@@ -46,21 +46,24 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
   const hashesAt = (key: string): Hash[] =>
     hashesIn(Buffer.from((get(key) as TileRow | undefined)?.data ?? '', 'base64'))
 
-  function hashes(level: number, tile: number): Tile {
+  /** @param of the size of the tree: each proof passes the last tiles, which are held until the next event joins. */
+  function hashes(level: number, tile: number, of: number): Tile {
     const key = tileKey(level, tile)
-    const known = held.get(key)
+    const width = tileWidth({ kind: level, index: tile }, of)
+    const name = width === TILE_WIDTH ? key : `${key} ${width}`
+    const known = held.get(name)
     if (known !== undefined) return known
     const all = level === 0 ? [] : hashesAt(key)
     const read =
       level === 0
         ? leafTile(entries(tile), () => hashesAt(nodesKey(tile)))
-        : { width: all.length, hashes: () => all, whole: hashesOver(all) }
-    if (read.width === TILE_WIDTH) held.set(key, read)
+        : { hashes: () => all, whole: hashesOver(all) }
+    held.set(name, read)
     return read
   }
 
   /** Hashes of complete subtrees, of a tree that no event joins meanwhile. */
-  function source() {
+  function source(of: number) {
     const seen = new Map<string, Tile>()
     return (level: number, index: number): Hash => {
       const tileLevel = Math.floor(level / 8)
@@ -68,42 +71,44 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
       const perTile = TILE_WIDTH / 2 ** inner
       const tile = Math.floor(index / perTile)
       const key = tileKey(tileLevel, tile)
-      const at = seen.get(key) ?? hashes(tileLevel, tile)
+      const at = seen.get(key) ?? hashes(tileLevel, tile, of)
       seen.set(key, at)
       return at.whole(inner, index % perTile)
     }
   }
 
-  function within(wanted: number): void {
-    if (!Number.isSafeInteger(wanted) || wanted < 0 || wanted > size())
-      throw new RangeError(`the tree has ${size()} entries, not ${wanted}`)
+  /** @returns the size of the tree */
+  function within(wanted: number): number {
+    const all = size()
+    if (Number.isSafeInteger(wanted) && wanted >= 0 && wanted <= all) return all
+    throw new RangeError(`the tree has ${all} entries, not ${wanted}`)
   }
 
   return {
     size,
     /** @throws RangeError for a size beyond the tree; as every question of this reader */
     root(wanted: number): Hash {
-      within(wanted)
-      return rootOf(source(), wanted)
+      return rootOf(source(within(wanted)), wanted)
     },
     inclusion(index: number, wanted: number): Hash[] {
-      within(wanted)
+      const all = within(wanted)
       if (index >= wanted) throw new RangeError(`entry ${index} is not in a tree of ${wanted}`)
-      return inclusionProof(source(), index, wanted)
+      return inclusionProof(source(all), index, wanted)
     },
     consistency(from: number, to: number): Hash[] {
-      within(to)
+      const all = within(to)
       if (from > to) throw new RangeError(`a tree of ${from} is no beginning of one of ${to}`)
-      return consistencyProof(source(), from, to)
+      return consistencyProof(source(all), from, to)
     },
     /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
     tile(path: TilePath): Buffer | undefined {
-      if (path.width > tileWidth(path, size())) return undefined
+      const all = size()
+      if (path.width > tileWidth(path, all)) return undefined
       if (path.kind === 'contents') return undefined
       if (path.kind === 'entries') return bundleOf(entries(path.index), path.width)
-      const all = hashes(path.kind, path.index).hashes()
+      const known = hashes(path.kind, path.index, all).hashes()
       // Its row may be newer than what was asked for, and is never older.
-      return Buffer.concat(all.slice(0, path.width), path.width * HASH_BYTES)
+      return Buffer.concat(known.slice(0, path.width), path.width * HASH_BYTES)
     },
     entries,
     /** The position of the log after which the entries of a tile are found. */
@@ -115,8 +120,6 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
 }
 
 interface Tile {
-  /** How many hashes it has. */
-  readonly width: number
   readonly hashes: () => readonly Hash[]
   readonly whole: HashSource
 }
@@ -143,7 +146,6 @@ function leafTile(entries: Buffer, kept: () => readonly Hash[]): Tile {
     )
   }
   return {
-    width,
     hashes: () => leavesOf(0, width),
     whole(level, index) {
       if (level >= NODE_LEVEL) {
