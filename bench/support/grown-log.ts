@@ -132,7 +132,7 @@ function closeBar(series: Grown, barClose: number): Readonly<Record<'verdicts' |
   return { verdicts, outcomes: due === undefined ? [] : [outcomeOf(place, due, bar)] }
 }
 
-export function outcomeOf(place: Series, { id: verdictId, data }: OpenVerdict, bar: number): NewEvent {
+function outcomeOf(place: Series, { id: verdictId, data }: OpenVerdict, bar: number): NewEvent {
   const { barClose, validUntil, call, probability, barrier, forecast, price } = data
   const race = (['up', 'down', 'timeout'] as const)[Math.floor(Math.random() * 3)] ?? 'up'
   const exitPrice = Number(price) * (1 + (race === 'up' ? 1 : -1) * Number(barrier))
@@ -140,7 +140,15 @@ export function outcomeOf(place: Series, { id: verdictId, data }: OpenVerdict, b
     ...eventOf(TEMPLATES.outcome, timedUuidV8(Number(validUntil), randomBytes(10).toString('hex')), {
       ...TEMPLATES.outcome.data,
       ...place,
-      ...{ verdictId, barClose, validUntil, call, probability, barrier, forecast, race, exitPrice },
+      verdictId,
+      barClose,
+      validUntil,
+      call,
+      probability,
+      barrier,
+      forecast,
+      race,
+      exitPrice,
       entryPrice: price as number,
       closePrice: exitPrice,
       decidedAt: race === 'timeout' ? null : Number(barClose) + 2 * bar,
@@ -172,13 +180,13 @@ function traffic(now: number, payers: readonly string[], subscriptions: readonly
   })
   const payments = Array.from({ length: PAYMENTS_A_STEP }, () => {
     const [paymentId, nonce, payer, transaction] = [newId(), `0x${hex(32)}`, `0x${hex(20)}`, `0x${hex(32)}`]
-    const [contract, chainId] = [String(PAYMENT[0]?.data.contract), 8453]
+    const [contract, chainId] = [`${PAYMENT[0]?.data.contract as string}`, 8453]
     const events = PAYMENT.map((template) => {
       const own = { paymentId, ...('transaction' in template.data ? { transaction } : {}) }
       const claim = 'nonce' in template.data ? { nonce, payer, answer } : {}
       return eventOf(template, newId(), { ...template.data, ...own, ...claim })
     })
-    return { stream: paymentStream({ chainId, contract, payer, nonce } as never), events }
+    return { stream: paymentStream({ chainId, contract, payer, nonce }), events }
   })
   const deliveries = Array.from({ length: DELIVERIES_A_STEP }, () => {
     const subscriptionId = one(subscriptions)
@@ -231,7 +239,7 @@ export async function growLog(
         eventOf(template, uuidV7(first, randomBytes(10)), { ...template.data, subscriptionId }),
       ),
     )
-  for (let step = 1; step <= steps && appended < events; step++) {
+  for (let step = 1; step <= steps; step++) {
     const now = first + step * STEP_MS
     clock(now + 300)
     const closing = series.filter(({ timeframe }) => now % timeframeMs(timeframe) === 0)
