@@ -180,7 +180,7 @@ function traffic(now: number, payers: readonly string[], subscriptions: readonly
   })
   const payments = Array.from({ length: PAYMENTS_A_STEP }, () => {
     const [paymentId, nonce, payer, transaction] = [newId(), `0x${hex(32)}`, `0x${hex(20)}`, `0x${hex(32)}`]
-    const [contract, chainId] = [`${PAYMENT[0]?.data.contract as string}`, 8453]
+    const [contract, chainId] = [PAYMENT[0]?.data.contract as string, 8453]
     const events = PAYMENT.map((template) => {
       const own = { paymentId, ...('transaction' in template.data ? { transaction } : {}) }
       const claim = 'nonce' in template.data ? { nonce, payer, answer } : {}
