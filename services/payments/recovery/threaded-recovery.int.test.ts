@@ -92,6 +92,16 @@ test('the thread is asked one message for a turn, once it found what was found h
   expect(await later).toEqual(expected)
 })
 
+test('of many that come together, the first are handed over before the turn ends', async () => {
+  const { thread, recover } = openFake()
+  await recover()
+  thread.answer()
+  const [first, second] = [recover(), recover()]
+  expect(thread.messages).toHaveLength(2)
+  thread.answer()
+  expect(await Promise.all([first, second])).toEqual([expected, expected])
+})
+
 test('a thread that finds other signers is never asked again', async () => {
   const { thread, recover, reasons } = openFake()
   await recover()

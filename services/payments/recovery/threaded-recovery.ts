@@ -4,6 +4,9 @@ import { CHECK_BYTES, checkOf, createNativeRecovery, signerAt } from './native-r
 import type { OpenRecoveryOptions } from './open-recovery.ts'
 import type { RecoverSigner } from './recover-signer.ts'
 
+/** So many are handed over at once, so that the other thread begins while further requests are read. */
+const MOST_AT_ONCE = 8
+
 interface Waiting extends PromiseWithResolvers<`0x${string}` | undefined> {
   readonly check: Uint8Array
 }
@@ -15,8 +18,8 @@ const startThread = (): Worker =>
   })
 
 /**
- * Recovery beside the thread that answers calls. The signatures that come in one turn of its event loop are one message to
- * the other thread, which is started for the first two that come together. It is trusted once it found the signers
+ * Recovery beside the thread that answers calls. The signatures that come in one turn of its event loop go to the other
+ * thread a few in a message. It is started for the first two that come together. It is trusted once it found the signers
  * that were found here. A signature that comes alone is looked at here, which is sooner; so are all where the other
  * thread has not started yet, or has ended.
  *
@@ -71,7 +74,7 @@ export function createThreadedRecovery(
   function flush(): void {
     const batch = waiting
     waiting = []
-    if (batch.length === 1) return lookHere(batch)
+    if (batch.length < 2) return lookHere(batch)
     const checks = new Uint8Array(batch.length * CHECK_BYTES)
     for (const [index, { check }] of batch.entries()) checks.set(check, index * CHECK_BYTES)
     if (isTrusted) {
@@ -89,7 +92,9 @@ export function createThreadedRecovery(
       const check = checkOf(authorization, signature)
       if (check === undefined) return undefined
       const entry = { check, ...Promise.withResolvers<`0x${string}` | undefined>() }
-      if (waiting.push(entry) === 1) setImmediate(flush)
+      const count = waiting.push(entry)
+      if (count === 1) setImmediate(flush)
+      else if (count === MOST_AT_ONCE) flush()
       return entry.promise
     },
   }
