@@ -159,7 +159,7 @@ function outcomeOf(place: Series, { id: verdictId, data }: OpenVerdict, bar: num
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex')
 
-/** What callers and subscribers cause at an instant: debits, payments that are settled, deliveries. */
+/** Events that callers and subscribers cause at an instant: debits, payments that are settled, deliveries. */
 function traffic(now: number, payers: readonly string[], subscriptions: readonly string[]) {
   const newId = (): string => uuidV7(now, randomBytes(10))
   const one = <T>(of: readonly T[]): T => of[Math.floor(Math.random() * of.length)] as T

@@ -63,19 +63,13 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
   }
 
   /** Hashes of complete subtrees, of a tree that no event joins meanwhile. */
-  function source(of: number) {
-    const seen = new Map<string, Tile>()
-    return (level: number, index: number): Hash => {
-      const tileLevel = Math.floor(level / 8)
+  const source =
+    (of: number): HashSource =>
+    (level, index) => {
       const inner = level % 8
       const perTile = TILE_WIDTH / 2 ** inner
-      const tile = Math.floor(index / perTile)
-      const key = tileKey(tileLevel, tile)
-      const at = seen.get(key) ?? hashes(tileLevel, tile, of)
-      seen.set(key, at)
-      return at.whole(inner, index % perTile)
+      return hashes(Math.floor(level / 8), Math.floor(index / perTile), of).whole(inner, index % perTile)
     }
-  }
 
   /** @returns the size of the tree */
   function within(wanted: number): number {
