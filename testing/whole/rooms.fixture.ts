@@ -80,6 +80,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/analyst/',
     'services/log/embedded/',
     'services/log-operations/snapshots/',
+    'services/payments/recovery/',
   ],
   nodemailer: ['services/accounts/mail/'],
   pino: ['services/runtime/logging/'],

@@ -61,7 +61,7 @@ export function createNativeRecovery(): NativeRecovery {
   }
 }
 
-/** Undefined for what no signature looks like. */
+/** The check of a signature. It is undefined where the signature has another form. */
 export function checkOf(authorization: Authorization, signature: `0x${string}`): Uint8Array | undefined {
   const bytes = Buffer.from(signature.slice(2), 'hex')
   const recoveryId = recoveryIdOf(bytes[64])
