@@ -13,7 +13,12 @@ import { serverOptions } from '../services/http/testing/server-options.fixture.t
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
 import { sampleAnswer } from '../services/mcp/testing/sample-answers.fixture.ts'
-import { createPaymentIndex, createPayments, openRecovery } from '../services/payments/index.ts'
+import {
+  createPaymentIndex,
+  createPayments,
+  createThreadedRecovery,
+  openRecovery,
+} from '../services/payments/index.ts'
 import { AUTHORIZATION_TYPES } from '../services/payments/recovery/viem-recovery.ts'
 import { payments as paymentsProjection } from '../services/payments/state/payments.ts'
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
@@ -73,6 +78,7 @@ const payments = createPayments({
   taking: ['direct'],
   caps: { payer: CAP, total: CAP },
   recovery: await openRecovery({
+    createFast: createThreadedRecovery,
     report: (event, details) => print(`${event}: ${JSON.stringify(details)}`),
   }),
   newId,

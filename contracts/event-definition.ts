@@ -59,13 +59,19 @@ export function defineEvent<const Type extends string, Data extends JsonObject>(
   return { ...rest, schema, upcasters, formats, downcasters }
 }
 
+interface EventParts<Data> {
+  id: string
+  data: Data
+  meta: NewEvent['meta']
+}
+
 /**
  * Makes an event of the current schema, with its data checked: what is in the log has passed here, so
  * readers need no second look.
  */
 export function newEvent<Type extends string, Data extends JsonObject>(
   definition: EventDefinition<Type, Data>,
-  event: { id: string; data: Data; meta: NewEvent['meta'] },
+  event: EventParts<Data>,
 ): NewEvent {
   const checked = definition.data.safeParse(event.data)
   if (!checked.success) {
@@ -74,14 +80,17 @@ export function newEvent<Type extends string, Data extends JsonObject>(
       message: `${definition.type} at ${issue?.path.join('.') || '$'}: ${issue?.message ?? 'not valid'}`,
     })
   }
-  return {
-    id: event.id,
-    type: definition.type,
-    schema: definition.schema,
-    data: checked.data,
-    meta: event.meta,
-  }
+  return builtEvent(definition, { ...event, data: checked.data })
 }
+
+/**
+ * An event of data that its maker put together itself, field by field, of what was checked before. Nothing of anybody
+ * else may be in it: this takes it as it is, since the check of a hundred attempts a millisecond would cost a tenth of them.
+ */
+export const builtEvent = <Type extends string, Data extends JsonObject>(
+  { type, schema }: EventDefinition<Type, Data>,
+  { id, data, meta }: EventParts<Data>,
+): NewEvent => ({ id, type, schema, data, meta })
 
 /**
  * Brings a recorded event to the current schema. Data that is already current is trusted, because it was

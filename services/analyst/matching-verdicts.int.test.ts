@@ -285,14 +285,14 @@ describe('a filter by call', () => {
 })
 
 describe('a filter that matches few verdicts', () => {
-  const counted = async (filter: ReplayFilter, bars: number) => {
+  const counted = async (filter: ReplayFilter, bars: number, beside: Step['beside'] = 'outcome') => {
     const inner = openMemoryStore({ now: () => 0 })
     const facts = Array.from({ length: bars * SERIES.length }, (_, n) => ({
       series: n % SERIES.length,
       bars: 1,
       window: 1,
       call: 'HOLD' as const,
-      beside: 'outcome' as const,
+      beside,
     }))
     await appendFacts(inner, ...factsOf(facts))
     let read = 0
@@ -324,6 +324,13 @@ describe('a filter that matches few verdicts', () => {
     const found = await counted(filter, 1_000)
     expect(found.rows).toBe(rows)
     expect(found.read).toBeLessThan(100 + 3 * rows)
+  })
+
+  test('a few bars in the middle are found in few looks where other events lie between the verdicts', async () => {
+    const filter: ReplayFilter = { timeframes: ['1m'], from: late, to: late + 60_000 }
+    const found = await counted(filter, 2_000, 'missing')
+    expect(found.rows).toBe(4)
+    expect(found.read).toBeLessThan(80)
   })
 
   test('positions come in order, whatever the bars', async () => {

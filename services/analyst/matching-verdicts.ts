@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../contracts/assert.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { comparePositions, inFrontOf, type Position, START } from '../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../contracts/position.ts'
 import { parseVerdictStream, verdictStream } from '../../contracts/streams.ts'
 import { TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
@@ -29,6 +29,8 @@ const VERDICTS_AHEAD = 1_024
 const LARGEST_PAGE = 64
 /** Events beside a verdict in its stream are fewer than this. */
 const NEIGHBOURS = 4
+/** Events in front of the first verdict that are read, too: to find it alone takes more looks. */
+const NEAR = 4
 
 /**
  * The verdicts that a filter asks for, in the order of the log. A filter that names series or times reads the streams of
@@ -55,8 +57,8 @@ export async function* matchingVerdicts(
     const isMany = series.length > MOST_SERIES
     if (!isMany) yield* merged(series, options)
     // Verdicts that were appended after the streams were listed may be of other series.
-    const rest = comparePositions(known.upTo, after) > 0 ? known.upTo : after
-    if (!signal.aborted) yield* scanned(log, { ...options, after: isMany ? firstOf(series, after) : rest })
+    const rest = isMany ? series.map(({ front }) => front).reduce(earlier) : later(known.upTo, after)
+    if (!signal.aborted) yield* scanned(log, { ...options, after: rest })
   }
 }
 
@@ -100,11 +102,8 @@ async function* scanned(
   }
 }
 
-/** The place in front of the first verdict of any series. */
-const firstOf = (series: readonly SeriesReading[], after: Position): Position =>
-  series
-    .map(({ first }) => (first === START ? after : inFrontOf(first)))
-    .reduce((lowest, one) => (comparePositions(one, lowest) < 0 ? one : lowest))
+const later = (one: Position, other: Position): Position => (comparePositions(one, other) < 0 ? other : one)
+const earlier = (one: Position, other: Position): Position => (later(one, other) === one ? other : one)
 
 /** Takes the earliest of the next verdicts again and again. */
 async function* merged(
@@ -145,8 +144,8 @@ interface ReadingOptions extends MatchingOptions {
 
 /** The verdicts of one series: their bars rise with their revisions, and so do their positions. */
 class SeriesReading {
-  /** The position of its first verdict; START where it was not looked for. */
-  first: Position = START
+  /** No verdict that is asked for is at this place or in front of it. */
+  front: Position
   readonly #log: VerdictLog
   readonly #stream: string
   readonly #options: ReadingOptions
@@ -160,6 +159,7 @@ class SeriesReading {
     this.#log = log
     this.#stream = stream
     this.#options = options
+    this.front = options.after
   }
 
   /** The next verdict that was read ahead. */
@@ -171,7 +171,10 @@ class SeriesReading {
     this.#at += 1
   }
 
-  /** Looks for the first verdict: by the distance of bars from the newest one, then by halves. @returns whether there is one */
+  /**
+   * Looks for the first verdict, to a few events: by the distance of bars from those that were seen.
+   * @returns whether there is one
+   */
   async begins(): Promise<boolean> {
     const { filter, after } = this.#options
     const newest = await this.#verdictAt('backwards')
@@ -179,25 +182,25 @@ class SeriesReading {
     if (newest === 'further') return true
     if (!this.#isAsked(newest)) return false
     if (filter.from === undefined && after === START) return true
-    let low = -1
-    let high = newest.revision
-    this.first = newest.position
     const barMs = timeframeMs(newest.data.timeframe)
-    const bars = filter.from === undefined ? 0 : Math.ceil((newest.data.barClose - filter.from) / barMs)
-    let probe = filter.from === undefined ? Math.floor(high / 2) : Math.max(0, high - bars)
-    let wasAsked: boolean | undefined
-    for (let step = 1; low + 1 < high; step *= 2) {
-      probe = probe > low && probe < high ? probe : Math.floor((low + high) / 2)
+    let [low, high] = [-1, newest.revision]
+    let [known, perBar] = [newest, 1]
+    for (let step = 1; high - low > NEAR; step += 1) {
+      const bars = filter.from === undefined ? Number.NaN : (known.data.barClose - filter.from) / barMs
+      const guess = known.revision - Math.ceil(bars * perBar) - NEAR / 2
+      const aimed = Math.min(high - NEAR, Math.max(low + NEAR, guess))
+      // Every third by halves: bars that are missing, or came late, mislead a guess.
+      const probe =
+        step % 3 === 0 || Number.isNaN(aimed) || aimed <= low ? Math.floor((low + high) / 2) : aimed
       const found = await this.#verdictAt('forwards', probe)
-      const isAsked = found === undefined || found === 'further' || this.#isAsked(found)
-      if (isAsked) high = probe
-      else low = found.revision
-      if (isAsked && found !== undefined && found !== 'further') this.first = found.position
-      const isNear = filter.from !== undefined && (wasAsked ?? isAsked) === isAsked
-      probe = isNear ? (isAsked ? high - step : low + step) : -1
-      wasAsked = isAsked
+      if (found === undefined || found === 'further' || this.#isAsked(found)) high = probe
+      else [low, this.front] = [found.revision, later(found.position, after)]
+      if (found === undefined || found === 'further') continue
+      known = found
+      const since = (newest.data.barClose - found.data.barClose) / barMs
+      if (since > 0) perBar = (newest.revision - found.revision) / since
     }
-    this.#from = high
+    this.#from = low + 1
     return true
   }
 
@@ -222,7 +225,7 @@ class SeriesReading {
           this.#isAtEnd = true
           break
         }
-        if (verdict !== undefined) this.#ahead.push(verdict)
+        if (verdict !== undefined && this.#isAsked(verdict)) this.#ahead.push(verdict)
       }
       events += read
       this.#isAtEnd ||= read < limit
@@ -242,12 +245,16 @@ class SeriesReading {
     from?: Revision,
   ): Promise<ShownVerdict | 'further' | undefined> {
     let last: RecordedEvent | undefined
-    const read = { direction, limit: NEIGHBOURS, asText: true, ...(from !== undefined && { from }) } as const
-    for await (const recorded of this.#log.read(this.#stream, read)) {
-      last = recorded
-      const verdict = shownVerdict(recorded)
-      if (verdict !== undefined) return verdict
+    // Most events are verdicts: the neighbours are read where one is not.
+    for (const limit of [1, NEIGHBOURS]) {
+      const read = { direction, limit, asText: true, ...(from !== undefined && { from }) } as const
+      for await (const recorded of this.#log.read(this.#stream, read)) {
+        last = recorded
+        const verdict = shownVerdict(recorded)
+        if (verdict !== undefined) return verdict
+      }
+      if (last === undefined) return undefined
     }
-    return last === undefined ? undefined : 'further'
+    return 'further'
   }
 }

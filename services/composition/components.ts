@@ -16,6 +16,7 @@ import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.t
 import { withTimeout } from '../runtime/async/with-timeout.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { Platform } from './adapters/open-platform.ts'
+import type { SnapshotsReport } from './adapters/open-snapshots.ts'
 import type { MonitoredCounts } from './metrics/monitored-series.ts'
 import { projectionComponent } from './metrics/projection-component.ts'
 import type { Parts } from './parts.ts'
@@ -61,6 +62,7 @@ function componentsOf(
     adapterComponent('cache', false, cache),
     archiveComponent(store.archive, parts.autoArchive?.report()),
     scrubComponent(parts.scrub?.report()),
+    snapshotsComponent(parts.snapshots?.report()),
     lost && setBackComponent(lost),
     ...models.map((health) => projectionComponent(health, { hasCallers, head: store.head })),
     engine && marketComponent(feed, engine, { staleAfterMs: staleAfterMs(settings), isAwaited }),
@@ -179,6 +181,24 @@ export function archiveComponent(
       ...(run && { archived_at: run.endedAt === null ? null : isoTime(run.endedAt), archived: run.events }),
     },
   }
+}
+
+/** The origin of the rows of this process, and how new the snapshot is that the next one begins with. */
+export function snapshotsComponent(report: SnapshotsReport | undefined): Component | undefined {
+  if (report === undefined) return undefined
+  const { begun, refused, takenAt, problem } = report
+  const time = (at: number | undefined) => (at === undefined ? null : isoTime(at))
+  const from = {
+    folder: 'read models were there at the start',
+    log: `read models are built from the log: ${refused ?? ''}`,
+    snapshot: `read models began with the snapshot of ${time(begun?.takenAt)}`,
+  }
+  const startedFrom = begun !== undefined ? 'snapshot' : refused === undefined ? 'folder' : 'log'
+  return optionalComponent('snapshots', problem, from[startedFrom], {
+    started_from: startedFrom,
+    started_at_position: begun?.position ?? null,
+    newest_taken_at: time(takenAt),
+  })
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Tracing } from '../runtime/tracing/tracing.ts'
 import type { CallPath } from '../tool-calls/index.ts'
 import { openFeed, requireKnownCoins } from './adapters/open-feed.ts'
 import { openPlatform, type Platform, storeWait } from './adapters/open-platform.ts'
+import { openSnapshots, type Snapshots } from './adapters/open-snapshots.ts'
 import {
   awaitReadModels,
   keepsReadModels,
@@ -40,6 +41,8 @@ export interface Deps extends Lifetime {
   /** Undefined where the log is in a server. */
   readonly scrub: Scrub | undefined
   readonly autoArchive: ReturnType<typeof openAutoArchive>
+  /** Undefined where no place for them is named. */
+  readonly snapshots: Snapshots | undefined
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
   readonly tracing: Tracing | undefined
@@ -91,17 +94,19 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
   const { store, newest: seen } = noteSeen(traced)
   const platform: Platform = { ...opened, store, basics: { ...opened.basics, store } }
   const feed = await openFeed(life, platform)
+  const snapshots = await openSnapshots(life, platform)
   const projector = keepsReadModels(settings) ? startProjections(life, platform) : undefined
   if (projector !== undefined) {
     onClose(() => projector.close())
     // Each part that is opened after this may ask a read model at once.
     await awaitReadModels(projector, storeWait(life).waitMs)
+    snapshots?.keep(projector)
   }
   const scrub = openScrub(life, platform, projector)
   const autoArchive = openAutoArchive(life, platform)
   const speech = await openSpeech(life, platform, projector)
   const running: Deps['running'] = {}
-  const metrics = createServiceMetrics({ settings, platform, feed, projector, scrub, running })
+  const metrics = createServiceMetrics({ settings, platform, feed, projector, scrub, snapshots, running })
   appended.done = metrics.appended
   const address = { url: settings.PUBLIC_URL ?? '' }
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
@@ -116,6 +121,7 @@ export async function openDeps(life: Lifetime, output: NodeJS.WriteStream): Prom
     seen,
     scrub,
     autoArchive,
+    snapshots,
     speech,
     metrics,
     tracing,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -22,8 +22,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function start(): Promise<void> {
+async function start(dataDir = folder, more: Record<string, string> = {}): Promise<void> {
   const environment = {
+    ...more,
     EVENTSTORE_URL: double.connectionString,
     SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
     FRESH: 'true',
@@ -33,7 +34,7 @@ async function start(): Promise<void> {
     MARKET_SPEED: '60',
     LOG_LEVEL: 'error',
   }
-  const flags = ['--port', '0', '--data-dir', folder, '--console', 'off']
+  const flags = ['--port', '0', '--data-dir', dataDir, '--console', 'off']
   service = await startService(readSettings(flags, environment), process.stdout)
   while (!(await fetch(`${service.url}/readyz`)).ok) await delay(50)
 }
@@ -56,7 +57,8 @@ async function untilQuiet(): Promise<number> {
   return given()
 }
 
-test('a start with whole read models reads the log no second time, whichever part follows it', async () => {
+/** Fills a log beside a service, which then stops. */
+async function fill(): Promise<void> {
   double = await startWireDouble()
   await start()
   const store = openEventStoreDbStore({ connectionString: double.connectionString })
@@ -73,6 +75,10 @@ test('a start with whole read models reads the log no second time, whichever par
   }
   await store.close()
   await service?.stop()
+}
+
+test('a start with whole read models reads the log no second time, whichever part follows it', async () => {
+  await fill()
   await start()
   await untilQuiet()
   await service?.stop()
@@ -84,4 +90,25 @@ test('a start with whole read models reads the log no second time, whichever par
   const read = (await untilQuiet()) - before
   expect(double.log.events.length).toBeGreaterThan(FILLED)
   expect(read).toBeLessThan(FEW)
+}, 120_000)
+
+test('a process without read models begins with a snapshot of another, says so, and reads what came since', async () => {
+  const place = join(folder, 'place')
+  const shared = { READ_MODEL_SNAPSHOTS: place, OPERATOR_TOKEN: 'operator-token-for-tests' }
+  await fill()
+  await start(folder, shared)
+  while (
+    !existsSync(place) ||
+    !readdirSync(join(place, 'read-models')).some((name) => name.endsWith('.json'))
+  )
+    await delay(100)
+  await service?.stop()
+  const before = given()
+  await start(join(folder, 'new'), shared)
+  expect((await untilQuiet()) - before).toBeLessThan(FEW)
+  const authorization = `Bearer ${shared.OPERATOR_TOKEN}`
+  const answer = await fetch(`${service?.url}/readyz`, { headers: { authorization } })
+  expect(JSON.stringify(await answer.json())).toMatch(/read models began with the snapshot of 20/)
+  const metrics = await fetch(`${service?.url}/metrics`, { headers: { authorization } })
+  expect(await metrics.text()).toMatch(/\nread_model_snapshot_timestamp_seconds \d/)
 }, 120_000)

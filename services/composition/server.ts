@@ -157,6 +157,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: options.newId,
+    // What is logged of a request names it: a logger for each would be made for nothing.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Refused below, in the words of the registry: Node's own refusal has no body.

@@ -43,9 +43,8 @@ export async function payForTool(
 ): Promise<ToolOutcome> {
   const outcome = await paid.call({ ...callOf(caller, tool, request), rawHeaders })
   if (outcome.kind === 'offer') return { kind: 'offer', body: requiredOf(outcome.offer, outcome.refusal) }
-  const { body, isReplay, receipt } = outcome
-  const settlement = receipt && (decoded(receipt.value) as JsonObject)
-  return { kind: 'answer', body, isReplay, settlement }
+  const { receipt, ...answer } = outcome
+  return { ...answer, settlement: receipt && (decoded(receipt.value) as JsonObject) }
 }
 
 /**

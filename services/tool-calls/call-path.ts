@@ -16,7 +16,7 @@ import type { Clock } from '../runtime/async/clock.ts'
 import { createSingleFlight } from '../runtime/async/single-flight.ts'
 import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
-import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
+import { type CallPath, type ToolAnswer, type ToolCall, withService } from './tool-call.ts'
 
 export interface CallPathOptions extends Pick<Clock, 'now'> {
   readonly identify: Identify
@@ -108,11 +108,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
     assert(counted.isReplay || counted.balance.used > 0, 'a call that was counted is in the balance')
     const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
     const service = serviceBlock(options, pending, identity.outcome, counted)
-    return {
-      body: { ...stored, _service: service },
-      text: textOf(counted.answer, stored, service),
-      isReplay: counted.isReplay,
-    }
+    return { ...withService(stored, counted.answer, service), isReplay: counted.isReplay }
   }
 
   return {
@@ -126,12 +122,6 @@ export function createCallPath(options: CallPathOptions): CallPath {
     },
   }
 }
-
-/** An answer with its `_service`, put together from the text that was counted; undefined where it takes more. */
-const textOf = (answer: string, stored: JsonObject, service: ServiceBlock): string | undefined =>
-  answer === '{}' || '_service' in stored
-    ? undefined
-    : `${answer.slice(0, -1)},"_service":${JSON.stringify(service)}}`
 
 /** Longest trace context that an event takes; a longer one is not one. */
 const TRACEPARENT_CHARACTERS = 128

@@ -9,6 +9,7 @@ import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
 import type { Paid } from './paid-handshake.ts'
 import type { PaidPathOptions } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
+import { withService } from './tool-call.ts'
 
 /** The path of a tool call that is paid for by itself, or by a key where one with calls left comes with it. */
 export interface PaidCallPath {
@@ -73,8 +74,8 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
             mustSettleFirst: false,
           })
           const service = serviceBlock(call, identity, paid)
-          const answer = { ...paid.answer, _service: service }
-          return { kind: 'answer', body: answer, isReplay: paid.isReplay, receipt: paid.receipt }
+          const { isReplay, receipt } = paid
+          return { kind: 'answer', ...withService(paid.answer, paid.text, service), isReplay, receipt }
         },
       })
     },

@@ -55,6 +55,8 @@ export interface PaidOffer {
 export interface PaidAnswer {
   readonly kind: 'answer'
   readonly body: JsonObject
+  /** The same as JSON text, where it is at hand. */
+  readonly text?: string | undefined
   /** True where the authorization, or the idempotency key, was answered before: this is that answer. */
   readonly isReplay: boolean
   /** Header with the receipt; undefined while no transaction is known, and on the key rail. */

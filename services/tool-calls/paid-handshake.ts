@@ -39,6 +39,8 @@ export interface PaidWork {
 export interface Paid {
   readonly payment: Payment
   readonly answer: JsonObject
+  /** The same as it was claimed, JSON. */
+  readonly text: string
   readonly isReplay: boolean
   readonly receipt: ReturnType<Payments['receipt']>
   /** Opens the answer again, for its payer. */
@@ -160,6 +162,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
+        text: claimed.answer,
         isReplay: claimed.isReplay,
         receipt: payments.receipt(payment, presented.protocol),
         secret: payments.secretOf(payment),

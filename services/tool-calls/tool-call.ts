@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
+import type { ServiceBlock } from '../../contracts/service-block.ts'
 
 /** A tool call as a channel hands it over. */
 export interface ToolCall {
@@ -26,6 +27,19 @@ export interface ToolAnswer {
   /** True where the same idempotency key was answered before: this is that answer, and nothing was charged. */
   readonly isReplay: boolean
 }
+
+/** An answer with its `_service`. Its text is put together from the one that was recorded, unless that takes more. */
+export const withService = (
+  stored: JsonObject,
+  recorded: string,
+  service: ServiceBlock,
+): Pick<ToolAnswer, 'body' | 'text'> => ({
+  body: { ...stored, _service: service },
+  text:
+    recorded === '{}' || '_service' in stored
+      ? undefined
+      : `${recorded.slice(0, -1)},"_service":${JSON.stringify(service)}}`,
+})
 
 /** The one path that every tool call takes: identify, compute, commit, answer. */
 export interface CallPath {

@@ -24,6 +24,12 @@ test.each([
     [...every(500, 0, 11_000), ...every(500, 16_500, OVER)],
     ['calls stayed away for 6.0 s, where 5.0 are allowed: NATS is down for 8.0 s'],
   ],
+  [
+    'calls wait for followers that show late what is appended',
+    [stretch('what is appended is shown late', 10_000, 40_000, OVER)],
+    [9_500, ...every(500, 31_000, OVER)],
+    [],
+  ],
   ['two faults in one silence', [nats, leader], [11_000, ...every(500, 40_000, OVER)], []],
   [
     'nothing is heard any more',

@@ -20,10 +20,17 @@ import type { Platform } from './open-platform.ts'
 export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
   ROLES.includes('projector') || ROLES.includes('dispatcher') || ROLES.includes('settler')
 
+export const ALL_PROJECTIONS: readonly Projection[] = [
+  ...PROJECTIONS,
+  payments,
+  subscriptionsReadModel,
+  transparencyTree,
+]
+
 export function startProjections(
   { log }: Lifetime,
   platform: Platform,
-  projections: readonly Projection[] = [...PROJECTIONS, payments, subscriptionsReadModel, transparencyTree],
+  projections = ALL_PROJECTIONS,
 ): Projector {
   return startProjector({
     store: platform.store,
@@ -77,7 +84,7 @@ export function openAutoArchive(
   return archive
 }
 
-const ROWS_FILE = 'projections.db'
+export const ROWS_FILE = 'projections.db'
 
 /**
  * Resolves once every read model can be asked, however far behind the log it is.

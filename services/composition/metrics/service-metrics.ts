@@ -11,6 +11,7 @@ import { countInvariantsOfThreads } from '../../runtime/async/thread-invariants.
 import type { Settings } from '../../runtime/config/settings.ts'
 import type { Dispatcher, DispatcherHealth, DispatchMetrics } from '../../webhooks/index.ts'
 import type { Platform } from '../adapters/open-platform.ts'
+import type { Snapshots } from '../adapters/open-snapshots.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
 import { gaugesOf, scrapedIn } from './scraped.ts'
@@ -45,6 +46,7 @@ interface MeasuredParts {
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
   readonly scrub: Scrub | undefined
+  readonly snapshots?: Snapshots | undefined
   readonly running: RunningParts
 }
 
@@ -143,7 +145,7 @@ function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webho
 /** The store, and the read models that follow it. */
 function gaugeLog(
   registry: Registry,
-  { platform: { store, following }, projector, scrub }: MeasuredParts,
+  { platform: { store, following }, projector, scrub, snapshots }: MeasuredParts,
 ): void {
   const scraped = scrapedIn(registry)
   const models = () => projector?.health() ?? []
@@ -177,6 +179,16 @@ function gaugeLog(
       ({ position, head, damaged }) => ({ checked: position, all: head, damaged }),
     ],
   ])
+  scraped(
+    Gauge,
+    'read_model_snapshot_timestamp_seconds',
+    'When the newest snapshot of read models was taken',
+    [],
+    () => {
+      const takenAt = snapshots?.report().takenAt
+      return takenAt === undefined ? [] : [[takenAt / 1_000]]
+    },
+  )
   scraped(
     Gauge,
     'projection_live',

@@ -11,6 +11,7 @@ import {
   createPayments,
   createRefunder,
   createSettler,
+  createThreadedRecovery,
   type DemoChain,
   type Facilitator,
   openNode,
@@ -53,7 +54,7 @@ export async function openPayments(deps: CallerDeps) {
     publicUrl,
     index,
     caps: { payer: settings.X402_PAYER_CAP, total: settings.X402_TOTAL_CAP },
-    recovery: await openRecovery({ report }),
+    recovery: await openRecovery({ report, createFast: createThreadedRecovery }),
     elapsed: () => performance.now(),
   })
   onClose(() => payments.close())

@@ -135,14 +135,14 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
     const id = JSON.stringify(request.id)
     return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
-  const { body, isReplay, receipt } = outcome
+  const { body, text = JSON.stringify(body), isReplay, receipt } = outcome
   const { _service: service = {} } = body
   const { payment } = service as { readonly payment?: PaymentBlock }
   const isPaid = payment?.state === 'confirmed' && payment.transaction !== null
   assert(!isPaid || receipt !== undefined, 'an answer whose payment is confirmed has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
   if (isReplay) reply.header('idempotency-replayed', 'true')
-  return reply.send(JSON.stringify(body))
+  return reply.send(text)
 }
 
 /**

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { syncPath } from '../../runtime/sqlite/sync-path.ts'
+import { readBoundedFile } from '../../runtime/sqlite/whole-file.ts'
 import type { BackupPlace } from './place.ts'
+import { SEGMENT_BYTES } from './segment.ts'
 
 const UNFINISHED = '.unfinished'
 
@@ -23,7 +25,7 @@ export function openFolderPlace(folder: string): BackupPlace {
 
   async function get(name: string): Promise<Buffer | undefined> {
     try {
-      return await readFile(pathOf(name))
+      return readBoundedFile(pathOf(name), SEGMENT_BYTES)
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined
       throw failure(`${pathOf(name)} cannot be read`, error)

@@ -70,7 +70,7 @@ export interface ReadManifest {
  * With the hash of itself, and signed. The signature covers every file of the backup: the manifest holds the SHA-256 of each,
  * and nothing is read from a file before that was compared.
  */
-export function manifestText(manifest: Manifest, keys: BackupKeys): string {
+export function signedText(manifest: object, keys: BackupKeys): string {
   const body = JSON.stringify(manifest)
   return `${JSON.stringify({ sha256: sha256Of(body), manifest, signature: signatureOf(body, keys) })}\n`
 }
@@ -79,23 +79,32 @@ export function manifestText(manifest: Manifest, keys: BackupKeys): string {
 const writtenSchema = z.object({ sha256, manifest: z.unknown(), signature: signatureSchema.optional() })
 
 /**
- * Inverse of {@link manifestText}; `keys` are undefined where they are not at hand. @throws ServiceError
+ * Inverse of {@link signedText}; `keys` are undefined where they are not at hand. @throws ServiceError
  * `backup_damaged`; `store_mismatch` for another key
  */
-export function parseManifest(text: string, keys: BackupKeys | undefined): ReadManifest {
+export function parseSigned<Body>(
+  text: string,
+  { name, schema, keys }: { name: string; schema: z.ZodType<Body>; keys: BackupKeys | undefined },
+): { readonly manifest: Body; readonly authenticity: Authenticity } {
   let written: z.infer<typeof writtenSchema>
-  let manifest: Manifest
+  let manifest: Body
   try {
     written = writtenSchema.parse(JSON.parse(text))
     if (sha256Of(JSON.stringify(written.manifest)) !== written.sha256)
       throw new TypeError('its SHA-256 is another one')
-    manifest = manifestSchema.parse(written.manifest)
+    manifest = schema.parse(written.manifest)
   } catch (error) {
-    throw damaged({ name: MANIFEST_NAME }, reasonOf(error).slice(0, 500), error)
+    throw damaged({ name }, reasonOf(error).slice(0, 500), error)
   }
-  const authenticity = checkSignature(JSON.stringify(written.manifest), written.signature, keys)
-  requireWhole(manifest)
+  const authenticity = checkSignature(name, JSON.stringify(written.manifest), written.signature, keys)
   return { manifest, authenticity }
+}
+
+/** The manifest of a backup. @throws as {@link parseSigned} does */
+export function parseManifest(text: string, keys: BackupKeys | undefined): ReadManifest {
+  const read = parseSigned(text, { name: MANIFEST_NAME, schema: manifestSchema, keys })
+  requireWhole(read.manifest)
+  return read
 }
 
 /** Segments follow one another without a gap, and each hash leads to the next. */

@@ -16,13 +16,19 @@ export interface PackedSegment {
 export const sha256Of = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
 
 /** Compressed (Zstandard). */
-export function packSegment(text: string): PackedSegment {
-  const bytes = Buffer.from(text)
+export function packSegment(content: string | Buffer): PackedSegment {
+  const bytes = Buffer.from(content as string)
   return { body: zstdCompressSync(bytes), sha256: sha256Of(bytes), bytes: bytes.length }
 }
 
+type SummedFile = BackupFile & { readonly sha256: string }
+
 /** Inverse of {@link packSegment}. @throws ServiceError `backup_damaged` where it is not what the manifest says */
-export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sha256: string }): string {
+export const unpackSegment = (body: Uint8Array, file: SummedFile): string =>
+  unpackBytes(body, file).toString('utf8')
+
+/** The same, of bytes. */
+export function unpackBytes(body: Uint8Array, file: SummedFile): Buffer {
   let bytes: Buffer
   try {
     bytes = zstdDecompressSync(body, { maxOutputLength: SEGMENT_BYTES })
@@ -31,7 +37,7 @@ export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sh
   }
   const found = sha256Of(bytes)
   if (found !== file.sha256) throw damaged(file, `its SHA-256 is ${found}, and was ${file.sha256}`)
-  return bytes.toString('utf8')
+  return bytes
 }
 
 interface BackupFile {

@@ -44,6 +44,7 @@ export function signatureOf(body: string, { known, used }: BackupKeys): Signatur
  *   than those at hand
  */
 export function checkSignature(
+  name: string,
   body: string,
   signature: Signature | undefined,
   keys: BackupKeys | undefined,
@@ -55,10 +56,7 @@ export function checkSignature(
   const key = known[index]
   if (key === undefined) throw otherKeyError(signature)
   if (!timingSafeEqual(macOf(key, body), Buffer.from(signature.mac, 'hex')))
-    throw damaged(
-      { name: 'backup.json' },
-      'its signature is wrong: it was changed by somebody who has not the sealing key',
-    )
+    throw damaged({ name }, 'its signature is wrong: it was changed by somebody who has not the sealing key')
   return index < used ? 'former_key' : 'authentic'
 }
 

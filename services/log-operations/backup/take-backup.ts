@@ -9,9 +9,9 @@ import {
   hashOf,
   MANIFEST_NAME,
   type Manifest,
-  manifestText,
   parseManifest,
   requireSameLog,
+  signedText,
 } from './manifest.ts'
 import type { BackupPlace, PlaceLock } from './place.ts'
 import { chained, damaged, packSegment, sha256Of, unpackSegment } from './segment.ts'
@@ -220,7 +220,7 @@ async function putChecked(
 
 async function writeManifest(options: BackupOptions, manifest: Manifest): Promise<Manifest> {
   const named = { ...(await addKeys(options, manifest)), takenAt: new Date(options.now()).toISOString() }
-  await options.place.put(MANIFEST_NAME, Buffer.from(manifestText(named, options.keys)))
+  await options.place.put(MANIFEST_NAME, Buffer.from(signedText(named, options.keys)))
   return named
 }
 

@@ -48,29 +48,54 @@ export class AppendQueue {
   }
 
   async #flush(): Promise<void> {
-    // Later in this turn of the event loop, so that callers woken together are committed together.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (this.#waiting.length > 0) {
-      const batch = takeBatch(this.#waiting)
-      this.#waiting = this.#waiting.slice(batch.length)
-      this.#inFlight = batch.length
-      try {
-        assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
-        const at = new Date(this.#now()).toISOString()
-        const outcomes = await this.#writer.commit(
-          batch.map(({ append }) => append),
-          at,
-        )
-        this.#onCommitted()
-        for (const [index, entry] of batch.entries()) settle(entry, outcomes[index])
-      } catch (error) {
-        for (const entry of batch) entry.reject(error)
+    await aTurn()
+    for (let commit = this.#commitNext(); commit !== undefined; ) {
+      const answer = await commit
+      let next = this.#commitNext()
+      answer()
+      if (next === undefined) {
+        await aTurn()
+        next = this.#commitNext()
       }
-      this.#inFlight = 0
+      // Readers take the thread for long, and do so while the writer is at work.
+      this.#onCommitted()
+      commit = next
     }
     this.#flushing = undefined
   }
+
+  /** Hands over to the writer what waits, if anything does. Resolves to what answers its callers. */
+  #commitNext(): Promise<() => void> | undefined {
+    const batch = takeBatch(this.#waiting)
+    if (batch.length === 0) return undefined
+    this.#waiting = this.#waiting.slice(batch.length)
+    this.#inFlight += batch.length
+    return this.#commit(batch)
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<() => void> {
+    try {
+      assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
+      const at = new Date(this.#now()).toISOString()
+      const outcomes = await this.#writer.commit(
+        batch.map(({ append }) => append),
+        at,
+      )
+      return () => {
+        for (const [index, entry] of batch.entries()) settle(entry, outcomes[index])
+      }
+    } catch (error) {
+      return () => {
+        for (const entry of batch) entry.reject(error)
+      }
+    } finally {
+      this.#inFlight -= batch.length
+    }
+  }
 }
+
+/** Later in this turn of the event loop, so that callers that are woken together are committed together. */
+const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function takeBatch(waiting: readonly Waiting[]): Waiting[] {
   let bytes = 0

@@ -13,6 +13,8 @@ export type LeasedWork = ReturnType<typeof createLeasedWork>
 export function createLeasedWork(handlers: Handlers, report: (error: unknown) => void) {
   const parts = new Map<number, Part>()
   const tails = new Map<number, Promise<void>>()
+  /** Asked for twice with every webhook; made anew after a start and a stop. */
+  let held: readonly Lease[] | undefined
 
   /** One call at a time for a shard. */
   function serially(shard: number, call: () => Promise<void>): void {
@@ -23,6 +25,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     const part = parts.get(shard)
     if (part === undefined || !isHeld(part)) return
     part.state = 'stopping'
+    held = undefined
     serially(shard, async () => {
       await handlers.lost(part.lease).catch(report)
       part.state = 'stopped'
@@ -33,6 +36,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     start(lease: Lease): void {
       const part: Part = { lease, state: 'beginning' }
       parts.set(lease.shard, part)
+      held = undefined
       serially(lease.shard, async () => {
         try {
           await handlers.gained(lease)
@@ -58,7 +62,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     forget(shards: ReadonlySet<number>): void {
       for (const shard of shards) if (parts.get(shard)?.state === 'stopped') parts.delete(shard)
     },
-    held: () => [...parts.values()].filter(isHeld).map(({ lease }) => lease),
+    held: () => (held ??= [...parts.values()].filter(isHeld).map(({ lease }) => lease)),
     /** Whether this process does, did or stops something on a shard; of others it only has the name in the log. */
     isKnown: (shard: number): boolean => parts.has(shard),
     /** Whether the work on a shard has begun and goes on. */

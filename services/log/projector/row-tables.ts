@@ -126,7 +126,7 @@ export function openRowTables(file: string, logId: string) {
   }
 }
 
-const newestOf = (db: DatabaseSync): EventMark | undefined =>
+export const newestOf = (db: DatabaseSync): EventMark | undefined =>
   db.prepare('SELECT id, position FROM newest').get() as EventMark | undefined
 
 function standOn(db: DatabaseSync, position: Position): void {

@@ -21,7 +21,11 @@ export async function keepRowsOfThisLog({
   return newest
 }
 
-async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
+/** Whether a log has an event at its place. */
+export async function isStillThere(
+  store: Pick<EventStore, 'readAll'>,
+  { id, position }: EventMark,
+): Promise<boolean> {
   try {
     for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
     return false

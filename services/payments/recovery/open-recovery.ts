@@ -8,7 +8,7 @@ export interface OpenRecoveryOptions {
   /** Told where the fast way is not used, which costs ten times the time for each payment. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
   /** Makes the fast way; a test gives one that is wrong. */
-  readonly createFast?: () => RecoverSigner
+  readonly createFast?: (options: Pick<OpenRecoveryOptions, 'report'>) => RecoverSigner
 }
 
 /** An authorization, and the signature over it by the key whose number is one; over another value it is somebody else's. */
@@ -40,7 +40,7 @@ export async function openRecovery(options: OpenRecoveryOptions): Promise<Recove
     return createViemRecovery()
   }
   try {
-    const fast = createFast()
+    const fast = createFast({ report })
     const fault = await faultOf(fast)
     return fault === undefined ? fast : fallBack(fault)
   } catch (error) {

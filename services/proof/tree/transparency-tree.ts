@@ -26,6 +26,8 @@ export type TreeRow = EntriesRow | TileRow | SizeRow
 
 export const SIZE_KEY = 'size'
 export const entriesKey = (tile: number): string => `entries/${tile}`
+/** Hashes of sixteen entries each, of a full tile; rows of former releases lack them. */
+export const nodesKey = (tile: number): string => `nodes/${tile}`
 /** @param level from 1: hashes of the entries follow from the entries */
 export const tileKey = (level: number, tile: number): string => `tile/${level}/${tile}`
 
@@ -46,10 +48,18 @@ export const transparencyTree: RecordedProjection<TreeRow> = {
     const data = (before?.data ?? '') + encodeEntry(entryOf(event)).toString('base64')
     rows.put(entriesKey(tile), { after: before?.after ?? position, data })
     rows.put(SIZE_KEY, { size: size + 1, position: event.position })
-    if ((size + 1) % TILE_WIDTH === 0)
-      addHash(rows, 1, tile, rootOfFull(leafHashes(Buffer.from(data, 'base64'))))
+    if ((size + 1) % TILE_WIDTH !== 0) return
+    const within = hashesOver(leafHashes(Buffer.from(data, 'base64')))
+    const nodes = Array.from({ length: TILE_WIDTH / NODE_WIDTH }, (_, at) => within(NODE_LEVEL, at))
+    rows.put(nodesKey(tile), { data: Buffer.concat(nodes).toString('base64') })
+    addHash(rows, 1, tile, within(TILE_LEVELS, 0))
   },
 }
+
+const TILE_LEVELS = Math.log2(TILE_WIDTH)
+/** The level of a full tile whose hashes are kept: a proof makes those below and above by itself, fifteen each. */
+export const NODE_LEVEL = 4
+export const NODE_WIDTH = 2 ** NODE_LEVEL
 
 /** The leaf hashes of concatenated entries. */
 export const leafHashes = (entries: Buffer): Hash[] =>
@@ -64,7 +74,7 @@ export const hashesIn = (tile: Buffer): Hash[] =>
 
 function rootOfFull(hashes: readonly Hash[]): Hash {
   assert(hashes.length === TILE_WIDTH, 'a tile that is full has 256 hashes', hashes.length)
-  return hashesOver(hashes)(Math.log2(TILE_WIDTH), 0)
+  return hashesOver(hashes)(TILE_LEVELS, 0)
 }
 
 /** Hashes of full tiles are those of the level above. */

@@ -28,7 +28,14 @@ function timeDigits(timeMs: number): string {
 
 let newest = { timeMs: 0, digits: '0'.repeat(12) }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** An id has so few bytes that a buffer for them would cost more. */
+function hex(bytes: Uint8Array): string {
+  let digits = ''
+  for (const byte of bytes) digits += DIGITS[byte]
+  return digits
+}
 
 /** The fourth group begins with two bits that say how to read the rest (RFC 9562 §4.1). */
 const VARIANTS = '89ab'

@@ -8,7 +8,7 @@ import {
 } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
+import { builtEvent, newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import {
@@ -43,10 +43,10 @@ export interface PlanContext {
   readonly newId: () => string
 }
 
+type Data<Type> = Extract<DeliveryFact, { readonly type: Type }>['data']
 type PlannedFact =
-  | Pick<DeliveryFactOf<'DeliveriesAttempted'>, 'type' | 'data'>
-  | Pick<DeliveryFactOf<'CursorMoved'>, 'type' | 'data'>
-type DeliveryFactOf<Type> = Extract<DeliveryFact, { readonly type: Type }>
+  | { readonly type: 'DeliveriesAttempted'; readonly data: Data<'DeliveriesAttempted'> }
+  | { readonly type: 'CursorMoved'; readonly data: Data<'CursorMoved'> }
 
 /** The plan that goes on with one more event. */
 function behindPlan(before: Plan, fact: PlannedFact, { newId, subscriptionId }: PlanContext): Plan {
@@ -54,11 +54,18 @@ function behindPlan(before: Plan, fact: PlannedFact, { newId, subscriptionId }: 
   const event =
     fact.type === 'CursorMoved'
       ? newEvent(CursorMoved, { id: newId(), data: fact.data, meta })
-      : newEvent(DeliveriesAttempted, { id: newId(), data: fact.data, meta })
+      : eventOf(fact.data, { id: newId(), meta })
   const { revision } = before.after
   const place = { revision: revision === 'no-stream' ? 0 : revision + 1 }
   return { events: [...before.events, event], after: evolveDeliveries(before.after, { ...fact, ...place }) }
 }
+
+/** Of an attempt without a detail all is ours but the status; a detail holds words of the receiver, and is checked. */
+const eventOf = (data: Data<'DeliveriesAttempted'>, place: Pick<NewEvent, 'id' | 'meta'>): NewEvent =>
+  (data.attempts.every(({ detail }) => detail === null) ? builtEvent : newEvent)(DeliveriesAttempted, {
+    data,
+    ...place,
+  })
 
 /**
  * The events for attempts that came together: neighbours whose bodies were made alike share one.
@@ -72,12 +79,12 @@ export function planAttempts(
 ): Plan {
   const { subscriptionId, token } = context
   let plan: Plan = { events: [], after: from }
-  for (const { template, baseUrl, attempts, replays = [] } of alike(records)) {
+  for (const { template, baseUrl, attempts, replays } of alike(records)) {
     const cursor = cursorAfter(plan.after, attempts, { template, baseUrl })
     assert(attempts.length <= LIMITS.webhookAttemptsPerEvent, 'an event has few attempts', attempts.length)
     assert(cursor.sequence >= plan.after.cursor.sequence, 'attempts move a cursor on', cursor.sequence)
-    const what = { attempts: [...attempts], replays: [...replays] }
-    const data = { subscriptionId, token, template, baseUrl, cursor, ...what }
+    const progress = Array.from(replays, ([replayId, through]) => ({ replayId, through }))
+    const data = { subscriptionId, token, template, baseUrl, cursor, attempts, replays: progress }
     plan = behindPlan(plan, { type: 'DeliveriesAttempted', data }, context)
   }
   const open = plan.after.open.size
@@ -90,26 +97,33 @@ export function planAttempts(
   return plan
 }
 
+/** Attempts of one event, and by replay how far it has sent. */
+interface Joined extends Pick<AttemptsToRecord, 'template' | 'baseUrl'> {
+  readonly attempts: DeliveryAttempt[]
+  readonly replays: Map<string, number>
+}
+
 /** Joins neighbours with one template and one address, as many as an event takes. */
-function alike(records: readonly AttemptsToRecord[]): AttemptsToRecord[] {
-  const joined: AttemptsToRecord[] = []
-  for (const record of records) {
-    const last = joined.at(-1)
-    const isAlike = last?.template === record.template && last.baseUrl === record.baseUrl
-    const count = (last?.attempts.length ?? 0) + record.attempts.length
-    const replays = newestOf([...(last?.replays ?? []), ...(record.replays ?? [])])
-    const hasRoom = count <= LIMITS.webhookAttemptsPerEvent && replays.length <= LIMITS.webhookReplaysKept
-    if (last === undefined || !isAlike || !hasRoom) joined.push(record)
-    else joined.splice(-1, 1, { ...last, attempts: [...last.attempts, ...record.attempts], replays })
+function alike(records: readonly AttemptsToRecord[]): Joined[] {
+  const joined: Joined[] = []
+  for (const { template, baseUrl, attempts, replays = [] } of records) {
+    let last = joined.at(-1)
+    const isAlike = last?.template === template && last.baseUrl === baseUrl
+    if (!isAlike || !hasRoom(last, attempts.length, replays)) {
+      last = { template, baseUrl, attempts: [], replays: new Map() }
+      joined.push(last)
+    }
+    last.attempts.push(...attempts)
+    for (const { replayId, through } of replays) last.replays.set(replayId, through)
   }
   return joined
 }
 
-const newestOf = (progress: readonly ReplayProgress[]): ReplayProgress[] =>
-  [...new Map(progress.map(({ replayId, through }) => [replayId, through]))].map(([replayId, through]) => ({
-    replayId,
-    through,
-  }))
+function hasRoom(to: Joined | undefined, more: number, replays: readonly ReplayProgress[]): to is Joined {
+  if (to === undefined || to.attempts.length + more > LIMITS.webhookAttemptsPerEvent) return false
+  const begun = replays.filter(({ replayId }) => !to.replays.has(replayId))
+  return to.replays.size + begun.length <= LIMITS.webhookReplaysKept
+}
 
 /** The whole state in one event, so that what came before need not be read again. */
 export function planSnapshot(from: Deliveries, to: Deliveries, context: PlanContext): Plan {

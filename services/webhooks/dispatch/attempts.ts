@@ -21,7 +21,7 @@ export class Attempts {
   readonly #options: AttemptsOptions
   readonly #context: AttemptContext
   readonly #scheduler: Scheduler<Endpoint>
-  readonly #running = new Map<Promise<void>, Endpoint>()
+  readonly #running = new Map<Turn<Endpoint>, Promise<void>>()
   #underWay = 0
   #turn: PromiseWithResolvers<void> | undefined
 
@@ -76,7 +76,7 @@ export class Attempts {
 
   /** Resolves when what is under way for these has ended. */
   async drained(endpoints: ReadonlySet<Endpoint>): Promise<void> {
-    for (const [running, endpoint] of this.#running) if (endpoints.has(endpoint)) await running
+    for (const [{ endpoint }, running] of this.#running) if (endpoints.has(endpoint)) await running
   }
 
   #begin(taken: Turn<Endpoint>, item: EndpointItem): void {
@@ -86,10 +86,7 @@ export class Attempts {
     const { health, subscription } = endpoint.state
     if (health.state === 'degraded' || subscription.sending.perSecond !== null)
       this.#options.apply(endpoint, { kind: 'begun' })
-    const running = this.#attend(taken, item)
-      .catch(this.#options.report)
-      .finally(() => this.#running.delete(running))
-    this.#running.set(running, endpoint)
+    this.#running.set(taken, this.#attend(taken, item).catch(this.#options.report))
   }
 
   /** Runs one attempt to its end. Never rejects: a fault is reported, and the endpoint goes on. */
@@ -116,6 +113,8 @@ export class Attempts {
         apply(endpoint, { kind: 'undone', item })
         report(error)
       }
+    } finally {
+      this.#running.delete(taken)
     }
     this.#underWay -= 1
     assert(this.#underWay >= 0, 'what ends was under way', this.#underWay)

@@ -1,6 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
-import type { SpanAttributes } from '../../runtime/tracing/tracing.ts'
+import type { SpanAttributes, Tracing } from '../../runtime/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {
@@ -104,10 +104,9 @@ export async function runAttempt(
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  const isChat = subscription.form !== null
-  return withinSpan(context, attempt, (traced) =>
-    (isChat ? sendToChat : send)(context, traced, target, onSent),
-  )
+  const sendIt = subscription.form === null ? send : sendToChat
+  if (context.tracing === undefined) return await sendIt(context, attempt, target, onSent)
+  return withinSpan(context.tracing, attempt, (traced) => sendIt(context, traced, target, onSent))
 }
 
 /** Sends when it is its turn at the channel, which others may tell something too. */
@@ -132,12 +131,12 @@ async function sendToChat(
 
 /** Sends within a span where the event's is recorded: first what it waited since then, then the attempt. */
 async function withinSpan(
-  { tracing }: AttemptContext,
+  tracing: Tracing,
   attempt: Attempt,
   sendIt: (attempt: Attempt) => Promise<AttemptEnd>,
 ): Promise<AttemptEnd> {
   const { signal, deliveryId } = attempt.prepared
-  const waited = tracing?.follow(
+  const waited = tracing.follow(
     {
       name: `dispatch ${signal.type}`,
       kind: 'consumer',
@@ -153,7 +152,7 @@ async function withinSpan(
     kind: 'producer',
     attributes: messaging('send', deliveryId),
   } as const
-  const span = tracing?.follow(start, waited.traceparent)
+  const span = tracing.follow(start, waited.traceparent)
   const end = await sendIt({ ...attempt, traceparent: span?.traceparent })
   const { decision } = end.kind === 'recorded' ? end : {}
   span?.end({ error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind) })

@@ -6,6 +6,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { retryAfterMs } from '../../runtime/http/retry-after.ts'
 import type { Timed } from './deadline-sweep.ts'
 import { refusalIn } from './guarded-connector.ts'
+import type { OriginPool } from './origin-pools.ts'
 import type { SendOutcome } from './sender.ts'
 
 /** A number of seconds, with parts of them. */
@@ -58,8 +59,8 @@ export interface ExchangeOptions extends Pick<Clock, 'now'> {
   /** Called once. */
   readonly finished: (outcome: ExchangeOutcome) => void
   readonly mayBegin?: (() => boolean) | undefined
-  /** Sends it again where that is called for: a connection from before was closed with not a byte of an answer. */
-  readonly sendAgain: () => boolean
+  readonly connections: OriginPool
+  readonly request: Dispatcher.DispatchOptions
 }
 
 /** Answers like `103 Early Hints` in front of the real one. */
@@ -76,6 +77,9 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   readonly startedAt: number
   readonly #options: ExchangeOptions
   #controller: Dispatcher.DispatchController | undefined
+  #tries = 0
+  /** Connections that there had been when it was given to be sent. */
+  #connectsBefore = 0
   #isSettled = false
   #isAnswering = false
   #interimAnswers = 0
@@ -88,6 +92,13 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   constructor(options: ExchangeOptions) {
     this.#options = options
     this.startedAt = options.startedAt
+  }
+
+  dispatch(): void {
+    const { connections, request } = this.#options
+    this.#tries += 1
+    this.#connectsBefore = connections.connects
+    connections.pool.dispatch(request, this)
   }
 
   /** Ends it from outside: the request is not sent any more, or its connection is closed. */
@@ -147,10 +158,14 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   onResponseError(_current: Dispatcher.DispatchController | null, error: Error): void {
     if (this.#isSettled) return
     const refused = refusalIn(error)
-    const mayBeSentAgain = !this.#isAnswering && isClosed(error)
+    const { connections } = this.#options
+    // A connection from before was closed, with not a byte of an answer.
+    const isStale = this.#tries === 1 && connections.connects === this.#connectsBefore
+    const isSentAgain = isStale && !this.#isAnswering && isClosed(error)
     if (refused !== undefined) this.#fail('url_refused', refused.message)
     else if (this.#controller === undefined) this.#fail('connect_failed', wordsOf(error))
-    else if (!mayBeSentAgain || !this.#options.sendAgain()) this.#fail('broken_off', wordsOf(error))
+    else if (isSentAgain) this.dispatch()
+    else this.#fail('broken_off', wordsOf(error))
   }
 
   #finish(outcome: ExchangeOutcome): void {

@@ -87,53 +87,52 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
   const cutBy = createCuts()
   let isClosing = false
 
-  function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
+  function post(
+    { url, body, mayBegin, headers }: WebhookRequest,
+    signal: AbortSignal | undefined,
+    resolve: (outcome: SendOutcome) => void,
+  ): void {
+    if (isClosing) return resolve(notSent('aborted', 'this process sends nothing any more'))
+    if (signal?.aborted === true) return resolve(notSent('aborted', 'ended before it was sent'))
     const startedAt = clock.now()
-    const { origin, path } = guard.check(request.url)
-    const connections = pools.of(origin)
-    const headers = { ...request.headers, 'accept-encoding': 'identity' }
-    return new Promise((resolve) => {
-      let tries = 0
-      let connectsBefore = 0
-      const exchange = new Exchange({
-        startedAt,
-        now,
-        mayBegin: request.mayBegin,
-        sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
-        finished(outcome) {
-          sweep.delete(exchange)
-          if (signal !== undefined) cutBy(signal).delete(exchange)
-          const { kind, status, retryAfterMs, windowMs } = outcome
-          // Of what was taken nothing is kept.
-          const isTaken = status !== undefined && status >= 200 && status < 300
-          const detail = isTaken ? outcome.detail : withoutAddress(outcome.detail, path)
-          const durationMs = Math.round(clock.now() - startedAt)
-          resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
-        },
-      })
-      function dispatch(): true {
-        tries += 1
-        connectsBefore = connections.connects
-        connections.pool.dispatch({ method: 'POST', path, headers, body: request.body }, exchange)
-        return true
-      }
-      sweep.add(exchange)
-      if (signal !== undefined) cutBy(signal).add(exchange)
-      dispatch()
+    const { origin, path } = guard.check(url)
+    // Names and values in turn, which is how the client keeps them.
+    const pairs: string[] = []
+    for (const name in headers) pairs.push(name, headers[name] ?? '')
+    pairs.push('accept-encoding', 'identity')
+    const cut = signal && cutBy(signal)
+    const exchange = new Exchange({
+      startedAt,
+      now,
+      mayBegin,
+      connections: pools.of(origin),
+      request: { method: 'POST', path, headers: pairs, body },
+      finished({ kind, status, retryAfterMs, windowMs, detail: answer }) {
+        sweep.delete(exchange)
+        cut?.delete(exchange)
+        // Of what was taken nothing is kept.
+        const isTaken = status !== undefined && status >= 200 && status < 300
+        const detail = isTaken ? answer : withoutAddress(answer, path)
+        const durationMs = Math.round(clock.now() - startedAt)
+        resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
+      },
     })
+    sweep.add(exchange)
+    cut?.add(exchange)
+    exchange.dispatch()
   }
 
   return {
-    async send(request, signal) {
-      if (isClosing) return notSent('aborted', 'this process sends nothing any more')
-      if (signal?.aborted === true) return notSent('aborted', 'ended before it was sent')
-      try {
-        return await post(request, signal)
-      } catch (error) {
-        if (isServiceError(error, 'url_refused')) return notSent('url_refused', error.message)
-        return notSent('connect_failed', `the request could not be made: ${reasonOf(error)}`)
-      }
-    },
+    send: (request, signal) =>
+      new Promise((resolve) => {
+        try {
+          post(request, signal, resolve)
+        } catch (error) {
+          const isRefused = isServiceError(error, 'url_refused')
+          const detail = isRefused ? error.message : `the request could not be made: ${reasonOf(error)}`
+          resolve(notSent(isRefused ? 'url_refused' : 'connect_failed', detail))
+        }
+      }),
     async close() {
       isClosing = true
       await pools.close()

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
+import { DeliveriesAttempted } from '../../../../contracts/delivery-events.ts'
 import { isServiceError } from '../../../../contracts/errors.ts'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
-import { subscriptionStream } from '../../../../contracts/streams.ts'
+import { deliveryStream, subscriptionStream } from '../../../../contracts/streams.ts'
 import { sentThrough } from '../../deliveries/delivery-state.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
@@ -250,6 +252,13 @@ class FuzzedWorld {
       if (missing.length > state.counts.exhausted) wrong(`${missing.join()} of ${count} never arrived`)
       const extra = [...taken.keys()].filter((sequence) => sequence > count)
       if (extra.length > 0) wrong(`${extra.join()} are numbers of no signal`)
+    }
+    // Attempts without words of a receiver are recorded without a look at them.
+    for await (const { type, revision, data } of this.#world.store.read(deliveryStream(anId(name)))) {
+      const read = type === DeliveriesAttempted.type ? DeliveriesAttempted.data.safeParse(data) : undefined
+      if (read?.success === false) wrong(`event ${revision} is not valid: ${read.error.message}`)
+      else if (read !== undefined && !isDeepStrictEqual(read.data, data))
+        wrong(`event ${revision} has more fields than its schema: ${JSON.stringify(data)}`)
     }
     for (const { replayId, toSequence } of subscription.replays) {
       if (!replays.includes(replayId)) continue
