@@ -119,11 +119,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   }
 
   /** A payment that was never seen, or whose signature is not the one that was claimed. */
-  async function takeNew(
-    presented: PresentedPayment,
-    known: Claimed | undefined,
-    work: PaidWork,
-  ): Promise<Claimed> {
+  async function takeNew(presented: PresentedPayment, known: Claimed | undefined, work: PaidWork) {
     refusals.require(work.address)
     const verified = await payments.verify(presented, work.price)
     const requestHash = work.requestHash()

@@ -60,7 +60,7 @@ function behindPlan(before: Plan, fact: PlannedFact, { newId, subscriptionId }: 
   return { events: [...before.events, event], after: evolveDeliveries(before.after, { ...fact, ...place }) }
 }
 
-/** Of an attempt without a detail all is ours but the status; a detail holds words of the receiver, and is checked. */
+/** Without a detail, all but the status of an attempt is ours; a detail holds words of the receiver, and is checked. */
 const eventOf = (data: Data<'DeliveriesAttempted'>, place: Pick<NewEvent, 'id' | 'meta'>): NewEvent =>
   (data.attempts.every(({ detail }) => detail === null) ? builtEvent : newEvent)(DeliveriesAttempted, {
     data,
