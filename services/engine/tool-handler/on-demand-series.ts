@@ -52,7 +52,7 @@ export class OnDemandSeries {
   /** Series that were stopped and have not ended: a series must not be followed twice at a time. */
   readonly #leaving = new Map<string, Kept>()
   readonly #work = new Set<Promise<unknown>>()
-  /** Those that callers wait for. */
+  /** Series that callers wait for. */
   readonly #awaited = new Set<Series>()
 
   constructor(options: OnDemandSeriesOptions) {
