@@ -6,7 +6,8 @@ import { isRuntimeSound, runOnOwnNode } from './own-node.js'
 if (isRuntimeSound()) {
   module.enableCompileCache()
   // Its threads take it from here: each would strip the types of its modules by itself, at 100 ms and 20 MB.
-  process.env.NODE_COMPILE_CACHE ??= dirname(module.getCompileCacheDir() ?? '')
+  const cache = module.getCompileCacheDir()
+  if (cache !== undefined) process.env.NODE_COMPILE_CACHE ??= dirname(cache)
   const { main } = await import('./main.ts')
   process.exit(await main(process.argv.slice(2), process.env))
 } else {
