@@ -108,7 +108,7 @@ const TOGETHER: readonly (readonly Timeframe[])[] = [
   ['4h', '8h', '12h', '1d'],
 ]
 
-/** Series that go through their past together, and are told of in batches of their own from then on. */
+/** Series that go through their past together, and whose batches are their own from then on. */
 interface Group {
   readonly of: ReadonlySet<string> | undefined
   readonly market: SimulatedMarket
@@ -118,7 +118,7 @@ interface Group {
 
 /**
  * The past of some series and what follows it. Where the clock is run, the first series goes through its past alone, and
- * then groups of others: whatever is waited for comes before them, so that a call need not wait for all.
+ * then groups of others: series that callers wait for come before them, so that a call need not wait for all.
  */
 class Past {
   readonly #seed: string
