@@ -179,6 +179,3 @@ async function listen(server: FastifyInstance): Promise<string> {
   await server.listen({ host: '127.0.0.1', port: 0 })
   return `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
 }
-
-// The thread of signers would keep the process.
-process.exit(0)

@@ -12,10 +12,11 @@ export function startThread(
   const begin = setTimeout(() => {
     // It holds one page of the log, or one block, at a time.
     worker = new Worker(script, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb: 4 } })
-    worker.unref()
     worker.on('message', told.report)
     worker.on('error', ({ message }) => told.failed(message))
     worker.once('exit', () => (worker = undefined))
+    // Last: a listener for messages keeps the process from its end again.
+    worker.unref()
   }, LIMITS.scrubBeginMs).unref()
   return async () => {
     clearTimeout(begin)

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { EventEmitter } from 'node:events'
+import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { anAuthorization, payerNumber, signAuthorization } from '../testing/sign-payment.ts'
@@ -20,9 +22,10 @@ const all = [...asked.slice(0, 2), nobody, ...asked.slice(2)]
 const signers = payers.map(({ address }) => address.toLowerCase())
 const expected = [...signers.slice(0, 2), undefined, ...signers.slice(2)]
 
-/** A thread that does as it is told, in this one. */
+/** Stands in for a thread, and answers when a test says so. */
 class FakeThread extends EventEmitter {
   readonly messages: Uint8Array[] = []
+  ref(): void {}
   unref(): void {}
   postMessage(checks: Uint8Array): void {
     this.messages.push(checks)
@@ -122,3 +125,21 @@ test('what is under way when the thread fails is looked at here', async () => {
   expect(await Promise.all([early, late, recover()])).toEqual([expected, expected, expected])
   expect([thread.messages.length, reasons]).toEqual([3, ['out of memory']])
 })
+
+test('a process whose payments are answered ends by itself: its thread does not keep it', async () => {
+  const asks = JSON.stringify(
+    asked.map(({ authorization, signature }) => [authorization, signature]),
+    (_, value) => (typeof value === 'bigint' ? { integer: String(value) } : value),
+  )
+  const program = `
+    import { createThreadedRecovery } from ${JSON.stringify(new URL('./threaded-recovery.ts', import.meta.url).href)}
+    const asks = JSON.parse(${JSON.stringify(asks)}, (_, value) => value?.integer === undefined ? value : BigInt(value.integer))
+    const recovery = createThreadedRecovery({ report: (_, { reason }) => console.log(reason) })
+    const recover = () => Promise.all(asks.map((ask) => recovery.recover(...ask)))
+    await recover()
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    console.log((await recover()).length)`
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['-e', program], { timeout: 30_000 })
+  expect(stdout).toBe('3\n')
+}, 40_000)

@@ -55,16 +55,18 @@ export function createThreadedRecovery(
     report('signatures are verified on the thread that answers calls', { reason })
   }
 
+  function answer(signers: Uint8Array): void {
+    for (const [index, { resolve }] of (underWay.shift() ?? []).entries()) resolve(signerAt(signers, index))
+  }
+
   function begin(first: Uint8Array, expected: Uint8Array): Worker {
     const started = start()
-    started.unref()
-    started.once('message', (found: Uint8Array) => {
-      isTrusted = Buffer.compare(found, expected) === 0
-      if (!isTrusted) return giveUp('the other thread found other signers')
-      started.on('message', (signers: Uint8Array) => {
-        for (const [index, { resolve }] of (underWay.shift() ?? []).entries())
-          resolve(signerAt(signers, index))
-      })
+    started.on('message', (found: Uint8Array) => {
+      if (isTrusted) answer(found)
+      else if (Buffer.compare(found, expected) === 0) isTrusted = true
+      else giveUp('the other thread found other signers')
+      // It keeps the process from its end while somebody waits for it.
+      if (underWay.length === 0) started.unref()
     })
     started.on('error', (error) => giveUp(reasonOf(error)))
     started.postMessage(first)
@@ -79,6 +81,7 @@ export function createThreadedRecovery(
     for (const [index, { check }] of batch.entries()) checks.set(check, index * CHECK_BYTES)
     if (isTrusted) {
       underWay.push(batch)
+      thread?.ref()
       thread?.postMessage(checks)
     } else {
       lookHere(batch)
