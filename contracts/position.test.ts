@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { comparePositions, isPosition, type Position, START } from './position.ts'
+import { comparePositions, earlier, isPosition, later, type Position, START } from './position.ts'
 
 const aNumber = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
@@ -21,6 +21,14 @@ describe.each(Object.entries(KINDS))('positions of the kind %s', (_, aPlace) => 
     fc.constant(START),
     aPlace.map((place) => place.position),
   )
+
+  test('of two, one is the earlier and the other the later', () => {
+    fc.assert(
+      fc.property(aPosition, aPosition, (a, b) => {
+        expect([earlier(a, b), later(a, b)]).toEqual([a, b].toSorted(comparePositions))
+      }),
+    )
+  })
 
   test('come in the order of their numbers', () => {
     fc.assert(

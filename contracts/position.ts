@@ -43,3 +43,10 @@ export function comparePositions(a: Position, b: Position): number {
   if (a.length !== b.length && a.startsWith(b.slice(0, bCommit + 1))) return a.length - b.length
   return a < b ? -1 : 1
 }
+
+/** The later of two positions; the first where they are the same. @example later('9', '17') === '17' */
+export const later = (one: Position, other: Position): Position =>
+  comparePositions(one, other) < 0 ? other : one
+
+/** The earlier of two positions. @example earlier('9', '17') === '9' */
+export const earlier = (one: Position, other: Position): Position => (later(one, other) === one ? other : one)

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import { comparePositions, type Position } from '../../contracts/position.ts'
+import { later, type Position } from '../../contracts/position.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
@@ -59,7 +59,7 @@ export async function* followVerdicts(
   let from: ReplayCursor = { complete: head, looked: head, asOf: 0 }
   if (options.after !== undefined)
     from = yield* catchUp(store, options, { after: options.after, head, windows, itemOf })
-  const after = comparePositions(from.looked, head) > 0 ? from.looked : head
+  const after = later(from.looked, head)
   const arrivals = createLogArrivals(store, { ...options, after, signal })
   try {
     for (let looks = 1; ; looks++) {

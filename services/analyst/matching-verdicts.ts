@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../contracts/assert.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { comparePositions, type Position, START } from '../../contracts/position.ts'
+import { comparePositions, earlier, later, type Position, START } from '../../contracts/position.ts'
 import { parseVerdictStream, verdictStream } from '../../contracts/streams.ts'
 import { TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
@@ -101,9 +101,6 @@ async function* scanned(
     if (verdict !== undefined && matchesFilter(filter, verdict.data)) yield verdict
   }
 }
-
-const later = (one: Position, other: Position): Position => (comparePositions(one, other) < 0 ? other : one)
-const earlier = (one: Position, other: Position): Position => (later(one, other) === one ? other : one)
 
 /** Takes the earliest of the next verdicts again and again. */
 async function* merged(

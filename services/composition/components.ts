@@ -227,6 +227,9 @@ export function marketComponent(
     isAwaited && feed.kind !== 'recorded' && lastBarClose === undefined && problem === undefined
   const venues = engine.monitored()
   const pending = engine.pending()
+  const computed = isInPast
+    ? [`${past.barsDone} of ${past.barsTotal} bars of the past have been computed`]
+    : []
   const missing = [
     ...venues.filter(({ stale, closed }) => (isInPast ? 0 : stale) + closed > 0).map(missingOf),
     ...pending.map((exchange) => `${exchange}: nothing followed, for it has not said what it has`),
@@ -239,7 +242,7 @@ export function marketComponent(
       : problem !== undefined || isStale || missing.length > 0
         ? 'degraded'
         : 'ok',
-    detail: `${feed.kind}: ${[problem ?? age, ...(isInPast ? [`${past.barsDone} of ${past.barsTotal} bars of the past have been computed`] : []), ...missing].join('; ')}`,
+    detail: `${feed.kind}: ${[problem ?? age, ...computed, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
       past: isInPast ? { computed: past.barsDone, of: past.barsTotal } : null,

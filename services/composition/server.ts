@@ -157,7 +157,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: options.newId,
-    // What is logged of a request names it: a logger for each would be made for nothing.
+    // Log lines of a request carry its id themselves, so that a request needs no logger of its own.
     childLoggerFactory: (logger) => logger,
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },

@@ -3,7 +3,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { comparePositions, earlier, later, type Position } from '../../../contracts/position.ts'
 import { REVOCATIONS } from '../../../contracts/revocations.ts'
 import type { AppendPath } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -158,9 +158,8 @@ async function giveAgain(options: KeepRevocationsOptions): Promise<Position> {
       report('the log was set back: what had been revoked since is revoked again', { events: given })
   }
   const [first, ...others] = places.filter((place) => place !== undefined)
-  if (first !== undefined)
-    return others.reduce((newest, one) => (comparePositions(one, newest) > 0 ? one : newest), first)
-  return comparePositions(begun, head) < 0 ? begun : head
+  if (first !== undefined) return others.reduce(later, first)
+  return earlier(begun, head)
 }
 
 function readLines(file: string): readonly string[] {

@@ -17,7 +17,7 @@ export const sha256Of = (data: string | Uint8Array): string => createHash('sha25
 
 /** Compressed (Zstandard). */
 export function packSegment(content: string | Buffer): PackedSegment {
-  const bytes = Buffer.from(content as string)
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   return { body: zstdCompressSync(bytes), sha256: sha256Of(bytes), bytes: bytes.length }
 }
 

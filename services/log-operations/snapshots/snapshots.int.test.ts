@@ -154,7 +154,7 @@ describe.each(['a folder', 'a bucket'])('over %s', (kind) => {
     expect(begun.rows).toEqual((await run('')).rows)
     expect(begun.read).toBeLessThan(15)
     expect(refusals).toEqual([])
-    // Whoever has rows keeps them.
+    // A process that has rows keeps them.
     expect(await begin('two')).toBeUndefined()
   })
 

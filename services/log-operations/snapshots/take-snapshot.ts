@@ -82,8 +82,9 @@ async function copyFiles(
     const parts: SnapshotFiles[number]['parts'] = []
     for await (const bytes of createReadStream(copy, { highWaterMark: partBytes })) {
       const { body, sha256 } = packSegment(bytes as Buffer)
-      parts.push({ name: `${name}.${count++}`, sha256 })
-      await place.put(`${name}.${count - 1}`, body)
+      const part = { name: `${name}.${count++}`, sha256 }
+      await place.put(part.name, body)
+      parts.push(part)
     }
     files.push({ suffix: rows.slice(file.length), parts })
     rmSync(copy)

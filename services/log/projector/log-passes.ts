@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, earlier, later, type Position, START } from '../../../contracts/position.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import type { EventStore, LookedAt } from '../event-store.ts'
 import type { RowTables } from './row-tables.ts'
@@ -163,7 +163,7 @@ export class LogPasses {
     const byFile = new Map<unknown, Change[]>()
     for (const member of pass.members) {
       const { follower, upTo = to } = member
-      const until = comparePositions(to, upTo) < 0 ? to : upTo
+      const until = earlier(to, upTo)
       try {
         const folded = follower.fold(wanted(events, follower, until), until, isDue || until === member.upTo)
         if (folded === undefined) continue
@@ -237,5 +237,3 @@ function wanted(
     ({ position }) => comparePositions(position, reached) > 0 && comparePositions(position, upTo) <= 0,
   )
 }
-
-const later = (one: Position, other: Position): Position => (comparePositions(one, other) < 0 ? other : one)

@@ -110,7 +110,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       finished({ kind, status, retryAfterMs, windowMs, detail: answer }) {
         sweep.delete(exchange)
         cut?.delete(exchange)
-        // Of what was taken nothing is kept.
+        // The detail of a delivery that was taken is not kept, so nothing has to be removed from it.
         const isTaken = status !== undefined && status >= 200 && status < 300
         const detail = isTaken ? answer : withoutAddress(answer, path)
         const durationMs = Math.round(clock.now() - startedAt)
