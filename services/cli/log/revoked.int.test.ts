@@ -107,7 +107,12 @@ test('restore × revocations: a key, a machine and a webhook secret that ended s
     overlap_hours: 0,
   })
   const [before = '', after = ''] = [created['secret'], rotating.body['secret']]
-  expect([before, after]).toEqual([expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)])
+  expect([rotating.status, rotating.body['code'], before, after]).toEqual([
+    200,
+    undefined,
+    expect.stringMatching(/^whsec_/),
+    expect.stringMatching(/^whsec_/),
+  ])
   await stop()
   received.length = 0
 

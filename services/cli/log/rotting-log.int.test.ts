@@ -85,10 +85,10 @@ function rowOf(file: string, sql: string): Record<string, unknown> {
   return found ?? expect.fail(`There is no row for ${sql}.`)
 }
 
-/** The newest pass of the scrub ended long ago. */
+/** The newest pass of the scrub, which a stop of the service may have interrupted, ended long ago. */
 function aDayPasses(file: string): void {
   const db = new DatabaseSync(file)
-  db.exec('UPDATE scrub SET ended_at = 0')
+  db.exec('UPDATE scrub SET position = 0, ended_at = 0')
   db.close()
 }
 

@@ -77,7 +77,9 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
     })
     worker.on('message', (reply: WriterReply) => {
       if (reply.kind === 'ready') resolve()
-      else if (reply.kind === 'failed') reject(new ServiceError(reply.refusal.code, reply.refusal))
+      // Once its connection is gone: a caller may open the file at once.
+      else if (reply.kind === 'failed')
+        void exited.then(() => reject(new ServiceError(reply.refusal.code, reply.refusal)))
       else waiting.shift()?.settle(reply)
     })
   })
