@@ -16,11 +16,13 @@ export interface Follower {
   readonly reached: Position
   /**
    * Folds the events that come next, up to a position.
-   * @param isDue whether the checkpoint is written also where no row changes
    * @returns undefined where nothing is to be written
    */
-  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): Folded | undefined
+  fold(events: readonly RecordedEvent[], upTo: Position, writes: Writes): Folded | undefined
 }
+
+/** Whether what was folded is written now: never, where a row changes, or the checkpoint in any case. */
+export type Writes = 'nothing' | 'changes' | 'checkpoint'
 
 /** Changes of a read model that are not committed yet. */
 export interface Folded {
@@ -29,10 +31,11 @@ export interface Folded {
   committed(): boolean
 }
 
-/** Events of the past that are folded in one turn: callers wait meanwhile. */
-const PAST_BATCH = 1_000
-/** Events of the past that were looked at, matching or not, after which each checkpoint is written. */
-const LOOKED_EVENTS = 20_000
+/**
+ * Pages of the past after which a read model is written, each in another turn, since callers wait meanwhile: rows that
+ * change again and again are written once. A crash has so many pages read again.
+ */
+const PAST_TURNS = 16
 /** Batches of new events after which each checkpoint is written: a crash has no more of them read again. */
 const LIVE_BATCHES = 64
 
@@ -41,7 +44,11 @@ interface Member {
   /** It leaves there. */
   readonly upTo?: Position
   readonly left: PromiseWithResolvers<boolean>
+  /** The turns of a pass in which it is written, by their remainder. */
+  readonly writtenAt: number
 }
+
+type Due = (member: Member) => Writes
 
 /** One way through the log; it ends when nobody takes it any more. */
 interface Pass {
@@ -95,7 +102,7 @@ export class LogPasses {
 
   /** Writes the checkpoints of those that follow the log. */
   flush(): void {
-    this.#advance(this.#live, [], this.#livePosition, true)
+    this.#advance(this.#live, [], this.#livePosition, () => 'checkpoint')
   }
 
   async #goThrough(pass: Pass, after: Position): Promise<void> {
@@ -106,24 +113,22 @@ export class LogPasses {
     const types = [...new Set([...members].flatMap(({ follower }) => [...follower.types]))]
     const upTo = [...members].map((member) => member.upTo ?? after).reduce(later, after)
     let batch: RecordedEvent[] = []
-    let [looked, pages] = [0, 0]
+    let [turns, pages] = [0, 0]
     const give = (to: Position): void => {
-      this.#advance(pass, batch, to, looked >= LOOKED_EVENTS)
+      const turn = turns++ % PAST_TURNS
+      this.#advance(pass, batch, to, ({ writtenAt }) => (turn === writtenAt ? 'checkpoint' : 'nothing'))
       batch = []
-      looked %= LOOKED_EVENTS
     }
     const onLooked = async (seen: LookedAt): Promise<void> => {
-      looked += seen.events
       // A short past is folded at once: nobody is served before that.
       if (pages++ > 0) await this.#turn()
-      if (looked >= LOOKED_EVENTS) give(seen.upTo)
+      give(seen.upTo)
     }
     try {
       const { signal } = ending
       for await (const event of this.#store.readAll({ after, upTo, filter: { types }, signal, onLooked })) {
         if (signal.aborted) return
         batch.push(event)
-        if (batch.length >= PAST_BATCH) give(event.position)
       }
       if (!signal.aborted) give(upTo)
     } catch (error) {
@@ -151,7 +156,8 @@ export class LogPasses {
         if (signal.aborted || last === undefined) return
         const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
         this.#livePosition = last.kind === 'event' ? last.event.position : last.position
-        this.#advance(live, events, this.#livePosition, ++batches % LIVE_BATCHES === 0)
+        const writes = ++batches % LIVE_BATCHES === 0 ? 'checkpoint' : 'changes'
+        this.#advance(live, events, this.#livePosition, () => writes)
       }
       if (!signal.aborted) leaveAll(live)
     } catch (error) {
@@ -159,13 +165,14 @@ export class LogPasses {
     }
   }
 
-  #advance(pass: Pass, events: readonly RecordedEvent[], to: Position, isDue: boolean): void {
+  #advance(pass: Pass, events: readonly RecordedEvent[], to: Position, writesOf: Due): void {
     const byFile = new Map<unknown, Change[]>()
     for (const member of pass.members) {
       const { follower, upTo = to } = member
       const until = earlier(to, upTo)
       try {
-        const folded = follower.fold(wanted(events, follower, until), until, isDue || until === member.upTo)
+        const writes = until === member.upTo ? 'checkpoint' : writesOf(member)
+        const folded = follower.fold(wanted(events, follower, until), until, writes)
         if (folded === undefined) continue
         const file = this.#tables.fileOf(follower.name, follower.version)
         byFile.set(file, [...(byFile.get(file) ?? []), { member, folded }])
@@ -200,8 +207,9 @@ interface Change {
   readonly folded: Folded
 }
 
-function join(pass: Pass, given: Omit<Member, 'left'>, signal: AbortSignal): Promise<boolean> {
-  const member = { ...given, left: Promise.withResolvers<boolean>() }
+function join(pass: Pass, given: Pick<Member, 'follower' | 'upTo'>, signal: AbortSignal): Promise<boolean> {
+  const writtenAt = pass.members.size % PAST_TURNS
+  const member = { ...given, writtenAt, left: Promise.withResolvers<boolean>() }
   const { promise } = member.left
   pass.members.add(member)
   const stop = (): void => leave(pass, member, false)

@@ -9,8 +9,8 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { foldBatch, keptRows } from './fold-batch.ts'
-import { type Folded, type Follower, LogPasses } from './log-passes.ts'
+import { type FoldedBatch, foldBatch, keptRows } from './fold-batch.ts'
+import { type Folded, type Follower, LogPasses, type Writes } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
 import { keepRowsOfThisLog } from './rows-of-this-log.ts'
@@ -174,9 +174,10 @@ class ProjectionRun implements Follower {
   #inService: VersionState | undefined
   /** Everything up to here is folded and committed: every counted call reads it. */
   #reached: Position = START
-  /** The checkpoint in the file, and the newest event folded since it was written. */
+  /** The checkpoint in the file. */
   #stored: Position = START
-  #newest: EventMark | undefined
+  /** Changes that are not committed yet, and up to where they were folded. */
+  #held: (Pick<FoldedBatch, 'changes'> & { newest: EventMark | undefined; to: Position }) | undefined
   #following = new AbortController()
   /** Rows as they are committed: events that follow one another change the same few. */
   #known = new Map<string, JsonObject | undefined>()
@@ -193,7 +194,7 @@ class ProjectionRun implements Follower {
   }
 
   get reached(): Position {
-    return this.#reached
+    return this.#held?.to ?? this.#reached
   }
 
   get inService(): Promise<void> {
@@ -321,42 +322,50 @@ class ProjectionRun implements Follower {
   async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
     this.#stored = this.#own()?.position ?? START
     this.#reached = this.#stored
-    this.#newest = undefined
+    this.#held = undefined
     // A server that was asked may not have come so far yet.
     if (comparePositions(upTo, this.#reached) <= 0) return true
     return this.#parts.passes.catchUp(this, upTo, signal)
   }
 
-  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): Folded | undefined {
+  fold(events: readonly RecordedEvent[], upTo: Position, writes: Writes): Folded | undefined {
     // The others of a pass may be some way before it.
-    if (comparePositions(upTo, this.#reached) < 0) return undefined
+    if (comparePositions(upTo, this.reached) < 0) return undefined
     this.#requireNext(events, upTo)
     const table = this.#parts.tables.table(this.name, this.version)
-    const known = this.#known
+    const [known, former] = [this.#known, this.#held?.changes]
+    const before = (key: string): JsonObject | undefined => {
+      if (former?.has(key) === true) return former.get(key)
+      if (!known.has(key)) known.set(key, table.get(key))
+      return known.get(key)
+    }
+    const { changes, poison } = foldBatch(this.#projection, before, events)
+    const held = former === undefined || former.size === 0 ? changes : former
+    if (held !== changes) for (const [key, row] of changes) held.set(key, row)
+    const newest = events[(poison?.folded ?? events.length) - 1] ?? this.#held?.newest
+    const to = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.reached)
+    this.#held = { changes: held, newest, to }
+    if (poison === undefined && writes === 'nothing') return undefined
     // Forgotten until they are committed.
     this.#known = new Map()
-    const { changes, poison } = foldBatch(this.#projection, (key) => table.get(key), events, known)
-    const newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
-    const to = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
     const committed = (): boolean => {
       this.#reached = to
       if (poison === undefined) {
-        this.#known = keptRows(known, changes.size)
+        this.#known = keptRows(known, held)
         return true
       }
       this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
       return false
     }
-    if (changes.size === 0 && poison === undefined && !(isDue && to !== this.#stored)) {
-      this.#newest = newest
+    if (held.size === 0 && poison === undefined && (writes === 'changes' || to === this.#stored)) {
       committed()
       return undefined
     }
     return {
-      write: () => table.commit(changes, this.#stored, to, newest),
+      write: () => table.commit(held, this.#stored, to, newest),
       committed: () => {
         this.#stored = to
-        this.#newest = undefined
+        this.#held = undefined
         return committed()
       },
     }
@@ -368,7 +377,7 @@ class ProjectionRun implements Follower {
       'a batch to fold is within its limit',
       events.length,
     )
-    let before = this.#reached
+    let before = this.reached
     for (const { position } of events) {
       assert(
         comparePositions(position, before) > 0,

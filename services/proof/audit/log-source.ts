@@ -73,15 +73,19 @@ export function serviceSource(
         sleep,
         signal,
         onWait: (waitMs: number, { why }: Answered) => onWait?.(waitMs, why),
-        isPassing: ({ status }: Answered) => PASSING.has(status),
+        isPassing: (answer: Answered) => PASSING.has(answer.status) && !isWithoutBars(answer),
       }
       const { status, body, why } = await paced(() => ask(path), pacing)
-      if (status === 404) return undefined
+      if (status === 404 || isWithoutBars({ status, body })) return undefined
       if (status !== 200) throw unreachable(why)
       return body
     },
   }
 }
+
+/** A service that has no bars of a series will not have them a moment later. */
+const isWithoutBars = ({ status, body }: Pick<Answered, 'status' | 'body'>): boolean =>
+  status === ERRORS.market_data_missing.status && body.includes('"code":"market_data_missing"')
 
 const NO_ANSWER = 0
 /** A service that is busy, or is being started again behind its proxy. */

@@ -39,20 +39,21 @@ export async function readLog(
   if (opened === undefined) throw faultyError('there is no checkpoint')
   const { checkpoint, signatures } = opened
   requireMemory(checkpoint.size)
-  const bundles: Bundle[] = []
+  // Whole from the beginning: parts that are put together at the end take their memory twice.
+  const entries = Buffer.alloc(checkpoint.size * ENTRY_BYTES)
+  const leaves = Buffer.alloc(checkpoint.size * HASH_BYTES)
   let done = 0
   const tiles = tilesOf(source, 'entries', checkpoint.size, {
     read: splitBundle,
     fits: rootsIn(source, checkpoint.size),
   })
   for await (const bundle of tiles) {
-    bundles.push(bundle)
+    entries.set(bundle.entries, done * ENTRY_BYTES)
+    leaves.set(bundle.leaves, done * HASH_BYTES)
     done += bundle.leaves.length / HASH_BYTES
     onEntries?.(done, checkpoint.size)
   }
   assert(done === checkpoint.size, 'as many entries are read as the checkpoint names', done)
-  const entries = Buffer.concat(bundles.map((bundle) => bundle.entries))
-  const leaves = Buffer.concat(bundles.map((bundle) => bundle.leaves))
   const root = rootOf(subtreesOf(leaves), checkpoint.size)
   if (!root.equals(checkpoint.root)) throw faultyError('its entries do not lead to the root that is signed')
   return { checkpoint, signatures, entries, leaves }
@@ -80,31 +81,36 @@ export const contentLines = (
       lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
   })
 
-/** Tiles one after the other; full ones are taken from the copy where it has them as they are in the tree. */
+interface TileReading<Read> {
+  /** @throws ServiceError `proof_invalid` */
+  readonly read: (bytes: Buffer, width: number) => Read
+  readonly fits: (tile: number, found: Read) => Promise<boolean>
+}
+
+/** Tiles one after the other, each asked for while the one before is read here; full ones are taken from the copy where it has them as they are in the tree. */
 async function* tilesOf<Read>(
   source: LogSource,
   kind: TileKind,
   size: number,
-  {
-    read,
-    fits,
-  }: {
-    /** @throws ServiceError `proof_invalid` */
-    readonly read: (bytes: Buffer, width: number) => Read
-    readonly fits: (tile: number, found: Read) => Promise<boolean>
-  },
+  { read, fits }: TileReading<Read>,
 ): AsyncGenerator<Read, void, void> {
-  for (let index = 0; index * TILE_WIDTH < size; index++) {
+  async function tileAt(index: number): Promise<Read> {
     const width = tileWidth({ kind, index }, size)
     const path = `log/${formatTilePath({ kind, index, width })}`
     const kept = width === TILE_WIDTH ? source.kept?.(path) : undefined
     const known = kept === undefined ? undefined : readOrNot(() => read(kept, width))
-    if (known !== undefined && (await fits(index, known))) {
-      yield known
-      continue
-    }
+    if (known !== undefined && (await fits(index, known))) return known
     const found = await readAt(source, path, (bytes) => read(bytes, width))
     if (found === undefined) throw faultyError(`/${path} is missing`)
+    return found
+  }
+  const tiles = Math.ceil(size / TILE_WIDTH)
+  let next = tileAt(0)
+  for (let index = 1; index <= tiles; index++) {
+    const found = await next
+    if (index < tiles) next = tileAt(index)
+    // It fails where its turn comes.
+    next.catch(() => undefined)
     yield found
   }
 }
