@@ -233,7 +233,7 @@ async function expectWholeCopies(): Promise<void> {
 async function givenToCopies(dataDir: string): Promise<readonly unknown[]> {
   const source = openEmbeddedSource(join(folder, dataDir, 'simulated'))
   try {
-    return await eventsOf(source.events())
+    return await Array.fromAsync(source.events())
   } finally {
     source.close()
   }

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
 import { isErasable } from '../../../contracts/streams.ts'
 import { openCopyFile } from '../../log/embedded/copy-file.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
@@ -9,8 +8,7 @@ import { requireEnd } from '../../log/embedded/require-whole-log.ts'
 import type { StoredRow } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
-import { recordedOf } from '../backup/take-backup.ts'
-import type { CopySource, CopyTarget } from './copy-log.ts'
+import type { CopiedEvent, CopySource, CopyTarget } from './copy-log.ts'
 
 const PAGE_ROWS = 500
 
@@ -34,7 +32,7 @@ export function openEmbeddedSource(directory: string): CopySource & { close(): v
       given = head
       for (let position = 0; position < head; ) {
         const page = rows.everything(position, head, PAGE_ROWS)
-        for (const row of page) if (isKept(row)) yield recordedOf(row)
+        for (const row of page) if (isKept(row)) yield copiedOf(row)
         position = page.at(-1)?.[0] ?? head
       }
     },
@@ -75,7 +73,7 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
         const head = rows.head()
         for (let position = 0; position < head; ) {
           const page = rows.everything(position, head, PAGE_ROWS)
-          for (const row of page) yield recordedOf(row)
+          for (const row of page) yield copiedOf(row)
           position = page.at(-1)?.[0] ?? head
         }
       } finally {
@@ -93,7 +91,29 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
   }
 }
 
-const rowOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): StoredRow => [
+const copiedOf = ([
+  position,
+  stream,
+  revision,
+  type,
+  schema,
+  id,
+  at,
+  data,
+  meta,
+]: StoredRow): CopiedEvent => ({
+  position: String(position),
+  stream,
+  revision,
+  type,
+  schema,
+  id,
+  at,
+  data,
+  meta,
+})
+
+const rowOf = ({ stream, revision, type, schema, id, at, data, meta }: CopiedEvent): StoredRow => [
   0,
   stream,
   revision,
@@ -101,6 +121,6 @@ const rowOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedE
   schema,
   id,
   at,
-  JSON.stringify(data),
-  JSON.stringify(meta),
+  data,
+  meta,
 ]
