@@ -5,10 +5,10 @@ import { isErasable } from '../../../contracts/streams.ts'
 import { openCopyFile } from '../../log/embedded/copy-file.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
 import { requireEnd } from '../../log/embedded/require-whole-log.ts'
-import type { StoredRow } from '../../log/embedded/stored-row.ts'
+import { eventOf, type StoredRow } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
-import type { CopiedEvent, CopySource, CopyTarget } from './copy-log.ts'
+import type { CopySource, CopyTarget } from './copy-log.ts'
 
 const PAGE_ROWS = 500
 
@@ -32,7 +32,7 @@ export function openEmbeddedSource(directory: string): CopySource & { close(): v
       given = head
       for (let position = 0; position < head; ) {
         const page = rows.everything(position, head, PAGE_ROWS)
-        for (const row of page) if (isKept(row)) yield copiedOf(row)
+        for (const row of page) if (isKept(row)) yield eventOf(row)
         position = page.at(-1)?.[0] ?? head
       }
     },
@@ -73,14 +73,14 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
         const head = rows.head()
         for (let position = 0; position < head; ) {
           const page = rows.everything(position, head, PAGE_ROWS)
-          for (const row of page) yield copiedOf(row)
+          for (const row of page) yield eventOf(row)
           position = page.at(-1)?.[0] ?? head
         }
       } finally {
         rows.close()
       }
     },
-    append: async (events) => copy.append(events.map(rowOf)),
+    append: async (events) => copy.append(events),
     flush: async () => copy.flush(),
     async positionOf(stream, revision) {
       const found = copy.positionOf(stream, revision)
@@ -90,37 +90,3 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
     close: () => copy.close(),
   }
 }
-
-const copiedOf = ([
-  position,
-  stream,
-  revision,
-  type,
-  schema,
-  id,
-  at,
-  data,
-  meta,
-]: StoredRow): CopiedEvent => ({
-  position: String(position),
-  stream,
-  revision,
-  type,
-  schema,
-  id,
-  at,
-  data,
-  meta,
-})
-
-const rowOf = ({ stream, revision, type, schema, id, at, data, meta }: CopiedEvent): StoredRow => [
-  0,
-  stream,
-  revision,
-  type,
-  schema,
-  id,
-  at,
-  data,
-  meta,
-]

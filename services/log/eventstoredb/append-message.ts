@@ -2,80 +2,54 @@ import { assert } from '../../../contracts/assert.ts'
 import type { ExpectedRevision } from '../event-store.ts'
 import type { ProposedEvent } from './recorded-event.ts'
 
-/** Bytes of tags, lengths and names that a request holds at most beside its texts, and each of its events. */
-const [REQUEST_BYTES, EVENT_BYTES] = [64, 96]
-/** What follows the number of a field in its tag. */
-const [NUMBER, BYTES] = [0, 2]
+/** A field of a message of `streams.proto`: its number, and a number, a text or a message. */
+type Field = readonly [field: number, value: string | number | readonly Field[]]
+
+/** Bytes of a tag and a number, or of a tag and a length, at most. */
+const BESIDES_BYTES = 12
 const EXPECTED = { 'no-stream': 3, any: 4, 'stream-exists': 5 } as const
 
-/**
- * The message `BatchAppendReq` of `streams.proto`. The package's own code makes an object for each part of it, and takes
- * four times as long. It is written from its end to its beginning, since the length of a part stands before it.
- */
+/** A `BatchAppendReq`. The package's own code takes four times as long, since it makes an object for each part. */
 export function encodeRequest(
   id: string,
   stream: string,
   events: readonly ProposedEvent[],
   expected: ExpectedRevision,
 ): Buffer {
-  let size = REQUEST_BYTES + id.length + Buffer.byteLength(stream)
-  for (const { id: own, type, data, metadata } of events)
-    size +=
-      EVENT_BYTES +
-      own.length +
-      Buffer.byteLength(type) +
-      Buffer.byteLength(data) +
-      Buffer.byteLength(metadata)
-  const bytes = Buffer.allocUnsafe(size)
-  let at = size
-  const number = (value: number): void => {
-    let length = 1
-    for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) length++
-    at -= length
-    let rest = value
-    for (let index = 0; index < length; index++, rest = Math.floor(rest / 128))
-      bytes[at + index] = (rest % 128) + (index < length - 1 ? 128 : 0)
-  }
-  const tag = (field: number, kind: number): void => {
-    bytes[--at] = field * 8 + kind
-  }
-  const part = (field: number, write: () => void): void => {
-    const end = at
-    write()
-    number(end - at)
-    tag(field, BYTES)
-  }
-  const text = (field: number, value: string): void => {
-    const length = Buffer.byteLength(value)
-    at -= length
-    bytes.write(value, at)
-    number(length)
-    tag(field, BYTES)
-  }
-  const header = (name: string, value: string): void =>
-    part(2, () => {
-      text(2, value)
-      text(1, name)
-    })
+  const place: Field = typeof expected === 'number' ? [2, expected] : message(EXPECTED[expected])
+  const options = message(2, message(1, [3, stream]), place)
+  const fields: Field[] = [message(1, [2, id]), options, ...events.map(proposedField), [4, 1]]
+  const bytes = Buffer.allocUnsafe(sizeOf(fields))
+  const start = writeBefore(bytes.length, bytes, fields)
+  assert(start >= 0, 'a request fits where it is written', start)
+  return bytes.subarray(start)
+}
 
-  number(1)
-  tag(4, NUMBER)
-  for (const event of events.toReversed())
-    part(3, () => {
-      text(4, event.data)
-      text(3, event.metadata)
-      header('content-type', 'application/json')
-      header('type', event.type)
-      part(1, () => text(2, event.id))
-    })
-  part(2, () => {
-    if (typeof expected === 'number') {
-      number(expected)
-      tag(2, NUMBER)
-    } else part(EXPECTED[expected], () => undefined)
-    part(1, () => text(3, stream))
-  })
-  part(1, () => text(2, id))
-  assert(at >= 0, 'a request fits where it is written', at)
-  return bytes.subarray(at)
+const message = (field: number, ...fields: Field[]): Field => [field, fields]
+const IS_JSON = message(2, [1, 'content-type'], [2, 'application/json'])
+const proposedField = ({ id, type, data, metadata }: ProposedEvent): Field =>
+  message(3, message(1, [2, id]), message(2, [1, 'type'], [2, type]), IS_JSON, [3, metadata], [4, data])
+
+function sizeOf(fields: readonly Field[]): number {
+  let size = fields.length * BESIDES_BYTES
+  for (const [, value] of fields)
+    if (typeof value !== 'number')
+      size += typeof value === 'string' ? Buffer.byteLength(value) : sizeOf(value)
+  return size
+}
+
+/** Writes from the end to the beginning, since the length of a part stands before it. @returns where they begin */
+function writeBefore(end: number, bytes: Buffer, fields: readonly Field[]): number {
+  let at = end
+  for (const [field, value] of fields.toReversed()) {
+    const last = at
+    if (typeof value === 'string') bytes.write(value, (at -= Buffer.byteLength(value)))
+    else if (typeof value !== 'number') at = writeBefore(at, bytes, value)
+    const digits = [typeof value === 'number' ? value : last - at]
+    for (let rest = digits[0] ?? 0; rest >= 128; digits.push(rest)) rest = Math.floor(rest / 128)
+    for (const [index, digit] of digits.toReversed().entries())
+      bytes[--at] = (digit % 128) + (index > 0 ? 128 : 0)
+    bytes[--at] = field * 8 + (typeof value === 'number' ? 0 : 2)
+  }
+  return at
 }
