@@ -131,9 +131,13 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
         if (conflicts > 0) await pauseForOthers({ sleep, signal }, conflicts)
         const make = decide(await waitOut(() => load(conflicts)))
         if (make === undefined) return undefined
-        const id = make().events[0]?.id
-        if (contradicted !== undefined && contradicted.id === id) throw contradicted.error
-        const outcome = await append(store, make)
+        let id: string | undefined
+        const outcome = await append(store, () => {
+          const made = make()
+          id = made.events[0]?.id
+          if (contradicted !== undefined && contradicted.id === id) throw contradicted.error
+          return made
+        })
         if (outcome.kind === 'appended') return outcome
         if (outcome.kind !== 'conflict') throw outcome.error
         if (outcome.error.code === 'idempotency_conflict') contradicted = { id, error: outcome.error }
