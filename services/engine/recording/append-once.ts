@@ -126,21 +126,20 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
   return {
     waitOut,
     async record(store, { load, decide }) {
-      let contradicted: { readonly id: string | undefined; readonly error: ServiceError } | undefined
+      let [id, refusal]: [string | undefined, ServiceError | undefined] = [undefined, undefined]
       for (let conflicts = 0; ; conflicts++) {
         if (conflicts > 0) await pauseForOthers({ sleep, signal }, conflicts)
         const make = decide(await waitOut(() => load(conflicts)))
         if (make === undefined) return undefined
-        let id: string | undefined
         const outcome = await append(store, () => {
           const made = make()
+          if (refusal !== undefined && made.events[0]?.id === id) throw refusal
           id = made.events[0]?.id
-          if (contradicted !== undefined && contradicted.id === id) throw contradicted.error
           return made
         })
         if (outcome.kind === 'appended') return outcome
         if (outcome.kind !== 'conflict') throw outcome.error
-        if (outcome.error.code === 'idempotency_conflict') contradicted = { id, error: outcome.error }
+        refusal = outcome.error.code === 'idempotency_conflict' ? outcome.error : undefined
       }
     },
     problem: () => problem,

@@ -204,9 +204,8 @@ describe('who follows the log', () => {
 
   test('is given what was appended as it was given, and the same that the file holds', async () => {
     const store = await open()
-    const items = store
-      .subscribe({ after: 'end', signal: new AbortController().signal })
-      [Symbol.asyncIterator]()
+    const following = store.subscribe({ after: 'end', signal: new AbortController().signal })
+    const items = following[Symbol.asyncIterator]()
     const events = Array.from({ length: 5 }, () => anEvent({ text: 'é', nested: { list: [1, null] } }))
     const [first, second, third, ...together] = events as [NewEvent, NewEvent, NewEvent, ...NewEvent[]]
     await store.append('s-1', [first], { expected: 'no-stream' })

@@ -144,7 +144,9 @@ export class LogReader {
       this.#recent = []
       this.#recentCharacters = 0
     }
-    this.#recentUpTo = rows.at(-1)?.position ?? this.#recentUpTo
+    const upTo = (first?.position ?? this.#recentUpTo + 1) + rows.length - 1
+    assert((rows.at(-1)?.position ?? upTo) === upTo, 'a commit has no hole in its positions', upTo)
+    this.#recentUpTo = upTo
     for (const row of rows) {
       // Nobody reads it here, and what is erased must not be left anywhere.
       if (isErasable(row.stream)) Object.assign(row, { data: '', meta: '', recorded: undefined })
@@ -214,10 +216,7 @@ export class LogReader {
       'the log has no hole in its positions',
       after,
     )
-    return {
-      rows: rows.filter((row) => !isErasable(row.stream)),
-      lookedUpTo: Math.max(after, lookedUpTo),
-    }
+    return { rows: rows.filter((row) => !isErasable(row.stream)), lookedUpTo: Math.max(after, lookedUpTo) }
   }
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {

@@ -624,10 +624,7 @@ describe('read models that follow the log together', () => {
     const tables = keptOpen(openTables())
     const fold = (rows: Rows<JsonObject>): void =>
       rows.get('on') === undefined ? rows.put('on', {}) : rows.delete('on')
-    const { projector, reader, wake } = await sleeping(store, tables, {
-      ...counting('switch'),
-      fold,
-    } as Projection)
+    const { projector, reader, wake } = await sleeping(store, tables, { ...counting('switch'), fold })
     await appendOne(store, recorded({ barClose: HOUR_MS }), projector)
     await wake()
     await appendOne(store, recorded({ barClose: 2 * HOUR_MS }), projector)

@@ -150,19 +150,11 @@ export const payments: Projection<PaymentsRow> = {
   fold(rows, event) {
     if (event.type === 'PayerBlocked' || event.type === 'PayerUnblocked') {
       const isBlocked = event.type === 'PayerBlocked'
-      change(rows, event.data.payer, (sums) => ({
-        ...sums,
-        isBlocked,
-        debt: isBlocked ? sums.debt : '0',
-      }))
+      change(rows, event.data.payer, (sums) => ({ ...sums, isBlocked, debt: isBlocked ? sums.debt : '0' }))
       return
     }
     if (event.type === 'CreditGiven' || event.type === 'CreditUsed')
-      change(rows, event.data.payer, (sums) => ({
-        ...sums,
-        credit: event.data.balance,
-        hasCredit: true,
-      }))
+      change(rows, event.data.payer, (sums) => ({ ...sums, credit: event.data.balance, hasCredit: true }))
     foldTakenCredit(rows, event)
     if (event.type === 'RefundAllotted')
       return rows.put(refundDayKey(event.data.day), { total: event.data.total })
