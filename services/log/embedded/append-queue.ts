@@ -22,7 +22,7 @@ export interface Committed {
   readonly at: string
 }
 
-/** Those who follow the log. */
+/** Followers of the log. */
 interface Readers {
   /** Takes what a commit appended, in the order of the log, before its callers go on. */
   keep(committed: readonly Committed[]): void
