@@ -126,24 +126,33 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
   return {
     waitOut,
     async record(store, { load, decide }) {
-      let [id, refusal]: [string | undefined, ServiceError | undefined] = [undefined, undefined]
+      const last: Refused = { id: undefined, refusal: undefined }
       for (let conflicts = 0; ; conflicts++) {
         if (conflicts > 0) await pauseForOthers({ sleep, signal }, conflicts)
         const make = decide(await waitOut(() => load(conflicts)))
         if (make === undefined) return undefined
-        const outcome = await append(store, () => {
-          const made = make()
-          if (refusal !== undefined && made.events[0]?.id === id) throw refusal
-          id = made.events[0]?.id
-          return made
-        })
+        const outcome = await append(store, () => otherThan(last, make()))
         if (outcome.kind === 'appended') return outcome
         if (outcome.kind !== 'conflict') throw outcome.error
-        refusal = outcome.error.code === 'idempotency_conflict' ? outcome.error : undefined
+        last.refusal = outcome.error.code === 'idempotency_conflict' ? outcome.error : undefined
       }
     },
     problem: () => problem,
   }
+}
+
+/** The newest append that was tried, and why the log does not take it, if it has said so. */
+interface Refused {
+  id: string | undefined
+  refusal: ServiceError | undefined
+}
+
+/** Notes an append that is tried. @throws the refusal of the one before, where it is the same again */
+function otherThan(last: Refused, made: PlacedAppend): PlacedAppend {
+  const id = made.events[0]?.id
+  if (last.refusal !== undefined && last.id === id) throw last.refusal
+  last.id = id
+  return made
 }
 
 const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])

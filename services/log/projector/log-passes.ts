@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, earlier, later, type Position, START } from '../../../contracts/position.ts'
+import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { EventStore, LookedAt } from '../event-store.ts'
@@ -64,10 +65,10 @@ export class LogPasses {
   #isWritingSoon = false
   #lastTurn: Promise<void> = Promise.resolve()
 
-  constructor(store: EventStore, tables: RowTables, allTypes: readonly string[], sleep: Clock['sleep']) {
+  constructor(store: EventStore, tables: RowTables, all: readonly Projection[], sleep: Clock['sleep']) {
     this.#store = store
     this.#tables = tables
-    this.#allTypes = allTypes
+    this.#allTypes = [...new Set(all.flatMap(({ events }) => events))]
     this.#sleep = sleep
   }
 

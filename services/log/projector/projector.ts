@@ -94,8 +94,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     if (lostEvent !== undefined) options.onLost?.(lostEvent)
   }, true)
   const { store, tables, projections } = options
-  const types = [...new Set(projections.flatMap(({ events }) => events))]
-  const passes = new LogPasses(store, tables, types, options.sleep)
+  const passes = new LogPasses(store, tables, projections, options.sleep)
   const head = askedOnce(() => store.head(), false)
   const parts = { ...options, ofThisLog, head, passes, lostEvent: () => lostEvent, signal: ending.signal }
   const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
@@ -386,11 +385,7 @@ class ProjectionRun implements Follower {
   }
 
   #requireNext(events: readonly RecordedEvent[], upTo: Position): void {
-    assert(
-      events.length <= LIMITS.projectionBatchEvents,
-      'a batch to fold is within its limit',
-      events.length,
-    )
+    assert(events.length <= LIMITS.projectionBatchEvents, 'a batch is within its limit', events.length)
     let before = this.#reached
     for (const { position } of events) {
       assert(
