@@ -51,7 +51,7 @@ export class AppendQueue {
     return this.#waiting.length + this.#inFlight
   }
 
-  async push(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
+  push(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
     const { length } = this.#waiting
     if (length >= LIMITS.appendQueue)
       throw new ServiceError('store_unavailable', { message: `${length} appends are waiting already` })

@@ -162,7 +162,8 @@ export const payments: Projection<PaymentsRow> = {
     const { paymentId } = event.data
     if (event.stream === refundStream(paymentId)) return foldTransfer(rows, event, paymentId)
     const key = paymentRowKey(paymentId)
-    const before = (rows as Rows<Payment>).get(key)
+    // A claim is the first of its payment: there is no row to look for.
+    const before = event.type === 'PaymentClaimed' ? undefined : (rows as Rows<Payment>).get(key)
     const after = evolvePayment(before, event)
     if (after === undefined) return
     rows.put(key, after)
