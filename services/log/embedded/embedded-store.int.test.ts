@@ -222,6 +222,8 @@ describe('who follows the log', () => {
     )
     expect(outcomes).toEqual(['no error', 'no error', 'revision_conflict', 'no error', 'no error'])
     await store.append('s-2', [third], { expected: 0 })
+    // A commit that appends nothing takes nothing of it away.
+    expect(await codeOf(store.append('s-3', [anEvent()], { expected: 7 }))).toBe('revision_conflict')
     followed.push(...(await eventsOf(items, 4)))
     expect(followed).toEqual(await collect(store.readAll()))
     expect(followed[1]?.data).toBe(second.data)

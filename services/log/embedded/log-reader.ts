@@ -139,13 +139,14 @@ export class LogReader {
   keep(committed: readonly Committed[]): void {
     const rows = committed.flatMap(rowsOf)
     const [first] = rows
+    if (first === undefined) return
     // Nobody knows what became of a commit in between: those who follow read it from the file.
-    if (first?.position !== this.#recentUpTo + 1) {
+    if (first.position !== this.#recentUpTo + 1) {
       this.#recent = []
       this.#recentCharacters = 0
     }
-    const upTo = (first?.position ?? this.#recentUpTo + 1) + rows.length - 1
-    assert((rows.at(-1)?.position ?? upTo) === upTo, 'a commit has no hole in its positions', upTo)
+    const upTo = first.position + rows.length - 1
+    assert(rows.at(-1)?.position === upTo, 'a commit has no hole in its positions', upTo)
     this.#recentUpTo = upTo
     for (const row of rows) {
       // Nobody reads it here, and what is erased must not be left anywhere.
