@@ -106,8 +106,10 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
   app.addHook('onRequest', (request, reply, done) => {
     const { host, origin } = request.headers
     const refusal = refusalOf(options.guard, host, origin)
-    if (refusal !== undefined)
-      return void refuse(reply, 403, { code: JSON_RPC_CODES.transport, message: refusal })
+    if (refusal !== undefined) {
+      refuse(reply, 403, { code: JSON_RPC_CODES.transport, message: refusal })
+      return
+    }
     if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
