@@ -121,12 +121,13 @@ export class LogPasses {
     let batch: RecordedEvent[] = []
     let pages = 0
     const give = (to: Position): void => {
-      this.#advance(pass, batch, to, ({ writtenAt }) => pages % PAST_TURNS === writtenAt)
+      const turn = pages++ % PAST_TURNS
+      this.#advance(pass, batch, to, ({ writtenAt }) => turn === writtenAt)
       batch = []
     }
     const onLooked = async (seen: LookedAt): Promise<void> => {
       // A short past is folded at once: nobody is served before that.
-      if (pages++ > 0) await this.#turn()
+      if (pages > 0) await this.#turn()
       give(seen.upTo)
     }
     try {

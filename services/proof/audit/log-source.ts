@@ -50,6 +50,9 @@ export function serviceSource(
       isThere = true
       const retryAfter = headers.get('retry-after')
       const asks = retryAfter === null ? '' : `, Retry-After: ${retryAfter.slice(0, 40)}`
+      // Bars that it does not have, it will not have a moment later.
+      if (status === ERRORS.market_data_missing.status && body.includes('"code":"market_data_missing"'))
+        return { status: 404, retryAfter: undefined, body, why: '' }
       return { status, retryAfter, body, why: `it answers ${status} to /${path}${asks}` }
     } catch (error) {
       if (signal.aborted || !isThere || error instanceof AnswerTooLong)
@@ -73,19 +76,15 @@ export function serviceSource(
         sleep,
         signal,
         onWait: (waitMs: number, { why }: Answered) => onWait?.(waitMs, why),
-        isPassing: (answer: Answered) => PASSING.has(answer.status) && !isWithoutBars(answer),
+        isPassing: ({ status }: Answered) => PASSING.has(status),
       }
       const { status, body, why } = await paced(() => ask(path), pacing)
-      if (status === 404 || isWithoutBars({ status, body })) return undefined
+      if (status === 404) return undefined
       if (status !== 200) throw unreachable(why)
       return body
     },
   }
 }
-
-/** A service that has no bars of a series will not have them a moment later. */
-const isWithoutBars = ({ status, body }: Pick<Answered, 'status' | 'body'>): boolean =>
-  status === ERRORS.market_data_missing.status && body.includes('"code":"market_data_missing"')
 
 const NO_ANSWER = 0
 /** A service that is busy, or is being started again behind its proxy. */

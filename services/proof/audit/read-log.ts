@@ -43,10 +43,8 @@ export async function readLog(
   const entries = Buffer.alloc(checkpoint.size * ENTRY_BYTES)
   const leaves = Buffer.alloc(checkpoint.size * HASH_BYTES)
   let done = 0
-  const tiles = tilesOf(source, 'entries', checkpoint.size, {
-    read: splitBundle,
-    fits: rootsIn(source, checkpoint.size),
-  })
+  const asked = { kind: 'entries', size: checkpoint.size } as const
+  const tiles = tilesOf(source, asked, splitBundle, rootsIn(source, checkpoint.size))
   for await (const bundle of tiles) {
     entries.set(bundle.entries, done * ENTRY_BYTES)
     leaves.set(bundle.leaves, done * HASH_BYTES)
@@ -75,24 +73,21 @@ export const contentLines = (
   source: LogSource,
   entries: Buffer,
 ): AsyncGenerator<readonly string[], void, void> =>
-  tilesOf(source, 'contents', entries.length / ENTRY_BYTES, {
-    read: splitLines,
-    fits: async (tile, lines) =>
-      lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
-  })
+  tilesOf(source, { kind: 'contents', size: entries.length / ENTRY_BYTES }, splitLines, async (tile, lines) =>
+    lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
+  )
 
-interface TileReading<Read> {
-  /** @throws ServiceError `proof_invalid` */
-  readonly read: (bytes: Buffer, width: number) => Read
-  readonly fits: (tile: number, found: Read) => Promise<boolean>
-}
-
-/** Tiles one after the other, each asked for while the one before is read here; full ones are taken from the copy where it has them as they are in the tree. */
+/**
+ * Tiles one after the other, each asked for while the one before is read here. Full ones are taken from the copy where it
+ * has them as they are in the tree.
+ *
+ * @throws ServiceError `proof_invalid`
+ */
 async function* tilesOf<Read>(
   source: LogSource,
-  kind: TileKind,
-  size: number,
-  { read, fits }: TileReading<Read>,
+  { kind, size }: { readonly kind: TileKind; readonly size: number },
+  read: (bytes: Buffer, width: number) => Read,
+  fits: (tile: number, found: Read) => Promise<boolean>,
 ): AsyncGenerator<Read, void, void> {
   async function tileAt(index: number): Promise<Read> {
     const width = tileWidth({ kind, index }, size)
@@ -104,11 +99,10 @@ async function* tilesOf<Read>(
     if (found === undefined) throw faultyError(`/${path} is missing`)
     return found
   }
-  const tiles = Math.ceil(size / TILE_WIDTH)
   let next = tileAt(0)
-  for (let index = 1; index <= tiles; index++) {
+  for (let index = 1; (index - 1) * TILE_WIDTH < size; index++) {
     const found = await next
-    if (index < tiles) next = tileAt(index)
+    if (index * TILE_WIDTH < size) next = tileAt(index)
     // It fails where its turn comes.
     next.catch(() => undefined)
     yield found
