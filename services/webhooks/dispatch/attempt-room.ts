@@ -34,10 +34,9 @@ export function createAttemptRoom(elapsed: () => number, busy: () => number) {
 
 /** Tells the share of the time since the last call in which the event loop was at work. */
 export function createBusyShare(): () => number {
-  let before = performance.eventLoopUtilization()
+  let [before, now] = [performance.eventLoopUtilization(), performance.eventLoopUtilization()]
   return () => {
-    const { utilization } = performance.eventLoopUtilization(before)
-    before = performance.eventLoopUtilization()
-    return utilization
+    ;[before, now] = [now, performance.eventLoopUtilization()]
+    return performance.eventLoopUtilization(now, before).utilization
   }
 }
