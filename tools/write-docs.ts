@@ -4,11 +4,12 @@ import { loadCommands } from '../services/cli/commands.ts'
 import { helpEntry } from '../services/cli/help.ts'
 import { KEPT_MODELS, keptModelFile, loadModel, readRanges } from '../services/engine/index.ts'
 import { referencePages } from '../services/knowledge/index.ts'
-import { PROMPTS, skillFile } from '../services/mcp/prompts.ts'
+import { PROMPTS } from '../services/mcp/prompts.ts'
 import { answerHelp } from '../testing/answer-help.ts'
 import { commandsPage } from './commands-page.ts'
 import { modelPage } from './model/page/model-page.ts'
 import { spokenTimeframesModule, walkedAucModule } from './model/page/spoken-timeframes.ts'
+import { skillFile } from './skill-file.ts'
 import { wrapMarkdown, wrapSkill } from './wrap-markdown.ts'
 
 answerHelp(`Writes what is made from code: pages of docs/, the help of the commands, and what contracts say of the model.
