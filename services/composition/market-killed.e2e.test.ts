@@ -60,7 +60,7 @@ async function passed(url: string, bars: number): Promise<void> {
 
 type Facts = Map<string, string>
 
-/** What was recorded of each bar, by series and bar: verdicts without the time of their recording, and outcomes. */
+/** The records of each bar, by series and bar. No bar may have two. */
 async function factsOf(directory: string): Promise<{ verdicts: Facts; outcomes: Facts }> {
   const store = await openEmbeddedStore({ directory: join(directory, 'simulated'), now: Date.now })
   const [verdicts, outcomes]: [Facts, Facts] = [new Map(), new Map()]
