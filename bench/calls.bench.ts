@@ -5,9 +5,9 @@ import { measure, print, report } from './support/measure.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * Cost of a counted tool call: over HTTP with its debit durable, beside a bare POST of the same answer and
- * the SDK alone; and debits per second on one account, where all wait for one another, and on a thousand. The
- * tool handler answers at once, and keys are known: neither is what is measured.
+ * Cost of a counted tool call: over HTTP with its debit durable, beside a bare POST of the same answer; and debits per
+ * second on one account, where all wait for one another, and on a thousand. The tool handler answers at once, and keys
+ * are known: neither is what is measured.
  *
  * node bench/calls.bench.ts          BENCH_ROUNDS=3 BENCH_SECONDS=1
  *

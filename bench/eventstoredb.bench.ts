@@ -10,6 +10,9 @@ import type { EventStore } from '../services/log/event-store.ts'
 import { openEventStoreDbStore } from '../services/log/eventstoredb/eventstoredb-store.ts'
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
+import { copyLog } from '../services/log-operations/copy/copy-log.ts'
+import { openEmbeddedSource } from '../services/log-operations/copy/embedded-ends.ts'
+import { openEventStoreDbTarget } from '../services/log-operations/copy/eventstoredb-ends.ts'
 import { createMcpEdge, listen } from '../services/mcp/testing/mcp-edge.fixture.ts'
 import { payments } from '../services/payments/state/payments.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
@@ -25,10 +28,10 @@ import { sampleVerdict } from './support/sample-events.ts'
  * log from its beginning, and building every read model. It writes to the log at EVENTSTORE_URL, which is to be one of
  * its own, and does nothing without.
  *
- * EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false node bench/eventstoredb.bench.ts [calls|appends|reading|building …]
+ * EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false node bench/eventstoredb.bench.ts [copying|calls|appends|reading|building …]
  * BENCH_EVENTS=50000 BENCH_ROUNDS=3 BENCH_SECONDS=2
  *
- * Budgets: counted calls at least 0.6 of the embedded store; appends and following the log at least 0.9 of the client; at most 450 MB.
+ * Budgets: a copied log at least 10,000 events/s, its log at EVENTSTORE_URL empty; counted calls at least 0.6 of the embedded store; appends and following the log at least 0.9 of the client; at most 450 MB.
  */
 const { EVENTSTORE_URL } = process.env
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 50_000)
@@ -37,7 +40,79 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 2)
 const CALLERS = 64
 const PER_APPEND = 200
 
-const PARTS: Readonly<Record<string, (url: string) => Promise<void>>> = { calls, appends, reading, building }
+const PARTS: Readonly<Record<string, (url: string) => Promise<void>>> = {
+  copying,
+  calls,
+  appends,
+  reading,
+  building,
+}
+
+/**
+ * A whole log to the server, as `signal store copy` takes it: 400 series in turn, so that neighbours in the log are of
+ * several streams. Beside it the client alone appends the same events in the same order, as many under way. The copy
+ * wants an empty log, so it comes first and once.
+ */
+async function copying(url: string): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-copy-'))
+  await fillFolder(directory)
+  const store = openEventStoreDbStore({ connectionString: url })
+  const source = openEmbeddedSource(directory)
+  const target = openEventStoreDbTarget(store, { newId: randomUUID, now: Date.now })
+  const { signal } = new AbortController()
+  const speeds: Record<string, string> = {}
+  const clock = (): { tell: (name: string, events: number) => void } => {
+    const [began, cpu] = [performance.now(), process.cpuUsage()]
+    return {
+      tell(name, events) {
+        const { user, system } = process.cpuUsage(cpu)
+        const each = ((user + system) / 1_000 / events).toFixed(3)
+        speeds[name] =
+          `${Math.round((events * 1_000) / (performance.now() - began))}/s, ${each} ms of a core each`
+      },
+    }
+  }
+  let running = clock()
+  const steps = ['copied', 'read back']
+  const flush = async (): Promise<void> => {
+    await target.flush()
+    running.tell(steps.shift() ?? '', EVENTS)
+    running = clock()
+  }
+  await copyLog({ source, target: { ...target, flush }, signal, onProgress: () => undefined })
+  const client = EventStoreDBClient.connectionString(url)
+  running = clock()
+  const underWay: Promise<unknown>[] = []
+  for await (const { stream, revision, type, data, meta } of source.events()) {
+    const event = jsonEvent({ type, data: JSON.parse(data) as never, metadata: JSON.parse(meta) as never })
+    const expectedRevision = revision === 0 ? 'no_stream' : BigInt(revision - 1)
+    underWay.push(client.appendToStream(`raw-${stream}`, [event], { expectedRevision }))
+    if (underWay.length >= 256) await underWay.shift()
+  }
+  await Promise.all(underWay)
+  running.tell('appended by the client alone', EVENTS)
+  print(`\ncopying a log of ${EVENTS} events, one in each append`)
+  for (const [name, speed] of Object.entries(speeds)) print(`  ${name}: ${speed}`)
+  source.close()
+  await client.dispose()
+  await store.close()
+  rmSync(directory, { recursive: true })
+}
+
+async function fillFolder(directory: string): Promise<void> {
+  const store = await openEmbeddedStore({ directory, now: Date.now })
+  const template = sampleVerdict(0, randomBytes, Date.now())
+  for (let round = 0; round < EVENTS / 400; round++) {
+    const expected = round === 0 ? 'no-stream' : round - 1
+    await Promise.all(
+      Array.from({ length: 400 }, (_, series) => {
+        const event = { ...template, id: uuidV7(Date.now(), randomBytes(10)) }
+        return store.append(`verdict-BINANCE.C${series}.1m`, [event], { expected })
+      }),
+    )
+  }
+  await store.close()
+}
 
 /** `tools/call` by key, its debit durable: a thousand accounts in turn. */
 async function calls(url: string): Promise<void> {

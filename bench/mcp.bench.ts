@@ -15,6 +15,7 @@ await reportMcpLoad({
   payers: '',
   calls: { call: async () => ({ body: answer, isReplay: false }) },
   answer,
+  hasPeer: true,
   authorization: 'Bearer sk_live_bench',
   connections: [16, 64],
   rounds: Number(process.env.BENCH_ROUNDS ?? 3),

@@ -2,10 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { buildConnector, Pool } from 'undici'
+import { buildConnector, Client, Pool } from 'undici'
 import { createEgressGuard, type ResolveName } from '../services/webhooks/sending/egress-guard.ts'
 import { createGuardedConnector } from '../services/webhooks/sending/guarded-connector.ts'
-import { createOriginPools } from '../services/webhooks/sending/origin-pools.ts'
 import { createSign } from '../services/webhooks/sending/sign.ts'
 import { TEST_CERTIFICATE } from '../services/webhooks/sending/testing/test-certificate.fixture.ts'
 import { createSecret } from '../services/webhooks/subscriptions/subscription-secrets.ts'
@@ -99,12 +98,13 @@ report(
 
 /** One request to each host over a connection of its own, by the processor time of this process. */
 function newConnections(name: string, connector: buildConnector.connector): Candidate {
-  const pools = createOriginPools({ connector })
+  const hosts = Array.from(
+    { length: COLD_HOSTS },
+    (_, n) => new Client(hostOf(cold, n), { connect: connector, allowH2: false }),
+  )
   const post = async (n: number): Promise<void> => {
-    const response = await pools
-      .of(hostOf(cold, n))
-      .pool.request({ method: 'POST', path: '/cold', headers, body })
-    await response.body.dump()
+    const response = await hosts[n]?.request({ method: 'POST', path: '/cold', headers, body })
+    await response?.body.dump()
   }
   return {
     name,

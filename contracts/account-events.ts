@@ -93,9 +93,7 @@ export const KeyIssued = defineEvent({
   upcasters: { 1: ({ label, ...data }) => ({ ...data, label: { text: label ?? '' } }) },
   formats: { 2: 2 },
   // Version 1 has it in clear, which it is not made for the sake of who reads no other.
-  downcasters: {
-    2: ({ label, ...data }) => ({ ...data, label: (label as JsonObject)['text'] ?? '' }),
-  },
+  downcasters: { 2: ({ label, ...data }) => ({ ...data, label: (label as JsonObject)['text'] ?? '' }) },
 })
 
 export const KeyRevoked = defineEvent({

@@ -147,12 +147,7 @@ export const CursorTaken = defineEvent({
   stream,
   summary:
     'A process took over the deliveries of a subscription. What a former holder appends after this is refused, since it names a revision that has passed.',
-  data: z.object({
-    subscriptionId,
-    token,
-    holder: z.string().min(1).max(128),
-    state: deliveryStateSchema,
-  }),
+  data: z.object({ subscriptionId, token, holder: z.string().min(1).max(128), state: deliveryStateSchema }),
   upcasters: { 1: withCountedReplays },
   formats: { 2: 2 },
   downcasters: { 2: withoutCounts },

@@ -28,10 +28,7 @@ export const modelRowSchema = z.object({
 
 export type ModelRow = z.infer<typeof modelRowSchema>
 
-export const modelsAnswerSchema = z.object({
-  models: z.array(modelRowSchema),
-  next: nextSchema,
-})
+export const modelsAnswerSchema = z.object({ models: z.array(modelRowSchema), next: nextSchema })
 
 export const modelChoiceSchema = z.object({
   model_version: z.string(),

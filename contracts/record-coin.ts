@@ -29,9 +29,6 @@ export const recordCoinSchema = z.object({
 
 export type RecordCoin = z.infer<typeof recordCoinSchema>
 
-export const recordCoinsSchema = z.object({
-  rows: z.array(recordCoinSchema),
-  next: nextSchema,
-})
+export const recordCoinsSchema = z.object({ rows: z.array(recordCoinSchema), next: nextSchema })
 
 export type RecordCoinsAnswer = z.infer<typeof recordCoinsSchema>

@@ -40,8 +40,4 @@ export const rankUniverse = (
   exchange: Exchange,
   rankedAt: number,
   entries: readonly UniverseEntry[],
-): Universe => ({
-  exchange,
-  rankedAt,
-  coins: entries.toSorted(byQuoteVolume).slice(0, LIMITS.universeCoins),
-})
+): Universe => ({ exchange, rankedAt, coins: entries.toSorted(byQuoteVolume).slice(0, LIMITS.universeCoins) })

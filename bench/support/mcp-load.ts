@@ -15,6 +15,8 @@ const SDK = 'SDK alone, stateless revision'
 export interface McpLoadOptions {
   /** The path of tool calls behind the edge: a fake one, or that of the service. */
   readonly calls: CallPath
+  /** Measures the SDK alone, too. */
+  readonly hasPeer?: boolean
   /** Its answer, for the bare route and the SDK beside it. */
   readonly answer: JsonObject
   readonly authorization?: string
@@ -53,7 +55,7 @@ interface Target {
   readonly body: string
 }
 
-/** `tools/call` through the edge in both eras, beside a bare POST of the same answer and the SDK alone. */
+/** `tools/call` through the edge in both eras, beside a bare POST of the same answer and, where asked, the SDK alone. */
 export async function reportMcpLoad(options: McpLoadOptions): Promise<void> {
   const edge = await createMcpEdge({ calls: options.calls })
   const bare = fastify()
@@ -70,7 +72,9 @@ export async function reportMcpLoad(options: McpLoadOptions): Promise<void> {
       headers: { ...MODERN_HEADERS, ...auth },
       body: MODERN_BODY,
     },
-    { name: SDK, url: await listenAnywhere(sdk), headers: MODERN_HEADERS, body: MODERN_BODY },
+    ...(options.hasPeer === true
+      ? [{ name: SDK, url: await listenAnywhere(sdk), headers: MODERN_HEADERS, body: MODERN_BODY }]
+      : []),
   ]
   for (const connections of options.connections) await reportOne(targets, connections, options)
   await Promise.all([edge.close(), bare.close()])

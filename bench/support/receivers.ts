@@ -20,6 +20,7 @@ export async function startReceiver(...options: ('tls' | 'close')[]) {
   const port = Number(portLine.toString())
   return {
     port,
+    pid: receiver.pid,
     /** The address of one of its hosts, in turn. */
     hostOf: (n: number): string => `http://${RECEIVER_HOSTS[n % RECEIVER_HOSTS.length]}:${port}`,
     stop: (): void => void receiver.kill(),

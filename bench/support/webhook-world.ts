@@ -9,6 +9,7 @@ import { createSoleLeases } from '../../services/log/lease/create-sole-leases.ts
 import { sleep } from '../../services/runtime/async/sleep.ts'
 import { createInProcessBus } from '../../services/runtime/bus/in-process-bus.ts'
 import { createFactIds } from '../../services/runtime/ids/fact-id.ts'
+import { createRandomPool } from '../../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../../services/runtime/ids/uuid.ts'
 import { openDeliveryLog } from '../../services/webhooks/deliveries/delivery-log.ts'
 import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts'
@@ -17,13 +18,15 @@ import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
 import { createLogDirectory } from '../../services/webhooks/dispatch/testing/log-directory.fixture.ts'
 import { createEgressGuard, type ResolveName } from '../../services/webhooks/sending/egress-guard.ts'
 import { createGuardedSender } from '../../services/webhooks/sending/guarded-sender.ts'
+import type { Sender } from '../../services/webhooks/sending/sender.ts'
 import { createSign } from '../../services/webhooks/sending/sign.ts'
 import { createSecret } from '../../services/webhooks/subscriptions/subscription-secrets.ts'
 import { openScratch } from './scratch.ts'
 
 const SHARDS = 16
 const report = (error: unknown): void => void process.stderr.write(`${String(error)}\n`)
-const random = randomBytes
+/** As a service draws them. */
+const random = createRandomPool(randomBytes)
 const newId = (): string => uuidV7(Date.now(), random(10))
 
 /** A store on the disk with subscriptions, and a dispatcher between it and their endpoints. */
@@ -47,6 +50,7 @@ export async function openWebhookWorld({
   let watcher: { readonly count: number; readonly resolve: () => void } | undefined
   let working: Promise<unknown> = Promise.resolve()
   let dispatcher: Dispatcher | undefined
+  let sender: Sender | undefined
 
   return {
     get delivered() {
@@ -114,6 +118,7 @@ export async function openWebhookWorld({
         ownHosts: [],
         ...(resolveName && { resolve: resolveName }),
       })
+      sender = createGuardedSender({ guard, now: Date.now, ...options })
       dispatcher = createDispatcher({
         store,
         bus,
@@ -125,7 +130,7 @@ export async function openWebhookWorld({
         leases: createSoleLeases({ store, group: 'dispatcher', shards: SHARDS, holder, newId, report }),
         directory: createLogDirectory(store),
         deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal: dying.signal }),
-        sender: createGuardedSender({ guard, now: Date.now, ...options }),
+        sender,
         sign: createSign({ userAgent: 'bench' }),
         idOf: createFactIds(randomBytes(32)),
         baseUrl: () => 'https://signals.example.com',
@@ -156,9 +161,19 @@ export async function openWebhookWorld({
       })
       watcher = undefined
     },
+    /** How many attempts stand in an event of the delivery logs, on average. */
+    async attemptsPerEvent(): Promise<number> {
+      let [events, attempts] = [0, 0]
+      for await (const { data } of store.readAll({ filter: { types: ['DeliveriesAttempted'] } })) {
+        events += 1
+        attempts += Array.isArray(data.attempts) ? data.attempts.length : 0
+      }
+      return attempts / events
+    },
     async close(): Promise<void> {
       ending.abort()
       await working
+      await sender?.close()
       dying.abort()
       await scratch.close()
     },

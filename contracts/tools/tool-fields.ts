@@ -54,11 +54,7 @@ export const callFields = {
   regime: regimeSchema,
 }
 
-export const seriesFields = {
-  coin: coinSchema,
-  timeframe: timeframeSchema,
-  exchange: exchangeSchema,
-}
+export const seriesFields = { coin: coinSchema, timeframe: timeframeSchema, exchange: exchangeSchema }
 
 /** The address at which anybody who holds a verdict's id can look it up. */
 export const verifyUrl = (publicUrl: string, { verdictId }: Pick<Verdict, 'verdictId'>): string =>

@@ -6,18 +6,12 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
 import { accounts } from '../../projections/index.ts'
-import { CALLER_WAITS, type UnknownOutcome } from '../log/append-until-known.ts'
-import type { EventStore } from '../log/event-store.ts'
+import { CALLER_WAITS, type LogUse, type UnknownOutcome } from '../log/append-until-known.ts'
 import { createStreamRepository, type LimitOf } from '../log/stream-repository.ts'
-import type { Clock } from '../runtime/async/clock.ts'
 import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
 import { type AnyCommand, decideAny } from './oauth/decide-apps.ts'
 
-export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
+export interface AccountLogOptions extends LogUse {
   /** Told of each change that the read model of accounts shows, before anybody is answered. */
   readonly onChange: (accountId: string, position: Position) => void
 }

@@ -107,9 +107,7 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       return { facts: [{ type: 'OwnerMailed', data: { accountId } }] }
     default:
       requireOpen(accountId, state)
-      return {
-        facts: [{ type: 'AccountErased', data: { accountId, generation: state.generation } }],
-      }
+      return { facts: [{ type: 'AccountErased', data: { accountId, generation: state.generation } }] }
   }
 }
 
@@ -302,9 +300,6 @@ function requireRoom({ keys }: AccountState): void {
   if (keys.length < LIMITS.keysPerAccount) return
   throw new ServiceError('too_many_keys', {
     message: `The account has ${keys.length} keys, which is as many as it may have.`,
-    details: {
-      limit: LIMITS.keysPerAccount,
-      keys: keys.map(({ keyId, hint }) => ({ key_id: keyId, hint })),
-    },
+    details: { limit: LIMITS.keysPerAccount, keys: keys.map(({ keyId, hint }) => ({ key_id: keyId, hint })) },
   })
 }

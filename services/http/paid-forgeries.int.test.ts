@@ -40,11 +40,12 @@ function forged(): string {
   return Buffer.from(template.replace(PLACE, signature)).toString('base64')
 }
 
-/** The status of the answer. */
-function send(payment: string): Promise<number> {
+/** The status of the answer. @param localAddress the address of the caller, 127.0.0.1 without it */
+function send(payment: string, localAddress?: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const headers = { 'content-type': 'application/json', 'x-payment': payment }
-  const options = { method: 'POST', port: service.port, path: '/x402/get_trade_call', agent, headers }
+  const from = localAddress === undefined ? { agent } : { localAddress }
+  const options = { method: 'POST', port: service.port, path: '/x402/get_trade_call', headers, ...from }
   const sending = request(options, (response) => {
     text(response).then(() => resolve(response.statusCode ?? 0), reject)
   })
@@ -72,4 +73,7 @@ test(`${FORGED} forged signatures are refused, and nothing is computed or claime
   expect(looked).toBeLessThan(LIMITS.paymentsRefusedPerAddress + CONNECTIONS)
   expect(service.computed).toEqual([])
   expect(await service.store.head()).toBe(START)
+  // Somebody else's forgeries are no reason to refuse the payment of another address.
+  expect(await send(forged())).toBe(429)
+  expect(await send(forged(), '127.0.0.9')).toBe(402)
 })

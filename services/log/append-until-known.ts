@@ -67,6 +67,14 @@ export interface AppendPath extends Pick<Clock, 'sleep'> {
   readonly onFailure?: (error: ServiceError) => void
 }
 
+/** The log, and all else that a part of the service needs to keep its facts there. */
+export interface LogUse extends Pick<Clock, 'now' | 'sleep'> {
+  readonly store: Pick<EventStore, 'read' | 'append'>
+  readonly newId: () => string
+  /** Ends all waiting for a log that does not answer. */
+  readonly signal: AbortSignal
+}
+
 /** An append with its stream and revision. Repeating it at the same revision is safe on every store. */
 export interface PlacedAppend {
   readonly stream: string

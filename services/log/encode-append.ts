@@ -60,14 +60,19 @@ export function encodeAppend(
   if (encoded.length > 1 && new Set(encoded.map(({ id }) => id)).size !== encoded.length) {
     refuse('one append with the same event id twice')
   }
-  let bytes = 0
-  for (const { data, meta } of encoded) bytes += Buffer.byteLength(data) + Buffer.byteLength(meta)
+  const bytes = bytesOf(encoded)
   if (bytes > LIMITS.appendBytes) {
     throw new ServiceError('append_too_large', {
       message: `an append of ${bytes} bytes; the limit is ${LIMITS.appendBytes}`,
     })
   }
   return { stream, expected, events: encoded, bytes }
+}
+
+export function bytesOf(events: readonly EncodedEvent[]): number {
+  let bytes = 0
+  for (const { data, meta } of events) bytes += Buffer.byteLength(data) + Buffer.byteLength(meta)
+  return bytes
 }
 
 function encodeEvent(event: NewEvent): EncodedEvent {

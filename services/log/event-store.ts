@@ -95,7 +95,8 @@ export interface StoreHealth {
  * The append-only log. Three adapters (embedded, memory, EventStoreDB) pass one contract suite
  * (`event-store.contract.ts`), which is the full statement of what holds.
  *
- * - An append is durable before its promise resolves, and atomic: all its events, or none.
+ * - An append is durable before its promise resolves, and atomic: all its events, or none. A store may give its events to
+ *   those who follow the log, so nobody changes them afterwards.
  * - Events of one append are neighbours in the global order; positions rise in commit order.
  * - Repeating an append with the same ids and an explicit expected revision answers as the first time, with
  *   `replayed: true`. The same id with another type, schema or data is an `idempotency_conflict`. `meta` is

@@ -35,11 +35,7 @@ export async function claimStore(
   const { market, seed, secretFingerprint } = identity
   const id = newId()
   const meta = { correlationId: id, actor: 'start' }
-  const event = newEvent(StoreInitialised, {
-    id,
-    data: { market, seed, secretFingerprint },
-    meta,
-  })
+  const event = newEvent(StoreInitialised, { id, data: { market, seed, secretFingerprint }, meta })
   // What is new is read by nobody of an older release.
   const events = [event, formatOfNewLog(newId(), meta)]
   const append = { stream: STORE_IDENTITY_STREAM, events, expected: 'no-stream' } as const

@@ -101,16 +101,15 @@ const PREFLIGHT_HEADERS = {
 export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, options) => {
   const edge: Edge = { ...options, untilGone: createWaits(app) }
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_: unknown, body: Buffer) => body,
-  )
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
   app.setErrorHandler(answerTransportFailure)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { host, origin } = request.headers
     const refusal = refusalOf(options.guard, host, origin)
-    if (refusal !== undefined) return refuse(reply, 403, { code: JSON_RPC_CODES.transport, message: refusal })
+    if (refusal !== undefined) {
+      refuse(reply, 403, { code: JSON_RPC_CODES.transport, message: refusal })
+      return
+    }
     if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
@@ -119,7 +118,7 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
         vary: 'origin',
       })
     }
-    return undefined
+    done()
   })
   app.addHook('preClose', () => edge.sdk.close())
   app.post(

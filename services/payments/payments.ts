@@ -1,8 +1,8 @@
-import type { PaymentChain } from '../../contracts/chain.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
 import type { AnswerKeeper } from './claims/answer-keeper.ts'
+import type { Authorization } from './recovery/recover-signer.ts'
 import type { Payment } from './state/payment-state.ts'
 
 /** The product of an offer. */
@@ -34,16 +34,8 @@ export interface PresentedProof {
 }
 
 /** A payment header, decoded; nothing of it is checked but its shape. */
-export interface PresentedPayment {
-  readonly on: PaymentChain
+export interface PresentedPayment extends Authorization {
   readonly protocol: 1 | 2
-  readonly rail: Rail
-  readonly payer: `0x${string}`
-  readonly payTo: `0x${string}`
-  readonly value: bigint
-  readonly validAfter: bigint
-  readonly validBefore: bigint
-  readonly nonce: `0x${string}`
   readonly signature: `0x${string}`
   /** As the client named them, to be compared with ours. */
   readonly scheme: string

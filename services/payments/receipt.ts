@@ -28,11 +28,7 @@ export function receiptOf(
     payer,
   }
   const signed = signer && { 'offer-receipt': { info: { receipt: signer.receipt(payment) } } }
-  const told = {
-    ...receipt,
-    ...(protocol === 2 && { amount: value }),
-    ...(signed && { extensions: signed }),
-  }
+  const told = { ...receipt, ...(protocol === 2 && { amount: value }), ...(signed && { extensions: signed }) }
   return {
     name: protocol === 1 ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE',
     value: Buffer.from(JSON.stringify(told)).toString('base64'),

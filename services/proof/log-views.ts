@@ -134,11 +134,7 @@ export class LogViews {
     const last = this.#options.row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
     const { waiting: _, inTime, ...figures } = this.#counted(last)
     const found = this.#options
-      .rows({
-        prefix: ANCHOR_PREFIX,
-        after: anchorKey(after),
-        limit: LIMITS.anchorsPerPage,
-      })
+      .rows({ prefix: ANCHOR_PREFIX, after: anchorKey(after), limit: LIMITS.anchorsPerPage })
       .map((one) => one.row as AnchorRow)
     return {
       newest:

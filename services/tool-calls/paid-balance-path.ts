@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { type BalanceAmount, PRICES } from '../../contracts/prices.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paidServiceBlock } from './paid-block.ts'
-import type { PaidOutcome, PaidRequest } from './paid-call.ts'
+import { callerOf, type PaidOutcome, type PaidRequest } from './paid-call.ts'
 import type { PaidPathOptions } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 import { requireNothing } from './paid-plan-path.ts'
@@ -39,7 +39,7 @@ export function createPaidBalancePath(options: PaidPathOptions): PaidBalancePath
         unpaid: { refusal: REQUIRED, error: REQUIRED.code },
         async pay(presented) {
           const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
-            ...request,
+            ...callerOf(request),
             product,
             price,
             requestHash() {

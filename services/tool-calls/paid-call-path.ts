@@ -5,7 +5,7 @@ import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { authBlock, requireVerified, type VerifiedIdentity, withKeyNotice } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paidServiceBlock } from './paid-block.ts'
-import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
+import { callerOf, type PaidAnswer, type PaidCall, type PaidOutcome } from './paid-call.ts'
 import type { Paid } from './paid-handshake.ts'
 import type { PaidPathOptions } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
@@ -40,7 +40,7 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
     const { body, channel = 'http' } = call
     const request = body.require()
     try {
-      const answer = await options.calls.call({ ...call, request, channel })
+      const answer = await options.calls.call({ ...call, ...callerOf(call), request, channel })
       return { kind: 'answer', ...answer, receipt: undefined }
     } catch (error) {
       // Where nothing can be paid for, the refusal of the key is all there is to say.
@@ -65,7 +65,7 @@ export function createPaidCallPath(options: PaidPathOptions): PaidCallPath {
         unpaid: { refusal: identity.outcome === 'MALFORMED' ? NOT_BY_KEY : byKey, error: why },
         async pay(presented) {
           const paid = await handshake.pay(presented, {
-            ...call,
+            ...callerOf(call),
             product: tool,
             price,
             requestHash: () => requestHash(tool, body.require()),

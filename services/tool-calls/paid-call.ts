@@ -36,6 +36,14 @@ export interface PaidRequest {
   readonly signal: () => AbortSignal
 }
 
+/** The caller, for the work of a request. Named one by one, since a spread leaves out what an edge reads when it is asked. */
+export const callerOf = ({ address, requestId, traceparent, signal }: PaidRequest) => ({
+  address,
+  requestId,
+  traceparent,
+  signal,
+})
+
 export interface PaidCall extends PaidRequest {
   readonly tool: string
   /** Used only by calls with a key: a payment is used once anyway. */

@@ -44,32 +44,26 @@ export function createPaidOffers({
   let keptFor = ''
   let keptNote = ''
   let keptUntil = 0
-  let count = 0
-  /** By product, error and price: making one name of them would cost more than looking three times. */
-  const kept = new Map<Product, Map<string, Map<bigint, OfferText>>>()
+  const kept = new Map<string, OfferText>()
   return (product, price, error) => {
     const service = publicUrl()
     const note = withdrawn()
     const isStale = service !== keptFor || note !== keptNote || clock() >= keptUntil
-    if (isStale || count >= OFFERS_KEPT) {
+    if (isStale || kept.size >= OFFERS_KEPT) {
       kept.clear()
       keptUntil = clock() + OFFERS_KEPT_MS
-      count = 0
       keptFor = service
       keptNote = note
     }
-    const known = kept.get(product)?.get(error)?.get(price)
+    const name = `${product} ${price} ${error}`
+    const known = kept.get(name)
     if (known !== undefined) return known
-    const ofProduct = kept.get(product) ?? new Map<string, Map<bigint, OfferText>>()
-    const ofError = ofProduct.get(error) ?? new Map<bigint, OfferText>()
-    kept.set(product, ofProduct.set(error, ofError))
     const url = `${service}${paidPath(product)}`
     const words = PAID_PRODUCTS[product]
     const description =
       note !== '' && MAKE_CALLS.has(product) ? `${words.description} ${note}` : words.description
     const made = textOf(payments.quote({ product, price, url, ...words, description }, error))
-    ofError.set(price, made)
-    count += 1
+    kept.set(name, made)
     return made
   }
 }

@@ -9,7 +9,7 @@ import type { Payment } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paidServiceBlock, statusUrl } from './paid-block.ts'
-import type { PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
+import { callerOf, type PaidOutcome, type PaidRequest, type PaidTier, type SentBody } from './paid-call.ts'
 import type { PaidPathOptions, PlanSales } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 
@@ -67,7 +67,7 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
         beforeOffer: () => plans.requireRoom(accountId, tier),
         async pay(presented) {
           const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
-            ...request,
+            ...callerOf(request),
             product,
             price,
             requestHash() {

@@ -1,25 +1,16 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
 import { type AccountState } from '../account-state.ts'
 import { type AccountCommand, type Decision, decide, requireOpen } from '../decide-account.ts'
 import { decideSessions, type SessionCommand } from '../sessions/decide-sessions.ts'
-import { type AppFact, type Apps, type Grant, liveGrants } from './app-state.ts'
+import { type AppFact, type Apps, type Grant, liveGrants, type Machine } from './app-state.ts'
 
 /** The commands for an account's programs. Times are Unix milliseconds. */
 export type AppCommand =
-  | {
+  | (Omit<Grant, 'grantedAt' | 'refreshHash' | 'expiresAt'> & {
       readonly kind: 'AuthorizeApp'
-      readonly grantId: string
-      readonly app: string
-      readonly clientHash: string
-      readonly redirectHash: string
-      readonly codeHash: string
-      readonly challenge: string
-      readonly method: ClientMethod
-      readonly scopes: readonly Scope[]
       readonly now: number
-    }
+    })
   | {
       readonly kind: 'ExchangeCode'
       readonly grantId: string
@@ -42,14 +33,7 @@ export type AppCommand =
       readonly now: number
     }
   | { readonly kind: 'EndApp'; readonly grantId: string; readonly reason: string }
-  | {
-      readonly kind: 'CreateMachine'
-      readonly machineId: string
-      readonly label: { readonly sealed: string } | { readonly text: '' }
-      readonly secretHash: string | null
-      readonly jwks: string | null
-      readonly scopes: readonly Scope[]
-    }
+  | (Omit<Machine, 'createdAt' | 'issued'> & { readonly kind: 'CreateMachine' })
   | {
       readonly kind: 'IssueMachineToken'
       readonly machineId: string

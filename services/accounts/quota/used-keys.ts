@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, later, type Position, START } from '../../../contracts/position.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
@@ -67,7 +67,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
   async function findRequired(): Promise<void> {
     const asked = generation
     const end = await head()
-    if (asked === generation) required = required === undefined ? end : laterOf(required, end)
+    if (asked === generation) required = required === undefined ? end : later(required, end)
   }
 
   /** Many at a time: finding the first of a map takes the longer the more were deleted in front of it. */
@@ -75,7 +75,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     for (const [hash, { position }] of memory) {
       if (memory.size <= LIMITS.idempotencyKeysKept) return
       memory.delete(hash)
-      if (required !== undefined) required = laterOf(required, position)
+      if (required !== undefined) required = later(required, position)
     }
   }
 
@@ -110,8 +110,6 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     },
   }
 }
-
-const laterOf = (a: Position, b: Position): Position => (comparePositions(a, b) >= 0 ? a : b)
 
 const indexBehindError = (): ServiceError =>
   new ServiceError('store_unavailable', {

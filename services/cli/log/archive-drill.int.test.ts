@@ -9,7 +9,6 @@ import { logFile, openEmbeddedStore } from '../../log/embedded/embedded-store.ts
 import { openStoredRows, type StoredRow } from '../../log/embedded/stored-rows.ts'
 import { startProjector } from '../../log/projector/projector.ts'
 import { openRowTables } from '../../log/projector/row-tables.ts'
-import { eventsOf } from '../../log-operations/backup/testing/made-log.fixture.ts'
 import { openEmbeddedSource } from '../../log-operations/copy/embedded-ends.ts'
 import { payments } from '../../payments/state/payments.ts'
 import { transparencyTree } from '../../proof/index.ts'
@@ -233,7 +232,7 @@ async function expectWholeCopies(): Promise<void> {
 async function givenToCopies(dataDir: string): Promise<readonly unknown[]> {
   const source = openEmbeddedSource(join(folder, dataDir, 'simulated'))
   try {
-    return await eventsOf(source.events())
+    return await Array.fromAsync(source.events())
   } finally {
     source.close()
   }

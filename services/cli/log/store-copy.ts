@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
-import { type CopySource, type CopyTarget, copyLog } from '../../log-operations/copy/copy-log.ts'
+import { copyLog } from '../../log-operations/copy/copy-log.ts'
 import { openEmbeddedSource, openEmbeddedTarget } from '../../log-operations/copy/embedded-ends.ts'
 import {
   openEventStoreDbSource,
@@ -51,13 +51,11 @@ export const storeCopyCommand = defineCommand({
     const store = openEventStoreDbStore({ connectionString })
     const progress = createProgressLine(input)
     try {
+      const folder = direction === 'to-folder' ? openEmbeddedTarget(directory) : openEmbeddedSource(directory)
       const ends =
-        direction === 'to-folder'
-          ? intoFolder(
-              directory,
-              openEventStoreDbSource(store, () => sleep(REST_MS, signal)),
-            )
-          : outOfFolder(directory, openEventStoreDbTarget(store, { newId: randomUUID, now }))
+        'finish' in folder
+          ? { source: openEventStoreDbSource(store, () => sleep(REST_MS, signal)), target: folder }
+          : { source: folder, target: openEventStoreDbTarget(store, { newId: randomUUID, now }) }
       try {
         const { events, copied, hash, isFinished } = await copyLog({
           ...ends,
@@ -75,7 +73,7 @@ export const storeCopyCommand = defineCommand({
       } catch (error) {
         throw goesOn(error)
       } finally {
-        ends.close()
+        folder.close()
       }
     } finally {
       await store.close()
@@ -88,20 +86,4 @@ function goesOn(error: unknown): unknown {
   if (!isServiceError(error, 'append_unknown') && !isServiceError(error, 'store_unavailable')) return error
   const nextStep = 'Run the same command again when the store answers: it goes on where this one stopped.'
   return new ServiceError('store_unavailable', { message: error.message, nextStep, cause: error })
-}
-
-interface Ends {
-  readonly source: CopySource
-  readonly target: CopyTarget
-  close(): void
-}
-
-function intoFolder(directory: string, source: CopySource): Ends {
-  const target = openEmbeddedTarget(directory)
-  return { source, target, close: () => target.close() }
-}
-
-function outOfFolder(directory: string, target: CopyTarget): Ends {
-  const source = openEmbeddedSource(directory)
-  return { source, target, close: () => source.close() }
 }

@@ -126,21 +126,33 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
   return {
     waitOut,
     async record(store, { load, decide }) {
-      let contradicted: { readonly id: string | undefined; readonly error: ServiceError } | undefined
+      const last: Refused = { id: undefined, refusal: undefined }
       for (let conflicts = 0; ; conflicts++) {
         if (conflicts > 0) await pauseForOthers({ sleep, signal }, conflicts)
         const make = decide(await waitOut(() => load(conflicts)))
         if (make === undefined) return undefined
-        const id = make().events[0]?.id
-        if (contradicted !== undefined && contradicted.id === id) throw contradicted.error
-        const outcome = await append(store, make)
+        const outcome = await append(store, () => otherThan(last, make()))
         if (outcome.kind === 'appended') return outcome
         if (outcome.kind !== 'conflict') throw outcome.error
-        if (outcome.error.code === 'idempotency_conflict') contradicted = { id, error: outcome.error }
+        last.refusal = outcome.error.code === 'idempotency_conflict' ? outcome.error : undefined
       }
     },
     problem: () => problem,
   }
+}
+
+/** The newest append that was tried, and why the log does not take it, if it has said so. */
+interface Refused {
+  id: string | undefined
+  refusal: ServiceError | undefined
+}
+
+/** Notes an append that is tried. @throws the refusal of the one before, where it is the same again */
+function otherThan(last: Refused, made: PlacedAppend): PlacedAppend {
+  const id = made.events[0]?.id
+  if (last.refusal !== undefined && last.id === id) throw last.refusal
+  last.id = id
+  return made
 }
 
 const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])

@@ -10,7 +10,7 @@ import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { collect } from '../../log/event-store.contract.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createFactIds } from '../../runtime/ids/fact-id.ts'
+import { createFactIds, type FactId } from '../../runtime/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { aDraft, failingAppends, recordingOver, verdictsOf } from '../testing/recording.fixture.ts'
 import { openVerdictsOf } from './open-verdicts.ts'
@@ -55,6 +55,21 @@ describe('recording', () => {
     const events = await collect(store.read(stream))
     expect(events.map((event) => event.data)).toEqual(added)
     expect(events.map((event) => event.id)).toEqual(added.map((verdict) => verdict.verdictId))
+  })
+
+  test('makes each verdict once', async () => {
+    const store = openStore()
+    const { idOf } = recordingOver(store)
+    const made: number[] = []
+    const at: FactId['at'] = (time, ...about) => {
+      made.push((time - T0) / HOUR_MS)
+      return idOf.at(time, ...about)
+    }
+    const { record } = recorderOn(store, {
+      idOf: Object.assign((...about: string[]) => idOf(...about), { at }),
+    })
+    expect(await record(drafts(0, 3))).toHaveLength(3)
+    expect(made).toEqual([0, 1, 2])
   })
 
   test('more verdicts than one append takes are all recorded', async () => {

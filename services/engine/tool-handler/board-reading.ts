@@ -72,11 +72,6 @@ export function insufficientHistoryError(entry: BoardEntry, works: readonly Time
   const instead = works.length === 0 ? 'no timeframe of the coin has' : `${works.join(', ')} would do`
   return new ServiceError('insufficient_history', {
     message: `${series} has ${entry.bars} closed bars of the ${LIMITS.warmUpBars} that a verdict needs; ${instead}`,
-    details: {
-      series,
-      bars: entry.bars,
-      bars_needed: LIMITS.warmUpBars,
-      timeframes_that_work: works,
-    },
+    details: { series, bars: entry.bars, bars_needed: LIMITS.warmUpBars, timeframes_that_work: works },
   })
 }

@@ -1,9 +1,10 @@
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { EventMeta, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import { type StoredRow, textOf } from '../../log/embedded/stored-row.ts'
+import { eventOf, type StoredRow, textOf } from '../../log/embedded/stored-row.ts'
 import type { StoredRows } from '../../log/embedded/stored-rows.ts'
 import {
   hashOf,
@@ -236,24 +237,7 @@ const gone = (position: number): ServiceError =>
     message: `position ${position} of the log is gone while it is read`,
   })
 
-export const recordedOf = ([
-  position,
-  stream,
-  revision,
-  type,
-  schema,
-  id,
-  at,
-  data,
-  meta,
-]: StoredRow): RecordedEvent => ({
-  id,
-  stream,
-  revision,
-  position: String(position),
-  type,
-  schema,
-  at,
-  data: JSON.parse(data) as RecordedEvent['data'],
-  meta: JSON.parse(meta) as RecordedEvent['meta'],
-})
+export function recordedOf(row: StoredRow): RecordedEvent {
+  const { data, meta, ...place } = eventOf(row)
+  return { ...place, data: JSON.parse(data) as JsonObject, meta: JSON.parse(meta) as EventMeta }
+}

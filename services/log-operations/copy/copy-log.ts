@@ -1,19 +1,26 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { EventMeta, EventPlace } from '../../../contracts/event.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
+import type { EncodedEvent } from '../../log/encode-append.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { translated } from './translate-positions.ts'
+
+/** An event whose data and meta are JSON, as the log has them: a copy has no need of what they hold. */
+export interface CopiedEvent extends EncodedEvent, EventPlace {
+  /** When it was appended to the first of these logs, ISO 8601. */
+  readonly at: string
+}
 
 /** A log that is copied. */
 export interface CopySource {
   /** For people, without credentials. */
   readonly description: string
   /** All there is at the moment, with the keys of subjects that were not erased, in the order of the log. */
-  events(): AsyncIterable<RecordedEvent>
+  events(): AsyncIterable<CopiedEvent>
   /** The newest of these events at a position or before it; undefined for none. */
-  at(position: Position): Promise<Pick<RecordedEvent, 'stream' | 'revision'> | undefined>
+  at(position: Position): Promise<Pick<EventPlace, 'stream' | 'revision'> | undefined>
   /** Whether nobody can have appended since the events were given. */
   isAtRest(): Promise<boolean>
 }
@@ -23,9 +30,9 @@ export interface CopyTarget {
   readonly description: string
   /** Makes sure that nobody takes it for a whole log. @throws ServiceError `store_mismatch` for one that was finished */
   begin(): Promise<void>
-  events(): AsyncIterable<RecordedEvent>
+  events(): AsyncIterable<CopiedEvent>
   /** Neighbours in one stream, appended at the same time; durable at {@link CopyTarget.flush} at the latest. */
-  append(events: readonly RecordedEvent[]): Promise<void>
+  append(events: readonly CopiedEvent[]): Promise<void>
   flush(): Promise<void>
   positionOf(stream: string, revision: number): Promise<Position | undefined>
   /** From now on it is a log like any other. */
@@ -98,7 +105,7 @@ async function walk({ source, target, signal, onProgress }: CopyOptions, doing: 
   const positions = createPositions(source, target)
   const hash = createHash('sha256')
   let [events, copied] = [0, 0]
-  let group: RecordedEvent[] = []
+  let group: CopiedEvent[] = []
   let bytes = 0
   let isAtEnd = false
 
@@ -143,23 +150,23 @@ async function walk({ source, target, signal, onProgress }: CopyOptions, doing: 
   return { events, copied, hash: hash.digest('hex') }
 }
 
-const follows = (last: RecordedEvent | undefined, next: RecordedEvent): boolean =>
+const follows = (last: CopiedEvent | undefined, next: CopiedEvent): boolean =>
   last !== undefined &&
   last.stream === next.stream &&
   last.revision + 1 === next.revision &&
   last.at === next.at
 
 /** The parts of an event that are the same in every store; the order of the members of its meta may differ. */
-export const lineOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): string => {
-  const { correlationId, causationId = null, actor, traceparent = null } = meta
+const lineOf = ({ stream, revision, type, schema, id, at, data, meta }: CopiedEvent): string => {
+  const { correlationId, causationId = null, actor, traceparent = null } = JSON.parse(meta) as EventMeta
   const origin = JSON.stringify([correlationId, causationId, actor, traceparent])
-  return `${[stream, revision, type, schema, id, at, JSON.stringify(data), origin].join('\t')}\n`
+  return `${stream}\t${revision}\t${type}\t${schema}\t${id}\t${at}\t${data}\t${origin}\n`
 }
 
 function requireSame(
-  event: RecordedEvent,
+  event: CopiedEvent,
   line: string,
-  found: RecordedEvent,
+  found: CopiedEvent,
   { description }: CopyTarget,
 ): void {
   if (lineOf(found) === line) return
@@ -169,7 +176,7 @@ function requireSame(
   })
 }
 
-const foreignError = ({ description }: CopyTarget, { type, position }: RecordedEvent): ServiceError =>
+const foreignError = ({ description }: CopyTarget, { type, position }: CopiedEvent): ServiceError =>
   new ServiceError('store_mismatch', {
     message: `${description} holds more than this log: a ${type} at ${position}, behind the last event of the source`,
     nextStep: 'Copy into an empty store.',

@@ -2,14 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
 import { openCopyFile } from '../../log/embedded/copy-file.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
 import { requireEnd } from '../../log/embedded/require-whole-log.ts'
-import type { StoredRow } from '../../log/embedded/stored-row.ts'
+import { eventOf, type StoredRow } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { type FileLock, takeFileLock } from '../../runtime/sqlite/file-lock.ts'
-import { recordedOf } from '../backup/take-backup.ts'
 import type { CopySource, CopyTarget } from './copy-log.ts'
 
 const PAGE_ROWS = 500
@@ -34,7 +32,7 @@ export function openEmbeddedSource(directory: string): CopySource & { close(): v
       given = head
       for (let position = 0; position < head; ) {
         const page = rows.everything(position, head, PAGE_ROWS)
-        for (const row of page) if (isKept(row)) yield recordedOf(row)
+        for (const row of page) if (isKept(row)) yield eventOf(row)
         position = page.at(-1)?.[0] ?? head
       }
     },
@@ -75,14 +73,14 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
         const head = rows.head()
         for (let position = 0; position < head; ) {
           const page = rows.everything(position, head, PAGE_ROWS)
-          for (const row of page) yield recordedOf(row)
+          for (const row of page) yield eventOf(row)
           position = page.at(-1)?.[0] ?? head
         }
       } finally {
         rows.close()
       }
     },
-    append: async (events) => copy.append(events.map(rowOf)),
+    append: async (events) => copy.append(events),
     flush: async () => copy.flush(),
     async positionOf(stream, revision) {
       const found = copy.positionOf(stream, revision)
@@ -92,15 +90,3 @@ export function openEmbeddedTarget(directory: string): CopyTarget & { close(): v
     close: () => copy.close(),
   }
 }
-
-const rowOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): StoredRow => [
-  0,
-  stream,
-  revision,
-  type,
-  schema,
-  id,
-  at,
-  JSON.stringify(data),
-  JSON.stringify(meta),
-]

@@ -1,9 +1,10 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
 import { comparePositions, inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import { UNFINISHED_COPY_STREAM } from '../../../contracts/streams.ts'
 import type { EventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import type { CopySource, CopyTarget } from './copy-log.ts'
+import type { CopiedEvent, CopySource, CopyTarget } from './copy-log.ts'
 
 /** Longer than processes that share a log take between two renewals of their leases. */
 export const REST_MS = 5_000
@@ -21,7 +22,7 @@ export function openEventStoreDbSource(store: EventStoreDbStore, rest: () => Pro
             message: 'EventStoreDB holds a copy that is not finished',
           })
         given = event.position
-        yield event
+        yield copiedOf(event)
       }
     },
     async at(position) {
@@ -78,7 +79,8 @@ export function openEventStoreDbTarget(
       await store.append(UNFINISHED_COPY_STREAM, [event], { expected: 'no-stream' })
     },
     async *events() {
-      for await (const event of store.readCopies()) if (event.stream !== UNFINISHED_COPY_STREAM) yield event
+      for await (const event of store.readCopies())
+        if (event.stream !== UNFINISHED_COPY_STREAM) yield copiedOf(event)
     },
     async append(events) {
       const [first] = events
@@ -103,3 +105,9 @@ export function openEventStoreDbTarget(
     finish: () => store.erase(UNFINISHED_COPY_STREAM),
   }
 }
+
+const copiedOf = (event: RecordedEvent): CopiedEvent => ({
+  ...event,
+  data: JSON.stringify(event.data),
+  meta: JSON.stringify(event.meta),
+})

@@ -1,6 +1,6 @@
-import type { RecordedEvent } from '../../../contracts/event.ts'
-import type { Json, JsonObject } from '../../../contracts/json.ts'
+import type { Json } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { EncodedEvent } from '../../log/encode-append.ts'
 
 /** Streams whose events name positions of the log, and the members that hold them. */
 const WITH_POSITIONS = ['delivery-', 'subscription-'] as const
@@ -10,12 +10,12 @@ export const POSITION_MEMBERS: ReadonlySet<string> = new Set(['after', 'position
  * An event with the positions that it names in the terms of another store. (The manifest of a sealed day names some too, as
  * text whose hash was published: it stays as it is.)
  */
-export async function translated(
-  event: RecordedEvent,
+export async function translated<Event extends Pick<EncodedEvent, 'data'> & { readonly stream: string }>(
+  event: Event,
   translate: (position: Position) => Promise<Position>,
-): Promise<RecordedEvent> {
+): Promise<Event> {
   if (!WITH_POSITIONS.some((prefix) => event.stream.startsWith(prefix))) return event
-  return { ...event, data: (await translatedIn(event.data, translate)) as JsonObject }
+  return { ...event, data: JSON.stringify(await translatedIn(JSON.parse(event.data) as Json, translate)) }
 }
 
 async function translatedIn(

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
@@ -320,6 +323,40 @@ test('a process that ends while it writes leaves nothing to begin with, and the 
   await take('one')
   expect(await begin('two')).toBeDefined()
 })
+
+test('a process that is killed while it takes one leaves the former one, or a whole new one', async () => {
+  await append(60)
+  await run('one')
+  const child = join(import.meta.dirname, 'testing/take-child.ts')
+  const given = [fileOf('one'), LOG, join(directory, 'place'), tablesOf(PROJECTIONS).join()]
+  let torn = 0
+  for (const milliseconds of fc.sample(fc.integer({ min: 0, max: 150 }), 12)) {
+    await append(2)
+    await run('one')
+    const taking = spawn(process.execPath, [child, ...given], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const told: number[] = []
+    taking.stdout
+      .setEncoding('utf8')
+      .on('data', (text: string) => told.push(...text.trim().split('\n').map(Number)))
+    const ended = once(taking, 'close')
+    while (told.length < 2) await once(taking.stdout, 'data')
+    await delay(milliseconds)
+    taking.kill('SIGKILL')
+    await ended
+    const begun = await begin('two')
+    expect(begun?.takenAt, `killed after ${milliseconds} ms`).toBeGreaterThanOrEqual(told.at(-1) ?? Infinity)
+    const two = await run('two')
+    expect(two.rows).toEqual((await run('')).rows)
+    // At most what was appended since the former one.
+    expect(two.read).toBeLessThan(5)
+    rmSync(fileOf('two'))
+    const listed = new Set(lists().map((name) => name.slice(0, -'.json'.length)))
+    torn += Number(files().some((name) => !listed.has(name.replace(/\.(json|\d+)$/, ''))))
+  }
+  // Nearly all of these moments are in the middle of one.
+  expect(torn).toBeGreaterThan(0)
+  expect(refusals).toEqual([])
+}, 60_000)
 
 test('two that write at once leave two that are whole', async () => {
   await append(60)

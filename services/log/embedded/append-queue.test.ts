@@ -12,17 +12,18 @@ test('a commit is under way before readers of the one before are woken', async (
       hasEnded: false,
       async commit(batch) {
         seen.push(`commit ${++commits} of ${batch.length}`)
-        const outcome: AppendOutcome = { revision: commits, position: commits, replayed: false }
+        const outcome: AppendOutcome = { revision: commits, position: commits, at: '' }
         return batch.map(() => outcome)
       },
       erase: async () => undefined,
       close: async () => undefined,
     },
     Date.now,
-    () => seen.push('readers'),
+    { keep: () => undefined, wake: () => void seen.push('readers') },
   )
   const append = async (): Promise<void> => {
-    await queue.push(encodeAppend('s', [anEvent()], 'any'))
+    const events = [anEvent()]
+    await queue.push(encodeAppend('s', events, 'any'), events)
     seen.push('answered')
   }
   const appendTwice = async (): Promise<void> => {

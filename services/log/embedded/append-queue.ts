@@ -1,5 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendResult } from '../event-store.ts'
@@ -8,6 +9,24 @@ import type { Writer } from './writer.ts'
 
 interface Waiting extends PromiseWithResolvers<AppendResult> {
   readonly append: EncodedAppend
+  readonly events: readonly NewEvent[]
+}
+
+/** An append that is durable, and where its last event stands. */
+export interface Committed {
+  readonly append: EncodedAppend
+  /** The events as they were given, of which the append holds the texts. */
+  readonly events: readonly NewEvent[]
+  readonly revision: number
+  readonly position: number
+  readonly at: string
+}
+
+/** Followers of the log. */
+interface Readers {
+  /** Takes what a commit appended, in the order of the log, before its callers go on. */
+  keep(committed: readonly Committed[]): void
+  wake(): void
 }
 
 /**
@@ -17,26 +36,26 @@ interface Waiting extends PromiseWithResolvers<AppendResult> {
 export class AppendQueue {
   readonly #writer: Writer
   readonly #now: () => number
-  readonly #onCommitted: () => void
+  readonly #readers: Readers
   #waiting: Waiting[] = []
   #inFlight = 0
   #flushing: Promise<void> | undefined
 
-  constructor(writer: Writer, now: () => number, onCommitted: () => void) {
+  constructor(writer: Writer, now: () => number, readers: Readers) {
     this.#writer = writer
     this.#now = now
-    this.#onCommitted = onCommitted
+    this.#readers = readers
   }
 
   get length(): number {
     return this.#waiting.length + this.#inFlight
   }
 
-  async push(append: EncodedAppend): Promise<AppendResult> {
+  push(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
     const { length } = this.#waiting
     if (length >= LIMITS.appendQueue)
       throw new ServiceError('store_unavailable', { message: `${length} appends are waiting already` })
-    const entry = { append, ...Promise.withResolvers<AppendResult>() }
+    const entry = { append, events, ...Promise.withResolvers<AppendResult>() }
     this.#waiting.push(entry)
     this.#flushing ??= this.#flush()
     return entry.promise
@@ -52,20 +71,20 @@ export class AppendQueue {
     for (let commit = this.#commitNext(); commit !== undefined; ) {
       const answer = await commit
       let next = this.#commitNext()
-      answer()
+      this.#readers.keep(answer())
       if (next === undefined) {
         await aTurn()
         next = this.#commitNext()
       }
       // Readers take the thread for long, and do so while the writer is at work.
-      this.#onCommitted()
+      this.#readers.wake()
       commit = next
     }
     this.#flushing = undefined
   }
 
-  /** Hands over to the writer what waits, if anything does. Resolves to what answers its callers. */
-  #commitNext(): Promise<() => void> | undefined {
+  /** Hands over to the writer what waits, if anything does. Resolves to the function that answers its callers. */
+  #commitNext(): Promise<() => Committed[]> | undefined {
     const batch = takeBatch(this.#waiting)
     if (batch.length === 0) return undefined
     this.#waiting = this.#waiting.slice(batch.length)
@@ -73,7 +92,7 @@ export class AppendQueue {
     return this.#commit(batch)
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<() => void> {
+  async #commit(batch: readonly Waiting[]): Promise<() => Committed[]> {
     try {
       assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
       const at = new Date(this.#now()).toISOString()
@@ -81,12 +100,11 @@ export class AppendQueue {
         batch.map(({ append }) => append),
         at,
       )
-      return () => {
-        for (const [index, entry] of batch.entries()) settle(entry, outcomes[index])
-      }
+      return () => batch.flatMap((entry, index) => settle(entry, outcomes[index]) ?? [])
     } catch (error) {
       return () => {
         for (const entry of batch) entry.reject(error)
+        return []
       }
     } finally {
       this.#inFlight -= batch.length
@@ -108,12 +126,16 @@ function takeBatch(waiting: readonly Waiting[]): Waiting[] {
   return waiting.slice(0, count)
 }
 
-function settle(entry: Waiting, outcome: AppendOutcome | undefined): void {
+/** @returns the append, where this commit brought it into the log */
+function settle(entry: Waiting, outcome: AppendOutcome | undefined): Committed | undefined {
   if (outcome === undefined) {
     entry.reject(new ServiceError('append_unknown', { message: 'the writer gave no outcome for an append' }))
   } else if ('code' in outcome) {
     entry.reject(new ServiceError(outcome.code, outcome))
   } else {
-    entry.resolve({ ...outcome, position: String(outcome.position) })
+    const { revision, position, at } = outcome
+    entry.resolve({ revision, position: String(position), replayed: at === undefined })
+    if (at !== undefined) return { append: entry.append, events: entry.events, revision, position, at }
   }
+  return undefined
 }

@@ -10,9 +10,12 @@ import { eventsWithSums, type SummedRow, sound, sumOf } from './row-sum.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { StoredRow } from './stored-row.ts'
 
-/** How one append of a batch ended, in a form that crosses the thread boundary cheaply. */
+/**
+ * How one append of a batch ended, in a form that crosses the thread boundary cheaply; `at` is left out where it had been
+ * appended before.
+ */
 export type AppendOutcome =
-  | { readonly revision: number; readonly position: number; readonly replayed: boolean }
+  | { readonly revision: number; readonly position: number; readonly at?: string }
   | AppendRefusal
 
 export type BatchCommitter = ReturnType<typeof createBatchCommitter>
@@ -44,7 +47,7 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
     const decision = decideAppend(append, view)
     if (decision.kind === 'refuse') return decision.refusal
     if (decision.kind === 'replay') {
-      return { revision: decision.revision, position: Number(decision.position), replayed: true }
+      return { revision: decision.revision, position: Number(decision.position) }
     }
     let revision = decision.firstRevision - 1
     assert(
@@ -64,7 +67,7 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
       revision,
     )
     heads.set(append.stream, revision)
-    return { revision, position, replayed: false }
+    return { revision, position, at }
   }
 
   return {

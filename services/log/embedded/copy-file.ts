@@ -9,7 +9,7 @@ import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 import { forgetNewest } from './newest-position.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
-import type { StoredRow } from './stored-row.ts'
+import type { eventOf } from './stored-row.ts'
 
 const ROWS_A_COMMIT = 2_000
 
@@ -50,16 +50,14 @@ export function openCopyFile(target: string) {
   }
   return {
     file,
-    /** Puts rows behind those that are there; positions are given here. */
-    append(rows: readonly StoredRow[]): void {
+    /** Puts events behind those that are there; positions are given here. */
+    append(events: readonly Omit<ReturnType<typeof eventOf>, 'position'>[]): void {
       attempt(() => {
         if (!db.isTransaction) db.exec('BEGIN IMMEDIATE')
-        for (const [, ...row] of rows) {
-          position += 1
-          insert.run(position, ...row)
-        }
+        for (const { stream, revision, type, schema, id, at, data, meta } of events)
+          insert.run(++position, stream, revision, type, schema, id, at, data, meta)
       })
-      waiting += rows.length
+      waiting += events.length
       if (waiting >= ROWS_A_COMMIT) flush()
     },
     /** Durable when it returns. */

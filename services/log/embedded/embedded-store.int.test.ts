@@ -1,16 +1,21 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { START } from '../../../contracts/position.ts'
+import { encodeAppend } from '../encode-append.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
-import type { EventStore } from '../event-store.ts'
+import type { EventStore, SubscriptionItem } from '../event-store.ts'
+import type { Committed } from './append-queue.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
+import { LogReader } from './log-reader.ts'
 import { startWriter } from './writer.ts'
 
 const KILLS = 20
@@ -180,6 +185,85 @@ describe('the queue', () => {
       good[2]?.id,
       good[4]?.id,
     ])
+    await store.close()
+  })
+})
+
+describe('who follows the log', () => {
+  const eventsOf = async (
+    items: AsyncIterator<SubscriptionItem>,
+    count: number,
+  ): Promise<RecordedEvent[]> => {
+    const events: RecordedEvent[] = []
+    while (events.length < count) {
+      const { value } = (await items.next()) as { value: SubscriptionItem }
+      if (value.kind === 'event') events.push(value.event)
+    }
+    return events
+  }
+
+  test('is given what was appended as it was given, and the same that the file holds', async () => {
+    const store = await open()
+    const following = store.subscribe({ after: 'end', signal: new AbortController().signal })
+    const items = following[Symbol.asyncIterator]()
+    const events = Array.from({ length: 5 }, () => anEvent({ text: 'é', nested: { list: [1, null] } }))
+    const [first, second, third, ...together] = events as [NewEvent, NewEvent, NewEvent, ...NewEvent[]]
+    await store.append('s-1', [first], { expected: 'no-stream' })
+    // The first ones are read from the file.
+    const followed = await eventsOf(items, 1)
+    const outcomes = await Promise.all(
+      [
+        store.append('s-2', [second], { expected: 'no-stream' }),
+        store.append('subject-1.0', [anEvent({ secret: true })], { expected: 'no-stream' }),
+        store.append('s-3', [anEvent()], { expected: 7 }),
+        store.append('s-1', [first], { expected: 'no-stream' }),
+        store.append('s-1', together, { expected: 0 }),
+      ].map(codeOf),
+    )
+    expect(outcomes).toEqual(['no error', 'no error', 'revision_conflict', 'no error', 'no error'])
+    await store.append('s-2', [third], { expected: 0 })
+    // A commit that appends nothing takes nothing of it away.
+    expect(await codeOf(store.append('s-3', [anEvent()], { expected: 7 }))).toBe('revision_conflict')
+    followed.push(...(await eventsOf(items, 4)))
+    expect(followed).toEqual(await collect(store.readAll()))
+    expect(followed[1]?.data).toBe(second.data)
+    expect(followed.slice(2).map(({ data }) => data)).toEqual([...together, third].map(({ data }) => data))
+    expect(followed[4]?.data).toBe(third.data)
+    await store.close()
+  })
+
+  test('reads from the file what lies between what it has and what was appended', async () => {
+    const store = await open()
+    const reader = new LogReader(join(directory, 'events.db'))
+    const append = async (): Promise<Committed> => {
+      const events = [anEvent()]
+      const { revision, position } = await store.append('s-1', events, { expected: 'any' })
+      const at = new Date().toISOString()
+      return { append: encodeAppend('s-1', events, 'any'), events, revision, position: Number(position), at }
+    }
+    const { position } = await append()
+    expect(reader.readPage(START, 9).events).toHaveLength(1)
+    await append()
+    reader.keep([await append()])
+    const { events } = reader.readPage(String(position), 9)
+    expect(events).toEqual(await collect(store.readAll({ after: String(position) })))
+    expect(events).toHaveLength(2)
+    reader.close()
+    await store.close()
+  })
+})
+
+describe('the write-ahead log', () => {
+  test('is copied into the file once it holds 4,000 pages, and is not written on and on', async () => {
+    const store = await open()
+    let most = 0
+    for (let n = 0; n < 56; n++) {
+      const events = [anEvent({ text: 'x'.repeat(800_000) })]
+      await store.append(`s-${n}`, events, { expected: 'no-stream' })
+      most = Math.max(most, statSync(join(directory, 'events.db-wal')).size)
+    }
+    expect(most).toBeGreaterThan(24 * 1_048_576)
+    expect(most).toBeLessThan(40 * 1_048_576)
     await store.close()
   })
 })

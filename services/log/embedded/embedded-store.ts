@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
 import { LogEndLost } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Position } from '../../../contracts/position.ts'
@@ -83,7 +84,10 @@ class EmbeddedLog {
     this.#writer = writer
     this.#lock = lock
     this.#reader = new LogReader(file)
-    this.#queue = new AppendQueue(writer, now, () => this.appended.notify())
+    this.#queue = new AppendQueue(writer, now, {
+      keep: (committed) => this.#reader.keep(committed),
+      wake: () => this.appended.notify(),
+    })
   }
 
   /** @throws ServiceError `store_unavailable` once it is closed */
@@ -92,10 +96,10 @@ class EmbeddedLog {
     throw new ServiceError('store_unavailable', { message: 'the store is closed' })
   }
 
-  async append(append: EncodedAppend): Promise<AppendResult> {
+  async append(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
     void this.reader
     try {
-      const result = await this.#queue.push(append)
+      const result = await this.#queue.push(append, events)
       this.#lastFailure = undefined
       return result
     } catch (error) {
@@ -147,14 +151,14 @@ class EmbeddedLog {
 }
 
 const storeOver = (log: EmbeddedLog): EventStore => ({
-  append: async (stream, events, { expected }) => log.append(encodeAppend(stream, events, expected)),
+  append: async (stream, events, { expected }) => log.append(encodeAppend(stream, events, expected), events),
   read: (stream, options) => log.reader.read(stream, options),
   readAll: (options) => log.reader.readAll(options),
   subscribe({ after, filter, signal }) {
     const { reader, appended, closing } = log
     const pages = {
       readPage: (position: Position, limit: number) => reader.readPage(position, limit, filter),
-      head: () => reader.head(),
+      head: () => reader.kept(),
       appended,
     }
     const ending = AbortSignal.any([signal, closing.signal])

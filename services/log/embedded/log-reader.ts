@@ -11,6 +11,7 @@ import { matchesFilter } from '../event-filter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
+import type { Committed } from './append-queue.ts'
 import { isArchivedData } from './archive-block.ts'
 import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { isErasedData } from './erase-stream.ts'
@@ -39,8 +40,7 @@ export class LogReader {
   readonly #contents: ArchivedContents
   readonly #statements = new Map<string, StatementSync>()
   /**
-   * The newest rows, without a hole: those who follow the log take the same ones at about the same time, and they are read
-   * and parsed once for all of them.
+   * The newest rows of this process, without a hole: those who follow the log take the same ones at about the same time.
    */
   #recent: Row[] = []
   #recentUpTo: number
@@ -120,14 +120,44 @@ export class LogReader {
   }
 
   readPage(after: Position, limit: number, filter?: EventFilter): LogPage {
-    const [from, newest] = [toSequence(after), this.#newest()]
+    const from = toSequence(after)
     const { rows, lookedUpTo } =
-      this.#lookAtRecent(from, newest, limit, filter) ?? this.#lookAt(from, newest, limit, filter)
+      this.#lookAtRecent(from, limit, filter) ?? this.#lookAt(from, this.#newest(), limit, filter)
     return { events: rows.map((row) => this.#recorded(row)), lookedUpTo: toPosition(lookedUpTo) }
   }
 
   head(): Position {
     return toPosition(this.#newest())
+  }
+
+  /** Up to where those who follow the log were woken, or will be. */
+  kept(): Position {
+    return toPosition(this.#recentUpTo)
+  }
+
+  /** Keeps what was just committed for those who follow the log, so that it is not read back and parsed. */
+  keep(committed: readonly Committed[]): void {
+    const rows = committed.flatMap(rowsOf)
+    const [first] = rows
+    if (first === undefined) return
+    // Nobody knows what became of a commit in between: those who follow read it from the file.
+    if (first.position !== this.#recentUpTo + 1) {
+      this.#recent = []
+      this.#recentCharacters = 0
+    }
+    const upTo = first.position + rows.length - 1
+    assert(rows.at(-1)?.position === upTo, 'a commit has no hole in its positions', upTo)
+    this.#recentUpTo = upTo
+    for (const row of rows) {
+      // Nobody reads it here, and what is erased must not be left anywhere.
+      if (isErasable(row.stream)) Object.assign(row, { data: '', meta: '', recorded: undefined })
+      this.#recentCharacters += row.data.length
+    }
+    let old = 0
+    for (; this.#recentCharacters > RECENT_CHARACTERS && old < this.#recent.length; old++)
+      this.#recentCharacters -= this.#recent[old]?.data.length ?? 0
+    this.#recent.splice(0, old)
+    this.#recent.push(...rows)
   }
 
   /** A look into the index for each stream, however many events it has. */
@@ -154,10 +184,9 @@ export class LogReader {
     return found[0] ?? 0
   }
 
-  /** As `#lookAt`, among the newest rows; undefined where they begin after that position. */
-  #lookAtRecent(after: number, newest: number, limit: number, filter: EventFilter | undefined) {
-    if (after > newest || after < this.#recentUpTo - this.#recent.length) return undefined
-    if (after >= this.#recentUpTo) this.#readOn(after, newest)
+  /** As `#lookAt`, among the newest rows; undefined where they begin after that position, or end there. */
+  #lookAtRecent(after: number, limit: number, filter: EventFilter | undefined) {
+    if (after >= this.#recentUpTo || after < this.#recentUpTo - this.#recent.length) return undefined
     const rows: Row[] = []
     let lookedUpTo = after
     for (let index = this.#recent.length - (this.#recentUpTo - after); rows.length < limit; index++) {
@@ -167,32 +196,6 @@ export class LogReader {
       if (matchesFilter(row, filter)) rows.push(row)
     }
     return { rows, lookedUpTo }
-  }
-
-  /** Reads the page after a position into the newest rows, and lets go of old ones. */
-  #readOn(after: number, newest: number): void {
-    if (after > this.#recentUpTo) {
-      this.#recent = []
-      this.#recentCharacters = 0
-    }
-    const upTo = Math.min(newest, after + LIMITS.readPageEvents)
-    const page = this.#rows(
-      `${this.#select} WHERE position > ? AND position <= ? ORDER BY position`,
-      after,
-      upTo,
-    )
-    assert(page.length === upTo - after, 'the log has no hole in its positions', after)
-    this.#recentUpTo = upTo
-    for (const row of page) {
-      // Nobody reads it here, and what is erased must not be left anywhere.
-      if (isErasable(row.stream)) Object.assign(row, { data: '', meta: '' })
-      this.#recentCharacters += row.data.length
-    }
-    let old = 0
-    for (; this.#recentCharacters > RECENT_CHARACTERS && old < this.#recent.length; old++)
-      this.#recentCharacters -= this.#recent[old]?.data.length ?? 0
-    this.#recent.splice(0, old)
-    this.#recent.push(...page)
   }
 
   /** Matching rows after a position, and how far was looked: a rare match must not make one look long. */
@@ -214,10 +217,7 @@ export class LogReader {
       'the log has no hole in its positions',
       after,
     )
-    return {
-      rows: rows.filter((row) => !isErasable(row.stream)),
-      lookedUpTo: Math.max(after, lookedUpTo),
-    }
+    return { rows: rows.filter((row) => !isErasable(row.stream)), lookedUpTo: Math.max(after, lookedUpTo) }
   }
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {
@@ -255,6 +255,19 @@ export class LogReader {
       meta: JSON.parse(meta) as RecordedEvent['meta'],
     }
   }
+}
+
+function rowsOf({ append: { stream, events: texts }, events, ...last }: Committed): Row[] {
+  return texts.map(({ id, type, schema, data, meta }, index) => {
+    const before = texts.length - 1 - index
+    const position = last.position - before
+    const place = { id, type, schema, stream, revision: last.revision - before, at: last.at }
+    const row = { ...place, position, data, meta }
+    const given = events[index]
+    if (given === undefined) return row
+    const recorded = { ...place, position: toPosition(position), data: given.data, meta: given.meta }
+    return { ...row, recorded }
+  })
 }
 
 /** An event whose JSON is parsed when somebody reads it. */

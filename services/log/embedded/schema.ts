@@ -29,10 +29,17 @@ CREATE UNIQUE INDEX IF NOT EXISTS event_by_id ON event (id);
 `
 
 /**
+ * Pages of the write-ahead log that are copied into the file together, 32 MiB. Appends to many streams change the same
+ * pages of an index again and again, and each is copied once.
+ */
+const PAGES_PER_CHECKPOINT = 4_000
+
+/**
  * Durable to the disk at every commit; the write-ahead log lets readers go on meanwhile. What is deleted or
  * moved within the file is written over with zeros: streams can be erased.
  */
-const DURABLE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;'
+const DURABLE = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+  PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
 
 /**
  * Page size of new files. A commit of many streams writes a page of the index for each, and a page holds several events:

@@ -14,6 +14,12 @@ export type StoredRow = readonly [
   meta: string,
 ]
 
+/** The event of a row, its data and meta as they are. */
+export function eventOf(row: StoredRow) {
+  const [position, stream, revision, type, schema, id, at, data, meta] = row
+  return { position: String(position), stream, revision, type, schema, id, at, data, meta }
+}
+
 const FIELDS = 9
 
 /**

@@ -1,12 +1,10 @@
 import type { Position as LogPosition } from '@eventstore/db-client'
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
-import shared from '@eventstore/db-client/generated/shared_pb.js'
-import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js'
-import streams from '@eventstore/db-client/generated/streams_pb.js'
+import type { BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
-import protobufEmpty from 'google-protobuf/google/protobuf/empty_pb.js'
 import type { Revision } from '../../../contracts/event.ts'
 import type { ExpectedRevision } from '../event-store.ts'
+import { encodeRequest } from './append-message.ts'
 import { isNeverBegun } from './client-error.ts'
 import type { ProposedEvent } from './recorded-event.ts'
 
@@ -20,7 +18,7 @@ export interface ServerAnswer {
 
 /** A call to the server over which many appends go, answered in any order. */
 export interface AppendCall {
-  readonly stream: ClientDuplexStream<BatchAppendReq, BatchAppendResp>
+  readonly stream: ClientDuplexStream<Buffer, BatchAppendResp>
   /** Receives the error that ended it, so that the next one goes to the leader of that moment. */
   readonly failed: (error: unknown) => void
 }
@@ -126,7 +124,7 @@ export function createAppendLine(options: AppendLineOptions): AppendLine {
       if (line.waiting.size === 0) line.lookedAt = performance.now()
       line.waiting.set(id, { stream, answer })
       signal.addEventListener('abort', () => forget(line, id))
-      line.call.stream.write(requestOf(id, stream, events, expected))
+      line.call.stream.write(encodeRequest(id, stream, events, expected))
       return answer.promise
     },
     leave,
@@ -191,33 +189,4 @@ function answerOne(line: Line, response: BatchAppendResp): void {
       prepare: BigInt(place.getPreparePosition()),
     },
   })
-}
-
-function requestOf(
-  id: string,
-  stream: string,
-  events: readonly ProposedEvent[],
-  expected: ExpectedRevision,
-): BatchAppendReq {
-  const options = new streams.BatchAppendReq.Options().setStreamIdentifier(
-    new shared.StreamIdentifier().setStreamName(Buffer.from(stream)),
-  )
-  if (expected === 'any') options.setAny(new protobufEmpty.Empty())
-  else if (expected === 'no-stream') options.setNoStream(new protobufEmpty.Empty())
-  else if (expected === 'stream-exists') options.setStreamExists(new protobufEmpty.Empty())
-  else options.setStreamPosition(String(expected))
-  return new streams.BatchAppendReq()
-    .setCorrelationId(new shared.UUID().setString(id))
-    .setOptions(options)
-    .setProposedMessagesList(events.map(messageOf))
-    .setIsFinal(true)
-}
-
-function messageOf({ id, type, data, metadata }: ProposedEvent): BatchAppendReq.ProposedMessage {
-  const message = new streams.BatchAppendReq.ProposedMessage()
-    .setId(new shared.UUID().setString(id))
-    .setData(Buffer.from(data))
-    .setCustomMetadata(Buffer.from(metadata))
-  message.getMetadataMap().set('type', type).set('content-type', 'application/json')
-  return message
 }

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
 import streamsService, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
-import streams from '@eventstore/db-client/generated/streams_pb.js'
+import type { CallOptions, Metadata } from '@grpc/grpc-js'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { AppendCall } from './append-line.ts'
 
@@ -14,7 +14,7 @@ interface Credentials {
 type CallArguments = (
   options: { credentials?: Credentials; requiresLeader?: boolean },
   callOptions?: object,
-) => Parameters<StreamsClient['batchAppend']>
+) => [Metadata, CallOptions]
 
 /** All are `protected` in the client's types, so they are reached through this one. */
 interface ClientInternals {
@@ -98,11 +98,17 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   return {
     client,
     async openAppends() {
-      const { StreamsClient: type } = streamsService
+      const { StreamsClient: type, StreamsService } = streamsService
+      const { path, responseDeserialize } = StreamsService.batchAppend
       const grpcClient = await inner.getGRPCClient(type, 'batchAppend')
       return {
-        // It stays open for as long as it lasts.
-        stream: grpcClient.batchAppend(...inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY })),
+        // Requests are encoded already. It stays open for as long as it lasts.
+        stream: grpcClient.makeBidiStreamRequest(
+          path,
+          (request: Buffer) => request,
+          responseDeserialize,
+          ...inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY }),
+        ),
         failed: (error) => void inner.handleError(grpcClient, error),
       }
     },
@@ -134,7 +140,7 @@ function requireKnownInside(inner: ClientInternals): void {
     getGRPCClient: inner.getGRPCClient,
     unpackToCommandError,
     StreamsClient: streamsService.StreamsClient,
-    BatchAppendReq: streams.BatchAppendReq,
+    responseDeserialize: streamsService.StreamsService.batchAppend.responseDeserialize,
   }
   const missing = Object.keys(functions).filter((name) => typeof functions[name] !== 'function')
   // A getter that asks the server: it is looked for and not read.

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
-import { encodeAppend, requireErasable } from '../encode-append.ts'
+import { bytesOf, type EncodedEvent, encodeAppend, requireErasable } from '../encode-append.ts'
 import type { AppendResult, EventStore, ExpectedRevision } from '../event-store.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
@@ -39,10 +39,10 @@ export interface EventStoreDbOptions {
 export interface EventStoreDbStore extends EventStore {
   /** Every event with the keys of subjects, without those that were erased. */
   readCopies(after?: Position): AsyncIterable<RecordedEvent>
-  /** Appends events of another log, as of when they were appended there (ISO 8601). */
+  /** Appends events of another log, which looked at them, as of when they were appended there (ISO 8601). */
   appendCopied(
     stream: string,
-    events: readonly NewEvent[],
+    events: readonly EncodedEvent[],
     options: { readonly expected: ExpectedRevision; readonly at: string },
   ): Promise<AppendResult>
 }
@@ -124,7 +124,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async appendCopied(stream, events, { expected, at }) {
       requireOpen()
-      return appendEvents(context, { ...encodeAppend(stream, events, expected), at })
+      return appendEvents(context, { stream, events, expected, at, bytes: bytesOf(events) })
     },
     async *read(stream, readOptions) {
       requireOpen()

@@ -5,11 +5,20 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 
+/** Rows by key; undefined where a row was deleted. */
+export type ChangedRows = Map<string, JsonObject | undefined>
+
+/** An event that cannot be folded, why, and how many of its batch were folded before it. */
+export interface Poison {
+  readonly position: Position
+  readonly reason: string
+  readonly folded: number
+}
+
 interface FoldedBatch {
-  /** Changed rows by key; undefined where a row was deleted. */
   readonly changes: ReadonlyMap<string, JsonObject | undefined>
-  /** The event that could not be folded, and why; the changes are those of the events before it. */
-  readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
+  /** The changes are those of the events before it. */
+  readonly poison?: Poison
 }
 
 /**
@@ -21,13 +30,11 @@ export function foldBatch(
   projection: Projection,
   stored: (key: string) => JsonObject | undefined,
   events: readonly RecordedEvent[],
-  known: Map<string, JsonObject | undefined> = new Map(),
+  known: ChangedRows = new Map(),
 ): FoldedBatch {
-  const changes = new Map<string, JsonObject | undefined>()
+  const changes: ChangedRows = new Map()
   const change = (key: string, row: JsonObject | undefined): void => {
     changes.set(key, row)
-    // Behind the others: those that were changed longest ago are forgotten first.
-    known.delete(key)
     known.set(key, row)
   }
   const rows = {
@@ -64,6 +71,9 @@ const KNOWN_ROWS = 1_000
  */
 export function keptRows<Row>(known: Map<string, Row>, changed: number): Map<string, Row> {
   if (changed > KNOWN_ROWS) return new Map()
-  for (const key of known.keys()) if (known.size > KNOWN_ROWS) known.delete(key)
+  for (const key of known.keys()) {
+    if (known.size <= KNOWN_ROWS) break
+    known.delete(key)
+  }
   return known
 }

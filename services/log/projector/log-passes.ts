@@ -2,7 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, earlier, later, type Position, START } from '../../../contracts/position.ts'
+import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
+import type { Clock } from '../../runtime/async/clock.ts'
 import type { EventStore, LookedAt } from '../event-store.ts'
 import type { RowTables } from './row-tables.ts'
 
@@ -14,16 +16,9 @@ export interface Follower {
   readonly types: ReadonlySet<string>
   /** Everything up to here is folded. */
   readonly reached: Position
-  /**
-   * Folds the events that come next, up to a position.
-   * @param isDue whether the checkpoint is written also where no row changes
-   * @returns undefined where nothing is to be written
-   */
-  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): Folded | undefined
-}
-
-/** Changes of a read model that are not committed yet. */
-export interface Folded {
+  /** Folds the events that come next, up to a position. @returns whether it is to be written now */
+  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): boolean
+  /** Writes what was folded since it was written last, in the transaction of its file. */
   write(): void
   /** Called after the commit. @returns whether the read model goes on */
   committed(): boolean
@@ -33,8 +28,12 @@ export interface Folded {
 const PAST_BATCH = 1_000
 /** Events of the past that were looked at, matching or not, after which each checkpoint is written. */
 const LOOKED_EVENTS = 20_000
-/** Batches of new events after which each checkpoint is written: a crash has no more of them read again. */
-const LIVE_BATCHES = 64
+/**
+ * New events after which rows and checkpoints are written, and how long they wait for that. Events that follow one another
+ * change the same rows again and again, and a commit costs as much as a hundred rows.
+ */
+const LIVE_EVENTS = 512
+const LIVE_MS = 100
 
 interface Member {
   readonly follower: Follower
@@ -58,16 +57,19 @@ export class LogPasses {
   readonly #store: EventStore
   readonly #tables: RowTables
   readonly #allTypes: readonly string[]
+  readonly #sleep: Clock['sleep']
   /** Passes that have not begun, by the place where they begin. */
   readonly #gathering = new Map<Position, Pass>()
   readonly #live = newPass()
   #livePosition: Position = START
+  #isWritingSoon = false
   #lastTurn: Promise<void> = Promise.resolve()
 
-  constructor(store: EventStore, tables: RowTables, allTypes: readonly string[]) {
+  constructor(store: EventStore, tables: RowTables, all: readonly Projection[], sleep: Clock['sleep']) {
     this.#store = store
     this.#tables = tables
-    this.#allTypes = allTypes
+    this.#allTypes = [...new Set(all.flatMap(({ events }) => events))]
+    this.#sleep = sleep
   }
 
   /** Folds the past up to a position. Resolves false where the read model stops on its way, or the signal is aborted. */
@@ -93,9 +95,17 @@ export class LogPasses {
     return left
   }
 
-  /** Writes the checkpoints of those that follow the log. */
+  /** Writes what those that follow the log have folded. */
   flush(): void {
     this.#advance(this.#live, [], this.#livePosition, true)
+  }
+
+  async #writeSoon(signal: AbortSignal): Promise<void> {
+    if (this.#isWritingSoon) return
+    this.#isWritingSoon = true
+    await this.#sleep(LIVE_MS, signal)
+    this.#isWritingSoon = false
+    this.flush()
   }
 
   async #goThrough(pass: Pass, after: Position): Promise<void> {
@@ -108,7 +118,7 @@ export class LogPasses {
     let batch: RecordedEvent[] = []
     let [looked, pages] = [0, 0]
     const give = (to: Position): void => {
-      this.#advance(pass, batch, to, looked >= LOOKED_EVENTS)
+      this.#advance(pass, batch, to, true)
       batch = []
       looked %= LOOKED_EVENTS
     }
@@ -143,7 +153,7 @@ export class LogPasses {
     live.ending = new AbortController()
     const { signal } = live.ending
     this.#livePosition = after
-    let batches = 0
+    let unwritten = 0
     try {
       const items = this.#store.subscribe({ after, filter: { types: this.#allTypes }, signal })
       for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
@@ -151,7 +161,11 @@ export class LogPasses {
         if (signal.aborted || last === undefined) return
         const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
         this.#livePosition = last.kind === 'event' ? last.event.position : last.position
-        this.#advance(live, events, this.#livePosition, ++batches % LIVE_BATCHES === 0)
+        unwritten += events.length
+        const isDue = unwritten >= LIVE_EVENTS
+        this.#advance(live, events, this.#livePosition, isDue)
+        if (isDue) unwritten = 0
+        else void this.#writeSoon(signal)
       }
       if (!signal.aborted) leaveAll(live)
     } catch (error) {
@@ -160,44 +174,38 @@ export class LogPasses {
   }
 
   #advance(pass: Pass, events: readonly RecordedEvent[], to: Position, isDue: boolean): void {
-    const byFile = new Map<unknown, Change[]>()
+    const byFile = new Map<unknown, Member[]>()
     for (const member of pass.members) {
       const { follower, upTo = to } = member
       const until = earlier(to, upTo)
       try {
-        const folded = follower.fold(wanted(events, follower, until), until, isDue || until === member.upTo)
-        if (folded === undefined) continue
+        if (!follower.fold(wanted(events, follower, until), until, isDue)) continue
         const file = this.#tables.fileOf(follower.name, follower.version)
-        byFile.set(file, [...(byFile.get(file) ?? []), { member, folded }])
+        byFile.set(file, [...(byFile.get(file) ?? []), member])
       } catch (error) {
         leave(pass, member, error)
       }
     }
-    for (const changes of byFile.values()) this.#commit(pass, changes)
+    for (const members of byFile.values()) this.#commit(pass, members)
     for (const member of pass.members) if (member.upTo === member.follower.reached) leave(pass, member, true)
   }
 
   /** Commits what changes in one file; one by one where that fails, so that one that cannot be written holds up no other. */
-  #commit(pass: Pass, changes: readonly Change[]): void {
-    const [first] = changes
+  #commit(pass: Pass, members: readonly Member[]): void {
+    const [first] = members
     if (first === undefined) return
-    const { name, version } = first.member.follower
+    const { name, version } = first.follower
     try {
       this.#tables.inTransaction(name, version, () => {
-        for (const { folded } of changes) folded.write()
+        for (const { follower } of members) follower.write()
       })
     } catch (error) {
-      if (changes.length === 1) leave(pass, first.member, error)
-      else for (const change of changes) this.#commit(pass, [change])
+      if (members.length === 1) leave(pass, first, error)
+      else for (const member of members) this.#commit(pass, [member])
       return
     }
-    for (const { member, folded } of changes) if (!folded.committed()) leave(pass, member, false)
+    for (const member of members) if (!member.follower.committed()) leave(pass, member, false)
   }
-}
-
-interface Change {
-  readonly member: Member
-  readonly folded: Folded
 }
 
 function join(pass: Pass, given: Omit<Member, 'left'>, signal: AbortSignal): Promise<boolean> {

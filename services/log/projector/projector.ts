@@ -9,8 +9,8 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { foldBatch, keptRows } from './fold-batch.ts'
-import { type Folded, type Follower, LogPasses } from './log-passes.ts'
+import { type ChangedRows, foldBatch, keptRows, type Poison } from './fold-batch.ts'
+import { type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
 import { keepRowsOfThisLog } from './rows-of-this-log.ts'
@@ -83,7 +83,7 @@ const STANDING: ReadonlySet<ProjectionHealth['state']> = new Set(['stopped', 'wi
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
- * crash repeats or loses nothing; where no row changes, the checkpoint is written later, and a crash has a bounded stretch
+ * crash repeats or loses nothing. Both are written some time after they were folded, and a crash has a bounded stretch
  * read again. An event that cannot be folded stops its projection, and only that one.
  */
 export function startProjector(options: ProjectorOptions): Projector {
@@ -94,7 +94,7 @@ export function startProjector(options: ProjectorOptions): Projector {
     if (lostEvent !== undefined) options.onLost?.(lostEvent)
   }, true)
   const { store, tables, projections } = options
-  const passes = new LogPasses(store, tables, [...new Set(projections.flatMap(({ events }) => events))])
+  const passes = new LogPasses(store, tables, projections, options.sleep)
   const head = askedOnce(() => store.head(), false)
   const parts = { ...options, ofThisLog, head, passes, lostEvent: () => lostEvent, signal: ending.signal }
   const runs = options.projections.map((projection) => new ProjectionRun(projection, parts))
@@ -108,8 +108,8 @@ export function startProjector(options: ProjectorOptions): Projector {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
       return {
-        get: (key) => (run.known(key) ?? run.active().get(key)) as Row | undefined,
-        range: (range) => run.active().range(range) as Entry<Row>[],
+        get: (key) => run.get(key) as Row | undefined,
+        range: (range) => run.range(range) as Entry<Row>[],
         health: () => run.health(),
       }
     },
@@ -172,14 +172,17 @@ class ProjectionRun implements Follower {
   #failures = 0
   #retries = 0
   #inService: VersionState | undefined
-  /** Everything up to here is folded and committed: every counted call reads it. */
+  /** Everything up to here is folded: every counted call reads it. */
   #reached: Position = START
   /** The checkpoint in the file, and the newest event folded since it was written. */
   #stored: Position = START
   #newest: EventMark | undefined
+  #poison: Poison | undefined
   #following = new AbortController()
-  /** Rows as they are committed: events that follow one another change the same few. */
-  #known = new Map<string, JsonObject | undefined>()
+  /** Rows as they are: events that follow one another change the same few. */
+  #known: ChangedRows = new Map()
+  /** Rows that changed since the checkpoint in the file. */
+  #unwritten: ChangedRows = new Map()
   /** Whether its rows were lost with a damaged file, and are not whole yet. */
   #isRebuilt = false
 
@@ -222,7 +225,7 @@ class ProjectionRun implements Follower {
 
   /** Folds the log from its beginning, after all rows were lost, or those of one version. */
   restart(lost = this.#inService?.version): void {
-    this.#known = new Map()
+    this.#forget()
     if (lost === this.#inService?.version) {
       this.#isRebuilt = true
       this.#hasBeenLive = false
@@ -232,7 +235,13 @@ class ProjectionRun implements Follower {
     this.#following.abort()
   }
 
-  active(): RowTable {
+  #forget(): void {
+    this.#known = new Map()
+    this.#unwritten = new Map()
+    this.#newest = undefined
+  }
+
+  #active(): RowTable {
     if (this.#isRebuilt)
       throw new ServiceError('store_unavailable', {
         message: `The read model ${this.name} is built anew, since its file was damaged.`,
@@ -243,16 +252,31 @@ class ProjectionRun implements Follower {
     })
   }
 
-  /** A row of the version in service that was folded lately: most of those that are decided on are one. */
-  known(key: string): JsonObject | undefined {
+  /** A row of the version in service. Most of those that are decided on were folded lately, and are at hand. */
+  get(key: string): JsonObject | undefined {
     const isOwn = this.#inService?.version === this.#projection.version && !this.#isRebuilt
-    return isOwn ? this.#known.get(key) : undefined
+    if (isOwn && this.#unwritten.has(key)) return this.#unwritten.get(key)
+    return (isOwn ? this.#known.get(key) : undefined) ?? this.#active().get(key)
+  }
+
+  /** Rows of the version in service, in order of keys: what was folded is written before. */
+  range(options: RangeOptions): Entry[] {
+    if (this.#unwritten.size > 0) {
+      try {
+        this.write()
+      } catch (cause) {
+        const message = `The rows of the read model ${this.name} cannot be written: ${reasonOf(cause)}`
+        throw new ServiceError('store_unavailable', { message, cause })
+      }
+      this.committed()
+    }
+    return this.#active().range(options)
   }
 
   async #run(): Promise<void> {
     const { signal, sleep } = this.#parts
     while (!signal.aborted) {
-      const before = this.#reached
+      const before = this.#stored
       this.#following = new AbortController()
       try {
         await this.#follow(AbortSignal.any([signal, this.#following.signal]))
@@ -263,7 +287,7 @@ class ProjectionRun implements Follower {
         this.#retries += 1
         this.#problem('retrying', reasonOf(error), sqliteCode(error) === SQLITE.full)
         // A projection that advances at each try does not wait longer from try to try.
-        if (this.#reached !== before) this.#failures = 0
+        if (this.#stored !== before) this.#failures = 0
         await sleep(RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)] ?? 2_500, signal)
       }
     }
@@ -321,53 +345,47 @@ class ProjectionRun implements Follower {
   async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
     this.#stored = this.#own()?.position ?? START
     this.#reached = this.#stored
-    this.#newest = undefined
+    this.#forget()
     // A server that was asked may not have come so far yet.
     if (comparePositions(upTo, this.#reached) <= 0) return true
     return this.#parts.passes.catchUp(this, upTo, signal)
   }
 
-  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): Folded | undefined {
+  fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): boolean {
     // The others of a pass may be some way before it.
-    if (comparePositions(upTo, this.#reached) < 0) return undefined
+    if (comparePositions(upTo, this.#reached) < 0) return false
     this.#requireNext(events, upTo)
     const table = this.#parts.tables.table(this.name, this.version)
-    const known = this.#known
-    // Forgotten until they are committed.
+    const [known, unwritten] = [this.#known, this.#unwritten]
+    const stored = (key: string) => (unwritten.has(key) ? unwritten.get(key) : table.get(key))
+    // Forgotten until they are folded.
     this.#known = new Map()
-    const { changes, poison } = foldBatch(this.#projection, (key) => table.get(key), events, known)
-    const newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
-    const to = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
-    const committed = (): boolean => {
-      this.#reached = to
-      if (poison === undefined) {
-        this.#known = keptRows(known, changes.size)
-        return true
-      }
-      this.#problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
-      return false
-    }
-    if (changes.size === 0 && poison === undefined && !(isDue && to !== this.#stored)) {
-      this.#newest = newest
-      committed()
-      return undefined
-    }
-    return {
-      write: () => table.commit(changes, this.#stored, to, newest),
-      committed: () => {
-        this.#stored = to
-        this.#newest = undefined
-        return committed()
-      },
-    }
+    const { changes, poison } = foldBatch(this.#projection, stored, events, known)
+    for (const [key, row] of changes) unwritten.set(key, row)
+    if (poison === undefined) this.#known = keptRows(known, changes.size)
+    this.#newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
+    this.#reached = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
+    this.#poison = poison
+    return poison !== undefined || (isDue && this.#reached !== this.#stored)
+  }
+
+  write(): void {
+    const table = this.#parts.tables.table(this.name, this.version)
+    table.commit(this.#unwritten, this.#stored, this.#reached, this.#newest)
+  }
+
+  committed(): boolean {
+    this.#unwritten = new Map()
+    this.#newest = undefined
+    this.#stored = this.#reached
+    if (this.#poison === undefined) return true
+    const { position, reason } = this.#poison
+    this.#problem('stopped', `cannot fold the event at position ${position}: ${reason}`)
+    return false
   }
 
   #requireNext(events: readonly RecordedEvent[], upTo: Position): void {
-    assert(
-      events.length <= LIMITS.projectionBatchEvents,
-      'a batch to fold is within its limit',
-      events.length,
-    )
+    assert(events.length <= LIMITS.projectionBatchEvents, 'a batch is within its limit', events.length)
     let before = this.#reached
     for (const { position } of events) {
       assert(

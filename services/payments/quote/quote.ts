@@ -102,11 +102,6 @@ function discoveryOf({ request, answer }: Offered['example']): JsonObject {
       input: { type: 'http', method: 'POST', bodyType: 'json', body: request },
       output: { type: 'json', example: answer },
     },
-    schema: {
-      $schema: JSON_SCHEMA,
-      ...object,
-      properties: { input, output },
-      required: ['input'],
-    },
+    schema: { $schema: JSON_SCHEMA, ...object, properties: { input, output }, required: ['input'] },
   }
 }

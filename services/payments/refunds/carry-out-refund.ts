@@ -39,10 +39,7 @@ export interface RefundTools extends Pick<Clock, 'now' | 'sleep'> {
   readonly began: (paymentId: string, value: bigint) => void
 }
 
-const UNKNOWN = {
-  what: 'a refund was recorded',
-  again: 'The settler looks at it again by itself.',
-}
+const UNKNOWN = { what: 'a refund was recorded', again: 'The settler looks at it again by itself.' }
 
 /** Appends behind what it was decided on. @returns false where somebody was quicker: the next look decides anew */
 async function append(

@@ -6,19 +6,13 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
-import { CALLER_WAITS } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { CALLER_WAITS, type LogUse } from '../../log/append-until-known.ts'
 import { createStreamRepository } from '../../log/stream-repository.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import type { Payment } from '../state/payment-state.ts'
 import { creditReturnId } from '../state/payments.ts'
 
-export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface CreditLedgerOptions extends LogUse {
   readonly on: PaymentChain
-  readonly store: EventStore
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
 }
 
 /** The credits of payers: for payments in vain, and paid in for calls to come. Amounts are millionths of a USDC. */

@@ -54,10 +54,6 @@ function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl:
   if (requirements['network'] === BASE.networkV1) {
     return { x402Version: 1, scheme: 'exact', network: BASE.networkV1, payload }
   }
-  const resource = {
-    url: resourceOf(claim, publicUrl),
-    description: claim.product,
-    mimeType: MIME_TYPE,
-  }
+  const resource = { url: resourceOf(claim, publicUrl), description: claim.product, mimeType: MIME_TYPE }
   return { x402Version: 2, resource, accepted: requirements, payload }
 }

@@ -52,10 +52,7 @@ const verdictSchema = z.object({
 })
 
 /** The same of an answer of /verify. */
-const opinionSchema = z.object({
-  isValid: z.boolean(),
-  invalidReason: z.string().max(1_000).nullish(),
-})
+const opinionSchema = z.object({ isValid: z.boolean(), invalidReason: z.string().max(1_000).nullish() })
 
 export function createFacilitator(options: FacilitatorOptions): Facilitator {
   const { url, publicUrl, authorize, requestMs = LIMITS.chainRequestMs } = options

@@ -70,6 +70,14 @@ const rowOf = (...facts: readonly Fact[]) => fold(payments, given(...facts))[one
 const totalsOf = (rows: Record<string, unknown>, payer?: string) =>
   rows[payer === undefined ? TOTALS_KEY : payerKey(payer)] as PayerTotals | undefined
 
+test('a claim looks for no row of its payment, which it begins', () => {
+  const asked: string[] = []
+  const rows = { get: (key: string) => void asked.push(key), put: () => undefined, delete: () => undefined }
+  for (const event of given(one.claimed)) payments.fold(rows, event)
+  expect(asked).toContain(payerKey(ALICE))
+  expect(asked).not.toContain(one.key)
+})
+
 describe('a payment', () => {
   test.each<[string, Fact[], Partial<Payment>]>([
     ['claimed', [], { state: 'owed', attempts: 0, transaction: null, reason: null, refunded: '0' }],

@@ -150,19 +150,11 @@ export const payments: Projection<PaymentsRow> = {
   fold(rows, event) {
     if (event.type === 'PayerBlocked' || event.type === 'PayerUnblocked') {
       const isBlocked = event.type === 'PayerBlocked'
-      change(rows, event.data.payer, (sums) => ({
-        ...sums,
-        isBlocked,
-        debt: isBlocked ? sums.debt : '0',
-      }))
+      change(rows, event.data.payer, (sums) => ({ ...sums, isBlocked, debt: isBlocked ? sums.debt : '0' }))
       return
     }
     if (event.type === 'CreditGiven' || event.type === 'CreditUsed')
-      change(rows, event.data.payer, (sums) => ({
-        ...sums,
-        credit: event.data.balance,
-        hasCredit: true,
-      }))
+      change(rows, event.data.payer, (sums) => ({ ...sums, credit: event.data.balance, hasCredit: true }))
     foldTakenCredit(rows, event)
     if (event.type === 'RefundAllotted')
       return rows.put(refundDayKey(event.data.day), { total: event.data.total })
@@ -170,7 +162,8 @@ export const payments: Projection<PaymentsRow> = {
     const { paymentId } = event.data
     if (event.stream === refundStream(paymentId)) return foldTransfer(rows, event, paymentId)
     const key = paymentRowKey(paymentId)
-    const before = (rows as Rows<Payment>).get(key)
+    // A claim is the first of its payment: there is no row to look for.
+    const before = event.type === 'PaymentClaimed' ? undefined : (rows as Rows<Payment>).get(key)
     const after = evolvePayment(before, event)
     if (after === undefined) return
     rows.put(key, after)

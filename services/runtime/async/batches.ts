@@ -15,16 +15,29 @@ export async function* batchesOf<Item>(
       if (first.done === true) return
       const batch = [first.value]
       let weight = weightOf(first.value)
-      next = handled(iterator.next())
-      const allHadTheirTurn = later()
-      while (weight < max) {
-        const ready = await Promise.race([next, allHadTheirTurn])
-        // What the source fails with is thrown where the next batch begins, after this one was taken.
-        if (ready === undefined || ready.done === true) break
-        batch.push(ready.value)
-        weight += weightOf(ready.value)
-        next = handled(iterator.next())
-      }
+      next = iterator.next()
+      await new Promise<void>((resolve) => {
+        let isOver = false
+        const end = (): void => {
+          isOver = true
+          resolve()
+        }
+        const gather = (): void => {
+          // What the source fails with is thrown where the next batch begins, after this one was taken.
+          void (weight < max ? next.then(take, end) : handled(next))
+          if (weight >= max) end()
+        }
+        const take = (result: IteratorResult<Item>): void => {
+          if (isOver || result.done === true) return end()
+          batch.push(result.value)
+          weight += weightOf(result.value)
+          next = iterator.next()
+          gather()
+        }
+        // Everything that is ready now has its turn before that.
+        setImmediate(end)
+        gather()
+      })
       yield batch
     }
   } finally {
@@ -38,6 +51,3 @@ function handled<Value>(promise: Promise<Value>): Promise<Value> {
   promise.then(undefined, () => undefined)
   return promise
 }
-
-/** Resolves after everything that is ready now has had its turn. */
-const later = (): Promise<undefined> => new Promise((resolve) => setImmediate(() => resolve(undefined)))

@@ -4,20 +4,11 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
-import { appendUntilKnown, CONFLICTS, UNTIL_ENDED } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
+import { appendUntilKnown, CONFLICTS, type LogUse, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import { DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
 import type { Plan } from './plan-flush.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
-
-export interface DeliveryLogOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  readonly newId: () => string
-  /** Ends all waiting for a log that does not answer. */
-  readonly signal: AbortSignal
-}
 
 /** The delivery logs of all subscriptions: what was sent, what came of it, and what is still to be done. */
 export interface DeliveryLog {
@@ -43,7 +34,7 @@ export interface DeliveryLog {
  * const journal = await log.take(subscription, lease.token, holder)
  * await journal.record({ template, baseUrl, attempts: [attempt] }) // durable
  */
-export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLogOptions): DeliveryLog {
+export function openDeliveryLog({ store, newId, now, sleep, signal }: LogUse): DeliveryLog {
   const path = { store, now, sleep, signal, policy: UNTIL_ENDED }
 
   /** @throws ServiceError a conflict where something else has the place; those of the store once this process ends */
@@ -115,7 +106,11 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
 }
 
 /** Whether planned events are in the log at their revisions, also after an append that failed. */
-async function isThere(store: EventStore, subscriptionId: string, { events, after }: Plan): Promise<boolean> {
+async function isThere(
+  store: LogUse['store'],
+  subscriptionId: string,
+  { events, after }: Plan,
+): Promise<boolean> {
   const from = Number(after.revision) - events.length + 1
   const found = await Array.fromAsync(
     store.read(deliveryStream(subscriptionId), { from, limit: events.length }),

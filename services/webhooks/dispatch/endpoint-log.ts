@@ -7,27 +7,16 @@ import {
   SubscriptionDisabled,
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
-import { appendUntilKnown, UNTIL_ENDED } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
+import { appendUntilKnown, type LogUse, UNTIL_ENDED } from '../../log/append-until-known.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import type { Change } from './decide-attempt.ts'
 
 export type EndpointLog = ReturnType<typeof createEndpointLog>
 
-export interface EndpointLogOptions extends Pick<Clock, 'sleep'> {
-  readonly store: EventStore
-  readonly newId: () => string
-  /** Milliseconds of any clock. */
-  readonly now: () => number
-  /** Ends waiting for a log that takes nothing. */
-  readonly signal: AbortSignal
-}
-
 /** The streams of subscriptions, in which the dispatcher records what became of an endpoint. */
-export function createEndpointLog(options: EndpointLogOptions) {
-  const { store, newId, sleep, signal, now: clock } = options
-  const path = { store, sleep, signal, now: clock, policy: UNTIL_ENDED }
+export function createEndpointLog(options: LogUse) {
+  const { store, newId } = options
+  const path = { ...options, policy: UNTIL_ENDED }
 
   /** The subscription after everything that its stream has now. */
   async function newest(subscription: Subscription): Promise<Subscription> {

@@ -4,10 +4,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
+import { appendedOr, appendUntilKnown, LOOKS_AGAIN, type LogUse } from '../../log/append-until-known.ts'
 import { changeOf, type Subscription } from '../state/subscription-state.ts'
+import type { DispatcherOptions } from './dispatcher-options.ts'
 
 /** Time since the degradation after which each notice is sent. */
 const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
@@ -31,19 +30,11 @@ export interface NoticeDue {
 
 export type OwnerNotices = ReturnType<typeof createOwnerNotices>
 
-export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
-  readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
-}
-
 type NoticeFact = FactOf<'OwnerNotified'>['data']
 
 const isReminder = (kind: NoticeKind): boolean => DEGRADED_NOTICES.some(([one]) => one === kind)
 
-export function createOwnerNotices(options: OwnerNoticesOptions) {
+export function createOwnerNotices(options: LogUse & Pick<DispatcherOptions, 'notify'>) {
   const { store, newId, notify, now } = options
   const path = { ...options, policy: LOOKS_AGAIN }
 

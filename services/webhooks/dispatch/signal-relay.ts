@@ -1,18 +1,13 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Bus } from '../../runtime/bus/bus.ts'
 import { SIGNAL_EVENTS } from '../signals/signal-facts.ts'
 import { SUBSCRIPTION_EVENTS } from '../state/subscription-state.ts'
+import type { DispatcherOptions } from './dispatcher-options.ts'
 
 /** The subject on the bus that dispatchers listen to. */
 export const SIGNALS_SUBJECT = 'signals'
 
-export interface SignalRelayOptions {
-  readonly store: EventStore
-  readonly bus: Bus
+export interface SignalRelayOptions extends Pick<DispatcherOptions, 'store' | 'bus' | 'report'> {
   readonly signal: AbortSignal
-  /** Receives faults other than an outage of the bus. */
-  readonly report: (error: unknown) => void
 }
 
 /**

@@ -19,17 +19,13 @@ export interface Timed {
   readonly startedAt: number
 }
 
-/** Ends what takes too long, by one look at all of it now and then: a timer for each would cost a tenth of a core. */
-export interface DeadlineSweep<Item extends Timed> {
-  /** In the order of their starts. */
-  add(item: Item): void
-  delete(item: Item): void
-}
-
 /** How often is looked. */
 export const SWEEP_EVERY_MS = 250
 
 /**
+ * Ends what takes too long, by one look at all of it now and then: a timer for each would cost a tenth of a core. Items
+ * are added in the order of their starts.
+ *
  * @param limitMs how long an item may take; it has expired at the latest then, since the sweep looks early enough.
  * @param expire called once, with the item taken out.
  * @param onLook called with every look.
@@ -39,7 +35,7 @@ export function createDeadlineSweep<Item extends Timed>(
   limitMs: number,
   expire: (item: Item) => void,
   onLook: () => void = () => undefined,
-): DeadlineSweep<Item> {
+) {
   // All have the same limit, so the oldest are the first to expire, and a look ends at the first that has time.
   const items = new Set<Item>()
   let stop: (() => void) | undefined
@@ -59,10 +55,10 @@ export function createDeadlineSweep<Item extends Timed>(
   }
 
   return {
-    add(item) {
+    add(item: Item): void {
       items.add(item)
       stop ??= clock.every(SWEEP_EVERY_MS, sweep)
     },
-    delete: (item) => void items.delete(item),
+    delete: (item: Item): void => void items.delete(item),
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { retryAfterMs } from '../../runtime/http/retry-after.ts'
 import type { Timed } from './deadline-sweep.ts'
 import { refusalIn } from './guarded-connector.ts'
-import type { OriginPool } from './origin-pools.ts'
+import type { Lane, OriginPool } from './origin-pools.ts'
 import type { SendOutcome } from './sender.ts'
 
 /** A number of seconds, with parts of them. */
@@ -77,8 +77,9 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   readonly startedAt: number
   readonly #options: ExchangeOptions
   #controller: Dispatcher.DispatchController | undefined
+  #lane: Lane | undefined
   #tries = 0
-  /** Connections that there had been when it was given to be sent. */
+  /** How often its connection had been made when it was given to it. */
   #connectsBefore = 0
   #isSettled = false
   #isAnswering = false
@@ -94,11 +95,15 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
     this.startedAt = options.startedAt
   }
 
-  dispatch(): void {
-    const { connections, request } = this.#options
+  get isOver(): boolean {
+    return this.#isSettled
+  }
+
+  begin(lane: Lane): void {
+    this.#lane = lane
     this.#tries += 1
-    this.#connectsBefore = connections.connects
-    connections.pool.dispatch(request, this)
+    this.#connectsBefore = lane.connects
+    lane.client.dispatch(this.#options.request, this)
   }
 
   /** Ends it from outside: the request is not sent any more, or its connection is closed. */
@@ -153,19 +158,21 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#answered()
+    if (this.#lane !== undefined) this.#options.connections.free(this.#lane)
   }
 
   onResponseError(_current: Dispatcher.DispatchController | null, error: Error): void {
-    if (this.#isSettled) return
+    const lane = this.#lane
+    if (lane === undefined) return
     const refused = refusalIn(error)
-    const { connections } = this.#options
     // A connection from before was closed, with not a byte of an answer.
-    const isStale = this.#tries === 1 && connections.connects === this.#connectsBefore
-    const isSentAgain = isStale && !this.#isAnswering && isClosed(error)
+    const isStale = this.#tries === 1 && lane.connects === this.#connectsBefore
+    const isSentAgain = !this.#isSettled && isStale && !this.#isAnswering && isClosed(error)
     if (refused !== undefined) this.#fail('url_refused', refused.message)
     else if (this.#controller === undefined) this.#fail('connect_failed', wordsOf(error))
-    else if (isSentAgain) this.dispatch()
-    else this.#fail('broken_off', wordsOf(error))
+    else if (!isSentAgain) this.#fail('broken_off', wordsOf(error))
+    // The client is still at work on the fault.
+    queueMicrotask(() => (isSentAgain ? this.begin(lane) : this.#options.connections.free(lane)))
   }
 
   #finish(outcome: ExchangeOutcome): void {

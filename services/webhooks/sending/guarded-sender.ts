@@ -101,11 +101,12 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     for (const name in headers) pairs.push(name, headers[name] ?? '')
     pairs.push('accept-encoding', 'identity')
     const cut = signal && cutBy(signal)
+    const connections = pools.of(origin)
     const exchange = new Exchange({
       startedAt,
       now,
       mayBegin,
-      connections: pools.of(origin),
+      connections,
       request: { method: 'POST', path, headers: pairs, body },
       finished({ kind, status, retryAfterMs, windowMs, detail: answer }) {
         sweep.delete(exchange)
@@ -119,7 +120,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     })
     sweep.add(exchange)
     cut?.add(exchange)
-    exchange.dispatch()
+    connections.take(exchange)
   }
 
   return {

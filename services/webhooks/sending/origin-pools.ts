@@ -1,19 +1,10 @@
 import type { Socket } from 'node:net'
-import { type buildConnector, Pool } from 'undici'
+import { type buildConnector, Client } from 'undici'
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 /** Largest answer with all that is read of it: interim answers, headers, body; anything beyond is neither. */
 const ANSWER_BYTES = 1_048_576
-
-/** Ends connections that are sent more than any answer has. */
-interface FloodWatch {
-  /** Connections that are open. */
-  readonly size: number
-  add(socket: Socket): void
-  /** Looks at all connections; to be called now and then while requests are under way. */
-  look(): void
-}
 
 interface Watched {
   /** Bytes sent and received when the newest request was first seen. */
@@ -22,20 +13,21 @@ interface Watched {
 }
 
 /**
- * The client counts headers and bodies. What stands between them it passes over without an end (a reason phrase, the
- * extensions of chunks), so the bytes of the connection itself are looked at: those that came since anything was sent.
+ * Ends connections that are sent more than any answer has. The client counts headers and bodies. What stands between
+ * them it passes over without an end (a reason phrase, the extensions of chunks), so the bytes of the connection itself
+ * are looked at: those that came since anything was sent.
  */
-function createFloodWatch(): FloodWatch {
+function createFloodWatch() {
   const sockets = new Map<Socket, Watched>()
   return {
     get size() {
       return sockets.size
     },
-    add(socket) {
+    add(socket: Socket): void {
       sockets.set(socket, { written: socket.bytesWritten, read: socket.bytesRead })
       socket.once('close', () => sockets.delete(socket))
     },
-    look() {
+    look(): void {
       for (const [socket, watched] of sockets) {
         if (socket.bytesWritten !== watched.written) {
           watched.written = socket.bytesWritten
@@ -48,22 +40,64 @@ function createFloodWatch(): FloodWatch {
   }
 }
 
-/** Connections to one origin. */
-export interface OriginPool {
-  readonly pool: Pool
-  /** How many connections there have been; one that was there before a request is older than the request. */
+/** A connection to an origin, made anew when it was closed. */
+export interface Lane {
+  readonly client: Client
+  /** How often it was made. */
   connects: number
 }
 
-export interface OriginPools {
-  of(origin: string): OriginPool
-  /** Ends connections that say more than any answer has; to be called now and then. */
-  cutFloods(): void
-  /** Ends all connections once their requests are done. */
-  close(): Promise<void>
+/** A request that wants a connection. */
+interface Wanting {
+  /** Nobody waits for its answer any more. */
+  readonly isOver: boolean
+  begin(lane: Lane): void
 }
 
-export interface OriginPoolsOptions {
+/**
+ * Connections to one origin. A request gets the one that was free last, so that those end that are not needed. A pool
+ * of the client has none free in the turn of an answer, and would open another one for what follows at once.
+ */
+export class OriginPool {
+  readonly #open: () => Lane
+  readonly #most: number
+  readonly #lanes: Lane[] = []
+  readonly #idle: Lane[] = []
+  readonly #waiting: Wanting[] = []
+
+  constructor(open: () => Lane, most: number) {
+    this.#open = open
+    this.#most = most
+  }
+
+  take(request: Wanting): void {
+    const idle = this.#idle.pop()
+    if (idle !== undefined) return request.begin(idle)
+    if (this.#lanes.length >= this.#most) return void this.#waiting.push(request)
+    const lane = this.#open()
+    this.#lanes.push(lane)
+    request.begin(lane)
+  }
+
+  /** Gives a connection back once its request is over. */
+  free(lane: Lane): void {
+    let next = this.#waiting.shift()
+    while (next?.isOver === true) next = this.#waiting.shift()
+    if (next === undefined) this.#idle.push(lane)
+    else next.begin(lane)
+  }
+
+  /** Ends all connections once their requests are done; nothing is taken any more. */
+  async close(): Promise<void> {
+    for (const [index, request] of this.#waiting.splice(0).entries()) {
+      const lane = this.#lanes[index % this.#lanes.length]
+      if (lane !== undefined) request.begin(lane)
+    }
+    await Promise.all(this.#lanes.map(({ client }) => client.close()))
+  }
+}
+
+interface OriginPoolsOptions {
   readonly connector: buildConnector.connector
   readonly originsKept?: number | undefined
   readonly connectionsPerOrigin?: number | undefined
@@ -75,7 +109,7 @@ export interface OriginPoolsOptions {
  * origin that was not used for the longest time end with their last request. HTTP/1.1, one request at a time on each, since an endpoint that never answers would hold
  * up what stands behind it.
  */
-export function createOriginPools(options: OriginPoolsOptions): OriginPools {
+export function createOriginPools(options: OriginPoolsOptions) {
   const {
     connector,
     originsKept = LIMITS.webhookOrigins,
@@ -87,7 +121,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
   const closing = new Set<Promise<void>>()
   const floods = createFloodWatch()
 
-  function retire({ pool }: OriginPool): void {
+  function retire(pool: OriginPool): void {
     const closed = pool.close().finally(() => closing.delete(closed))
     closing.add(closed)
   }
@@ -99,11 +133,10 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
     retire(oldest[1])
   }
 
-  function open(origin: string): OriginPool {
-    const entry: OriginPool = {
+  function open(origin: string): Lane {
+    const lane: Lane = {
       connects: 0,
-      pool: new Pool(origin, {
-        connections: connectionsPerOrigin,
+      client: new Client(origin, {
         pipelining: 1,
         allowH2: false,
         keepAliveTimeout: LIMITS.webhookIdleMs,
@@ -115,7 +148,7 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
         connect: (target, callback) =>
           connector(target, (...outcome) => {
             if (outcome[0] === null) {
-              entry.connects += 1
+              lane.connects += 1
               floods.add(outcome[1])
               if (floods.size > connectionsKept) retireOldest()
             }
@@ -123,11 +156,11 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
           }),
       }),
     }
-    return entry
+    return lane
   }
 
   return {
-    of(origin) {
+    of(origin: string): OriginPool {
       const known = pools.get(origin)
       if (known !== undefined) {
         pools.delete(origin)
@@ -135,13 +168,15 @@ export function createOriginPools(options: OriginPoolsOptions): OriginPools {
         return known
       }
       if (pools.size >= originsKept) retireOldest()
-      const opened = open(origin)
+      const opened = new OriginPool(() => open(origin), connectionsPerOrigin)
       pools.set(origin, opened)
       assert(pools.size <= originsKept, 'few origins keep connections', pools.size)
       return opened
     },
+    /** Ends connections that say more than any answer has; to be called now and then while requests are under way. */
     cutFloods: () => floods.look(),
-    async close() {
+    /** Ends all connections once their requests are done. */
+    async close(): Promise<void> {
       for (const entry of pools.values()) retire(entry)
       pools.clear()
       await Promise.all(closing)

@@ -10,10 +10,8 @@ import {
   WebhookHostBlocked,
   webhookHostSchema,
 } from '../../../contracts/webhook-host-events.ts'
-import { CALLER_WAITS, type UnknownOutcome } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { CALLER_WAITS, type LogUse, type UnknownOutcome } from '../../log/append-until-known.ts'
 import { createStreamRepository } from '../../log/stream-repository.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 
 /** A host that nothing is sent to. */
 export interface BlockedHost {
@@ -42,11 +40,7 @@ export interface BlockedHosts {
   follow(signal: AbortSignal): Promise<void>
 }
 
-export interface BlockedHostsOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: Pick<EventStore, 'read' | 'append'>
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
+export interface BlockedHostsOptions extends LogUse {
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 

@@ -1,6 +1,6 @@
 import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
+import type { LogUse } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
@@ -9,7 +9,7 @@ import type { KnownDeliveries } from './known-deliveries.ts'
 import type { SubscriptionIndex } from './subscription-directory.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
 
-export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface SubscriptionsOptions extends LogUse {
   readonly store: EventStore
   /** For looks through the log that may be long. */
   readonly looking: Pick<EventStore, 'read' | 'readAll' | 'head'>
@@ -17,7 +17,6 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Undefined where this process keeps no read models: the operator sees no list then. */
   readonly index: SubscriptionIndex | undefined
   readonly idOf: FactId
-  readonly newId: () => string
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array
   /**
@@ -53,8 +52,6 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly coverage: () => SignalCoverage
   /** Public address of this service, without a slash at its end. */
   readonly baseUrl: () => string
-  /** Ends all waiting, and the work in the background. */
-  readonly signal: AbortSignal
   /** Told what the operator should know; without addresses and secrets. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }

@@ -6,20 +6,12 @@ import {
   appendedOr,
   appendUntilKnown,
   CALLER_WAITS,
+  type LogUse,
   type UnknownOutcome,
 } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
 import { createStreamRepository, type LimitOf } from '../../log/stream-repository.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { evolveSubscription, type Subscription } from '../state/subscription-state.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
-
-export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: Pick<EventStore, 'read' | 'append'>
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
-}
 
 export type SubscriptionLog = ReturnType<typeof createSubscriptionLog>
 
@@ -60,7 +52,7 @@ const UNKNOWN: UnknownOutcome = {
 }
 
 /** The streams of subscriptions. */
-export function createSubscriptionLog(options: SubscriptionLogOptions) {
+export function createSubscriptionLog(options: LogUse) {
   const { store, newId } = options
   const path = { ...options, policy: CALLER_WAITS }
   const repository = createStreamRepository<Subscription | undefined>({

@@ -1,10 +1,11 @@
 import type { DeliveryAttempt } from '../../../../contracts/delivery-events.ts'
+import type { LogUse } from '../../../log/append-until-known.ts'
 import type { EventStore } from '../../../log/event-store.ts'
 import { createFactIds } from '../../../runtime/ids/fact-id.ts'
 import { matchRange } from '../../signals/testing/match-range.fixture.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from '../../signals/testing/signal-log.fixture.ts'
 import type { Subscription } from '../../state/subscription-state.ts'
-import { type DeliveryLog, type DeliveryLogOptions, openDeliveryLog } from '../delivery-log.ts'
+import { type DeliveryLog, openDeliveryLog } from '../delivery-log.ts'
 import { type PreparedDelivery, prepareDelivery } from '../prepare-delivery.ts'
 
 export const BASE_URL = 'https://signals.example.com'
@@ -20,7 +21,7 @@ export interface DeliveryWorld extends SignalLog {
   signals(count: number): Promise<void>
   /** All signals of the subscription so far, with their bodies. */
   prepared(baseUrl?: string): Promise<PreparedDelivery[]>
-  open(change?: Partial<DeliveryLogOptions> & { readonly store?: EventStore }): DeliveryLog
+  open(change?: Partial<LogUse> & { readonly store?: EventStore }): DeliveryLog
 }
 
 let ids = 0
