@@ -35,6 +35,8 @@ export function foldBatch(
   const changes: ChangedRows = new Map()
   const change = (key: string, row: JsonObject | undefined): void => {
     changes.set(key, row)
+    // After the others: those that were changed longest ago are forgotten first.
+    known.delete(key)
     known.set(key, row)
   }
   const rows = {
