@@ -1,3 +1,4 @@
+import { SUBJECT_PREFIX } from './erasable-streams.ts'
 import type { Exchange } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
 import { parseSeriesName, type Series, seriesName } from './series.ts'
@@ -64,8 +65,6 @@ export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
 /** @param accountId a UUID */
 export const accountStream = (accountId: string): string => `account-${accountId}`
 
-const SUBJECT_PREFIX = 'subject-'
-
 /**
  * Holds the key of what is personal of one account, and nothing else. It ends when the account is erased; one
  * that is opened again has another.
@@ -94,9 +93,6 @@ export function firstStreamOf(stream: string): string {
 
 /** Stands in a log that is being copied into, until the copy is whole; no process begins on such a log. */
 export const UNFINISHED_COPY_STREAM = `${SUBJECT_PREFIX}unfinished-copy`
-
-/** Whether a stream can be erased; it is then read by name only. */
-export const isErasable = (stream: string): boolean => stream.startsWith(SUBJECT_PREFIX)
 
 /** @example quotaStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
 export const quotaStream = (payerId: string, windowId: string): string => `quota-${payerId}.${windowId}`

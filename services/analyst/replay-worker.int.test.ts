@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -168,4 +169,14 @@ test('a search that finds nothing ends, and goes on from its cursor without loss
   } finally {
     limits.replaySearchEvents = before
   }
+})
+
+test('the thread ends once nobody replays for a while, and another is started for the next replay', async () => {
+  await record(300)
+  const resting = openReplayWorker({ file: logFile(directory), start: startThread, restMs: 1 })
+  const whole = await bytesOf(resting.replay(request()))
+  await once(threads[0] ?? expect.fail(), 'exit')
+  expect(await bytesOf(resting.replay(request()))).toEqual(whole)
+  expect(threads).toHaveLength(2)
+  await resting.close()
 })

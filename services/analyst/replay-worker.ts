@@ -9,7 +9,11 @@ export interface ReplayWorkerOptions {
   readonly file: string
   /** How its thread is started; tests put a faulty one in between. */
   readonly start?: (file: string) => Worker
+  /** After how long without a replay the thread is ended. */
+  readonly restMs?: number
 }
+
+const REST_MS = 60_000
 
 /** Bytes of its heap, so that what goes wrong there ends the thread and not the process. */
 const HEAP_MEGABYTES = 512
@@ -24,7 +28,7 @@ const startThread = (file: string): Worker =>
 
 /**
  * Replays on a thread of their own, over a connection that only reads: however many there are, calls are answered
- * meanwhile. The thread is started for the first replay, and again after it has ended by itself; replays that were
+ * meanwhile. The thread is started for the first replay, and again after it has ended, of itself or for want of replays; replays that were
  * under way then fail, and can be asked for again from where they had come to.
  */
 export class ReplayWorker {
@@ -32,6 +36,7 @@ export class ReplayWorker {
   /** By the id of a replay, what takes its messages. */
   readonly #underWay = new Map<number, (told: ReplayMessage) => void>()
   #thread: Worker | undefined
+  #resting: NodeJS.Timeout | undefined
   #lastId = 0
   #isClosed = false
 
@@ -50,6 +55,7 @@ export class ReplayWorker {
   /** Ends what is under way, and the thread. */
   async close(): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#resting)
     const last = this.#thread
     if (last === undefined) return
     last.ref()
@@ -67,13 +73,22 @@ export class ReplayWorker {
       reason = `the thread that reads replays failed: ${error instanceof Error ? error.message : String(error)}`
     })
     started.once('exit', () => {
-      if (this.#thread === started) this.#thread = undefined
+      // One that was let go had nothing under way.
+      if (this.#thread !== started) return
+      this.#thread = undefined
       const refusal = { code: 'store_unavailable', message: reason } as const
       for (const [id, post] of this.#underWay) post({ kind: 'failed', id, refusal })
     })
     // A process that has nothing else to do may end.
     started.unref()
     return started
+  }
+
+  /** Ends a thread that nobody asked anything for a while: it would hold 60 MB. */
+  #letGo(): void {
+    if (this.#underWay.size > 0) return
+    this.#ask({ kind: 'close' })
+    this.#thread = undefined
   }
 
   #ask(message: ReplayAsk): void {
@@ -115,6 +130,8 @@ export class ReplayWorker {
       signal.removeEventListener('abort', leave)
       this.#underWay.delete(id)
       leave()
+      clearTimeout(this.#resting)
+      this.#resting = setTimeout(() => this.#letGo(), this.#options.restMs ?? REST_MS).unref()
     }
   }
 }

@@ -31,11 +31,7 @@ export interface Race {
 
 type Decision = Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest' | 'closePrice'>
 
-const MISSING: Decision = {
-  race: 'incomplete',
-  exitPrice: null,
-  decidedAt: null,
-}
+const MISSING: Decision = { race: 'incomplete', exitPrice: null, decidedAt: null }
 
 /**
  * Runs the race that a verdict is about: entered at the open of the bar after it, won by the barrier that is

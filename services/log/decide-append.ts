@@ -1,8 +1,8 @@
+import { isErasable } from '../../contracts/erasable-streams.ts'
 import type { ErrorCode } from '../../contracts/errors.ts'
 import type { Revision } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
-import { isErasable } from '../../contracts/streams.ts'
 import type { EncodedAppend, EncodedEvent } from './encode-append.ts'
 import type { ExpectedRevision } from './event-store.ts'
 

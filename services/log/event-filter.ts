@@ -1,4 +1,4 @@
-import { isErasable } from '../../contracts/streams.ts'
+import { isErasable } from '../../contracts/erasable-streams.ts'
 import type { EventFilter } from './event-store.ts'
 
 /** Whether an event is shown to who reads the log, and matches every given part of a filter. */

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { skillFile } from '../../tools/skill-file.ts'
 import { wrapSkill } from '../../tools/wrap-markdown.ts'
-import { asksOf, PROMPTS, servedPrompts, skillFile } from './prompts.ts'
+import { asksOf, PROMPTS, servedPrompts } from './prompts.ts'
 import { ALL_TOOL_NAMES } from './tool-groups.ts'
 
 const ALL = ALL_TOOL_NAMES.map((name) => ({ name }))

@@ -12,7 +12,7 @@ export interface Ask {
   readonly request: JsonObject
 }
 
-interface Prompt {
+export interface Prompt {
   readonly name: string
   readonly title: string
   /** When to use it, in one sentence. */
@@ -104,7 +104,7 @@ export const PROMPTS: readonly Prompt[] = [
   },
 ]
 
-const TOOLS_BY_NAME = new Map<string, ToolDefinition>(
+export const TOOLS_BY_NAME = new Map<string, ToolDefinition>(
   TOOL_GROUPS.flatMap(({ tools }) => Object.entries<ToolDefinition>(tools)),
 )
 
@@ -146,7 +146,7 @@ export function asksOf({ name, fields, asks }: Prompt, sent: Readonly<Record<str
 }
 
 /** The text of a prompt, for a model. */
-const textOf = (prompt: Prompt, asks: readonly Ask[]): string =>
+export const textOf = (prompt: Prompt, asks: readonly Ask[]): string =>
   [
     `${prompt.description} Call, in this order:`,
     asks.map(({ tool, request }, at) => `${at + 1}. ${tool} ${JSON.stringify(request)}`).join('\n'),
@@ -179,33 +179,4 @@ export function servedPrompts(tools: readonly { readonly name: string }[]) {
       }
     },
   }
-}
-
-/** A prompt as the file of a skill, SKILL.md. */
-export function skillFile(prompt: Prompt): string {
-  const { name, title, description, fields, asks } = prompt
-  const examples = Object.fromEntries(Object.entries(fields).map(([field, { example }]) => [field, example]))
-  const tools = [...new Set(asks.map(({ tool }) => tool))]
-  return `---
-name: ${name}
-description: ${description} Use it with the tools ${tools.join(', ')} of the MCP server signal-service.
----
-
-# ${title}
-
-${Object.entries(fields)
-  .map(
-    ([field, { description: about, default: usual }]) =>
-      `- \`${field}\`: ${about}${usual === undefined ? '' : `; ${usual} without it`}`,
-  )
-  .join('\n')}
-
-For example with ${Object.entries(examples)
-    .map(([field, example]) => `${field} ${example}`)
-    .join(' and ')}:
-
-${textOf(prompt, asksOf(prompt, examples))}
-
-${tools.map((tool) => `- \`${tool}\`: ${TOOLS_BY_NAME.get(tool)?.description ?? ''}`).join('\n')}
-`
 }

@@ -17,12 +17,12 @@ import { shellWords } from '../../services/cli/kit/shell-words.fixture.ts'
 import { findCommand, readCommandLine } from '../../services/cli/run-command.ts'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
 import { loadModel, readRanges } from '../../services/engine/index.ts'
-import { referencePages } from '../../services/knowledge/index.ts'
 import { readMarkdown, spansOf } from '../../services/knowledge/testing/read-markdown.ts'
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
 import { commandsPage } from '../../tools/commands-page.ts'
 import { modelPage } from '../../tools/model/page/model-page.ts'
+import { referencePages } from '../../tools/reference-pages.ts'
 import { wrapMarkdown } from '../../tools/wrap-markdown.ts'
 
 const COMMANDS = await loadCommands()

@@ -37,7 +37,7 @@ import {
 import { type AppendPath, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay } from './seal-day.ts'
+import { type FoundDay, findDays, manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay } from './seal-day.ts'
 
 export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -71,6 +71,8 @@ export interface SealedFile {
 const LOOK_EVERY_MS = 60_000
 /** Verdicts of a day may come this much after it, with bars that are late. */
 const LATE_MS = HOUR_MS
+/** Days that the log is gone through for at once: where their series are is kept in memory. */
+const DAYS_TOGETHER = 64
 
 const UNFINISHED = 'unfinished-'
 
@@ -157,7 +159,7 @@ export class DaySealer {
   }
 
   /** The end of the stream of an exchange; undefined where the day is sealed and the read model does not know yet. */
-  async #endOf(stream: string, { date }: SealedDay): Promise<Revision | 'no-stream' | undefined> {
+  async #endOf(stream: string, { date }: FoundDay): Promise<Revision | 'no-stream' | undefined> {
     let end: Revision | 'no-stream' = 'no-stream'
     for await (const recorded of this.#options.store.read(stream, { direction: 'backwards' })) {
       const event = decodeEvent(recorded)
@@ -167,7 +169,7 @@ export class DaySealer {
     return end
   }
 
-  async #seal(day: SealedDay, signal: AbortSignal): Promise<void> {
+  async #seal(day: FoundDay & Pick<SealedDay, 'verdicts'>, signal: AbortSignal): Promise<void> {
     const { exchange, date } = day
     const stream = sealedStream(exchange)
     const expected = await this.#endOf(stream, day)
@@ -201,7 +203,8 @@ export class DaySealer {
   /** Makes files again that this process does not have: they follow from the log. */
   async #make(about: SealedManifest, signal: AbortSignal): Promise<void> {
     const { exchange, date, after, up_to: upTo, files } = about
-    const day = { exchange, date, after, upTo }
+    const [day] = await findDays(this.#options.store, [{ exchange, date, after, upTo }], signal)
+    assert(day !== undefined, 'a day that is looked for is found', date)
     await this.#makeFiles(day, about.schema_version, signal, (made) => {
       const other = files.find(({ name, sha256 }) => made.files[name].sha256 !== sha256)
       if (other === undefined) return
@@ -214,9 +217,11 @@ export class DaySealer {
 
   /** Seals every day that is due; one process at a time does. */
   readonly look = async (signal: AbortSignal): Promise<void> => {
-    // One after the other: what is sealed changes the rows that are read.
+    // Before any: what is sealed changes the rows that are read.
     const due = [...this.#days(SEALED_DAY_PREFIX)].map(({ day }) => day).filter(this.#isDue)
-    for (const day of due) if (!signal.aborted) await this.#seal(day, signal)
+    for (let from = 0; from < due.length && !signal.aborted; from += DAYS_TOGETHER)
+      for (const day of await findDays(this.#options.store, due.slice(from, from + DAYS_TOGETHER), signal))
+        if (!signal.aborted) await this.#seal(day, signal)
   }
 
   /** Looks again and again, until the signal. */

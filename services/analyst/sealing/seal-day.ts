@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
+import { comparePositions, earlier, later } from '../../../contracts/position.ts'
 import type { SealedFileName, SealedManifest, SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
@@ -24,6 +25,11 @@ const MOST_ROWS = 5_000_000
 
 type Day = Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>
 
+/** A day, and by their streams the series that it has. */
+export interface FoundDay extends Day {
+  readonly stretches: ReadonlyMap<string, Stretch>
+}
+
 /** Schema of days that are sealed from now on. */
 export const NEWEST_SCHEMA: SealedSchema = 3
 
@@ -37,7 +43,7 @@ export const NEWEST_SCHEMA: SealedSchema = 3
  */
 export async function sealDay(
   store: EventStore,
-  day: Day,
+  day: FoundDay,
   version: SealedSchema,
   folder: string,
   signal: AbortSignal,
@@ -93,10 +99,10 @@ interface Stretch {
 /** Verdicts with outcomes, neighbours alike: what is asked for by series or timeframe lies together, and packs better. */
 async function* rowsOf(
   store: EventStore,
-  day: Day,
+  day: FoundDay,
   signal: AbortSignal,
 ): AsyncGenerator<SealedRow, void, void> {
-  const stretches = await stretchesOf(store, day, signal)
+  const { stretches } = day
   const outcomes = [...stretches].filter(([stream, { series }]) => stream === outcomeStream(series))
   for (const [stream, stretch] of outcomes.toSorted(([, a], [, b]) => inOrder(a.series, b.series))) {
     const verdicts = stretches.get(verdictStream(stretch.series))
@@ -105,31 +111,38 @@ async function* rowsOf(
   }
 }
 
-const isOfDay = ({ barClose }: Pick<Verdict, 'barClose'>, { date }: Day): boolean =>
-  new Date(barClose).toISOString().slice(0, 10) === date
+const dateOf = ({ barClose }: Pick<Verdict, 'barClose'>): string =>
+  new Date(barClose).toISOString().slice(0, 10)
 
-/** Goes through the log once, and keeps no more of it than where the series are. */
-async function stretchesOf(store: EventStore, day: Day, signal: AbortSignal): Promise<Map<string, Stretch>> {
-  const { exchange, after, upTo } = day
+/**
+ * Goes through the log once for some days, and keeps no more of it than where their series are: series that went through
+ * their past one after another have a day all over the log.
+ */
+export async function findDays<Sought extends Day>(
+  store: EventStore,
+  days: readonly Sought[],
+  signal: AbortSignal,
+): Promise<(Sought & FoundDay)[]> {
+  const found = days.map((day) => ({ ...day, stretches: new Map<string, Stretch>() }))
+  const byName = new Map(found.map((day) => [`${day.exchange} ${day.date}`, day]))
+  const exchanges = [...new Set(days.map(({ exchange }) => exchange))]
   const filter = {
     types: ['VerdictRecorded', 'OutcomeLabelled'],
-    streamPrefixes: [`verdict-${exchange}.`, `outcome-${exchange}.`],
+    streamPrefixes: exchanges.flatMap((exchange) => [`verdict-${exchange}.`, `outcome-${exchange}.`]),
   }
-  const found = new Map<string, Stretch>()
+  const after = days.map((day) => day.after).reduce(earlier)
+  const upTo = days.map((day) => day.upTo).reduce(later)
   for await (const recorded of store.readAll({ after, upTo, filter, signal })) {
-    const event = decodeEvent(recorded)
-    if (event.type !== 'VerdictRecorded' && event.type !== 'OutcomeLabelled') continue
-    if (!isOfDay(event.data, day)) continue
-    const { stream, revision } = recorded
-    const known = found.get(stream)
-    const { coin, timeframe } = event.data
-    if (known === undefined)
-      found.set(stream, {
-        series: { exchange: event.data.exchange, coin, timeframe },
-        from: revision,
-        to: revision,
-      })
-    else known.to = revision
+    const { type, data } = decodeEvent(recorded)
+    if (type !== 'VerdictRecorded' && type !== 'OutcomeLabelled') continue
+    const { exchange, coin, timeframe } = data
+    const { stream, revision, position } = recorded
+    const day = byName.get(`${exchange} ${dateOf(data)}`)
+    if (day === undefined || comparePositions(position, day.after) <= 0) continue
+    if (comparePositions(position, day.upTo) > 0) continue
+    const known = day.stretches.get(stream)
+    if (known !== undefined) known.to = revision
+    else day.stretches.set(stream, { series: { exchange, coin, timeframe }, from: revision, to: revision })
   }
   return found
 }
@@ -148,7 +161,7 @@ async function* rowsOfSeries(
   const { from, to } = verdicts
   for await (const recorded of store.read(verdictStream(verdicts.series), { from, to, signal })) {
     const event = decodeEvent(recorded)
-    if (event.type === 'VerdictRecorded' && isOfDay(event.data, day))
+    if (event.type === 'VerdictRecorded' && dateOf(event.data) === day.date)
       waiting.set(event.id, { verdict: event.data, recorded: recorded.at })
   }
   const rows: SealedRow[] = []

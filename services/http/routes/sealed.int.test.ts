@@ -25,7 +25,7 @@ import {
 } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createDaySealer, type DaySealer, trackRecordReport } from '../../analyst/index.ts'
-import { manifestOf, sealDay } from '../../analyst/sealing/seal-day.ts'
+import { findDays, manifestOf, sealDay } from '../../analyst/sealing/seal-day.ts'
 import { createServer } from '../../composition/server.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -62,6 +62,7 @@ describe('sealed days', () => {
   let other: DaySealer
   let app: FastifyInstance
   let address: string
+  let [readings, readingsOfSixDays] = [0, 0]
   /** The list while the day goes on. */
   let meanwhile: unknown
 
@@ -146,7 +147,13 @@ describe('sealed days', () => {
 
   beforeAll(async () => {
     const options = {
-      store,
+      store: {
+        ...store,
+        readAll(request?: Parameters<typeof store.readAll>[0]) {
+          readings += 1
+          return store.readAll(request)
+        },
+      },
       rows: {
         get: (key: string) => rows.get(key),
         range: pageOf(rows),
@@ -169,7 +176,9 @@ describe('sealed days', () => {
     await sealer.look(signal)
     meanwhile = sealer.list({ exchange: undefined, after: undefined, limit: 10 })
     marketNow = DAY + 8 * DAY_MS
+    readings = 0
     await sealer.look(signal)
+    readingsOfSixDays = readings
     // The read model does not know yet what is sealed.
     await sealer.look(signal)
     await catchUp()
@@ -195,6 +204,7 @@ describe('sealed days', () => {
     const sealed: unknown[] = []
     for await (const { data } of store.readAll({ filter: { types: ['DaySealed'] } })) sealed.push(data.day)
     expect(sealed).toEqual([...new Set(sealed)])
+    expect([sealed.length, readingsOfSixDays]).toEqual([6, 1])
     const { body } = await app.inject('/sealed?exchange=HL')
     const { days } = JSON.parse(body) as {
       days: { date: string; rows: number; manifest_sha256: string; path: string | null }[]
@@ -274,7 +284,8 @@ describe('sealed days', () => {
 
   test('a day that a former release sealed is made again as it was, with times that are not marked', async () => {
     const day = rows.get('day/HL/2026-01-04') as SealedDay
-    const former = await sealDay(store, day, 1, join(directory, 'former'), signal)
+    const [found = expect.fail()] = await findDays(store, [day], signal)
+    const former = await sealDay(store, found, 1, join(directory, 'former'), signal)
     const manifest = manifestOf(former, day, { market: 'live', checkpoint: null })
     const text = JSON.stringify({ ...manifest, schema_version: 1 })
     const key = sealedManifestKey('HL', '2026-01-04')

@@ -83,15 +83,23 @@ export const readPages = ({ pages }: DocsFolder): Promise<DocPage[]> =>
 export const readAskedOf = async ({ asked }: DocsFolder): Promise<Asked> =>
   asked === undefined ? NOTHING_ASKED : readAsked(await readFile(asked.path, 'utf8'))
 
-/** @example docPage('quotas', '# Quotas\n\nEvery call counts.').title === 'Quotas' */
-export function docPage(name: string, text: string): DocPage {
-  const blocks = parseMarkdown(text)
-  const heading = blocks.find((block) => block.kind === 'heading')
+/**
+ * A page is parsed when somebody asks for what is in it: a start waits for none.
+ *
+ * @example docPage('quotas', '# Quotas\n\nEvery call counts.').title === 'Quotas'
+ */
+export function docPage(name: string, markdown: string): DocPage {
+  let parsed: readonly Block[] | undefined
   return {
     name,
-    title: heading === undefined ? name : plainText(heading.text),
-    isReference: text.startsWith('<!-- Generated'),
-    blocks,
-    markdown: text,
+    get title() {
+      const heading = this.blocks.find((block) => block.kind === 'heading')
+      return heading === undefined ? name : plainText(heading.text)
+    },
+    isReference: markdown.startsWith('<!-- Generated'),
+    get blocks() {
+      return (parsed ??= parseMarkdown(markdown))
+    },
+    markdown,
   }
 }

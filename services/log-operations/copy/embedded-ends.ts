@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import { isErasable } from '../../../contracts/streams.ts'
 import { openCopyFile } from '../../log/embedded/copy-file.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
 import { requireEnd } from '../../log/embedded/require-whole-log.ts'

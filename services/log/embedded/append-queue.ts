@@ -7,25 +7,24 @@ import type { AppendResult } from '../event-store.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 import type { Writer } from './writer.ts'
 
-interface Waiting extends PromiseWithResolvers<AppendResult> {
+/** An append, and its events as they were given, of which it holds the texts. */
+interface Given {
   readonly append: EncodedAppend
   readonly events: readonly NewEvent[]
 }
 
-/** An append that is durable, and where its last event stands. */
+interface Waiting extends PromiseWithResolvers<AppendResult>, Given {}
+
+/** The appends of a commit that is durable, and what became of each. */
 export interface Committed {
-  readonly append: EncodedAppend
-  /** The events as they were given, of which the append holds the texts. */
-  readonly events: readonly NewEvent[]
-  readonly revision: number
-  readonly position: number
-  readonly at: string
+  readonly batch: readonly Given[]
+  readonly outcomes: readonly AppendOutcome[]
 }
 
 /** Followers of the log. */
 interface Readers {
   /** Takes what a commit appended, in the order of the log, before its callers go on. */
-  keep(committed: readonly Committed[]): void
+  keep(committed: Committed): void
   wake(): void
 }
 
@@ -84,7 +83,7 @@ export class AppendQueue {
   }
 
   /** Hands over to the writer what waits, if anything does. Resolves to the function that answers its callers. */
-  #commitNext(): Promise<() => Committed[]> | undefined {
+  #commitNext(): Promise<() => Committed> | undefined {
     const batch = takeBatch(this.#waiting)
     if (batch.length === 0) return undefined
     this.#waiting = this.#waiting.slice(batch.length)
@@ -92,7 +91,7 @@ export class AppendQueue {
     return this.#commit(batch)
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<() => Committed[]> {
+  async #commit(batch: readonly Waiting[]): Promise<() => Committed> {
     try {
       assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
       const at = new Date(this.#now()).toISOString()
@@ -100,11 +99,14 @@ export class AppendQueue {
         batch.map(({ append }) => append),
         at,
       )
-      return () => batch.flatMap((entry, index) => settle(entry, outcomes[index]) ?? [])
+      return () => {
+        for (const [index, entry] of batch.entries()) settle(entry, outcomes[index])
+        return { batch, outcomes }
+      }
     } catch (error) {
       return () => {
         for (const entry of batch) entry.reject(error)
-        return []
+        return { batch, outcomes: [] }
       }
     } finally {
       this.#inFlight -= batch.length
@@ -126,8 +128,7 @@ function takeBatch(waiting: readonly Waiting[]): Waiting[] {
   return waiting.slice(0, count)
 }
 
-/** @returns the append, where this commit brought it into the log */
-function settle(entry: Waiting, outcome: AppendOutcome | undefined): Committed | undefined {
+function settle(entry: Waiting, outcome: AppendOutcome | undefined): void {
   if (outcome === undefined) {
     entry.reject(new ServiceError('append_unknown', { message: 'the writer gave no outcome for an append' }))
   } else if ('code' in outcome) {
@@ -135,7 +136,5 @@ function settle(entry: Waiting, outcome: AppendOutcome | undefined): Committed |
   } else {
     const { revision, position, at } = outcome
     entry.resolve({ revision, position: String(position), replayed: at === undefined })
-    if (at !== undefined) return { append: entry.append, events: entry.events, revision, position, at }
   }
-  return undefined
 }

@@ -1,5 +1,4 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { ArchiveOptions, ArchiveResult } from './archive-log.ts'
 import { startThread } from './beside-thread.ts'
 
@@ -25,13 +24,14 @@ export interface AutoArchiveOptions {
 }
 
 const RETRY_MS = 600_000
+const AGAIN_MS = 86_400_000
 
 /** Archives at once and each day. Where a command archives already, it waits until that one has ended. */
 export async function keepArchived(options: AutoArchiveOptions): Promise<void> {
   const { olderThanMs, archive, now, sleep, signal, report } = options
   let newest: AutoArchiveReport = { endedAt: null, events: 0, files: 0 }
   while (!signal.aborted) {
-    let wait = DAY_MS
+    let wait = AGAIN_MS
     try {
       const before = new Date(now() - olderThanMs)
       const { events, files } = await archive({
@@ -55,7 +55,8 @@ export function startAutoArchive(
 ) {
   let newest: AutoArchiveReport | undefined
   const heard = (report: AutoArchiveReport): void => {
-    newest = report
+    // The thread does not know what the one before it did.
+    newest = report.progress === undefined ? report : { ...report, ...newest, progress: report.progress }
     if (report.progress === undefined) told(report)
   }
   const script = new URL('./archive-thread.ts', import.meta.url)

@@ -1,6 +1,15 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import { type MessagePort, Worker } from 'node:worker_threads'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { sleep } from '../../runtime/async/sleep.ts'
+
+/** A thread that has nothing to do for so long ends meanwhile: it would hold some 20 MB. */
+const LONG_REST_MS = 30_000
+
+/** The last message of a thread that is to begin again. */
+interface Rest {
+  readonly restMs: number
+}
 
 /** A thread beside the service, which begins once the start of the process is over. @returns ends it */
 export function startThread(
@@ -9,21 +18,45 @@ export function startThread(
   told: { readonly report: (message: unknown) => void; readonly failed: (problem: string) => void },
 ): () => Promise<void> {
   let worker: Worker | undefined
-  const begin = setTimeout(() => {
+  const begin = (): void => {
     // It holds one page of the log, or one block, at a time.
     worker = new Worker(script, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb: 4 } })
-    worker.on('message', told.report)
+    worker.on('message', (message: Rest | object) => {
+      if ('restMs' in message) beginning = setTimeout(begin, message.restMs).unref()
+      else told.report(message)
+    })
     worker.on('error', ({ message }) => told.failed(message))
     worker.once('exit', () => (worker = undefined))
     // Last: a listener for messages keeps the process from its end again.
     worker.unref()
-  }, LIMITS.scrubBeginMs).unref()
+  }
+  let beginning = setTimeout(begin, LIMITS.scrubBeginMs).unref()
   return async () => {
-    clearTimeout(begin)
+    clearTimeout(beginning)
     if (worker === undefined) return
     worker.ref()
     const exited = once(worker, 'exit')
     worker.postMessage('close')
     await exited
+    clearTimeout(beginning)
+  }
+}
+
+/** Until when such a thread goes on, and how it waits: it ends where it would wait for long. */
+export function threadTime(port: MessagePort) {
+  const ending = new AbortController()
+  const { signal } = ending
+  const end = (): void => {
+    ending.abort()
+    port.close()
+  }
+  port.once('message', end)
+  return {
+    signal,
+    async sleep(milliseconds: number): Promise<void> {
+      if (milliseconds < LONG_REST_MS || signal.aborted) return sleep(milliseconds, signal)
+      port.postMessage({ restMs: milliseconds } satisfies Rest)
+      end()
+    },
   }
 }

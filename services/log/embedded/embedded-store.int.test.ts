@@ -208,9 +208,10 @@ describe('who follows the log', () => {
     const items = following[Symbol.asyncIterator]()
     const events = Array.from({ length: 5 }, () => anEvent({ text: 'é', nested: { list: [1, null] } }))
     const [first, second, third, ...together] = events as [NewEvent, NewEvent, NewEvent, ...NewEvent[]]
+    // Nothing is kept while nobody follows.
+    for (let n = 0; n < 70; n++) await store.append('s-0', [anEvent()], { expected: 'any' })
     await store.append('s-1', [first], { expected: 'no-stream' })
-    // The first ones are read from the file.
-    const followed = await eventsOf(items, 1)
+    const followed = (await eventsOf(items, 71)).slice(70)
     const outcomes = await Promise.all(
       [
         store.append('s-2', [second], { expected: 'no-stream' }),
@@ -225,7 +226,8 @@ describe('who follows the log', () => {
     // A commit that appends nothing takes nothing of it away.
     expect(await codeOf(store.append('s-3', [anEvent()], { expected: 7 }))).toBe('revision_conflict')
     followed.push(...(await eventsOf(items, 4)))
-    expect(followed).toEqual(await collect(store.readAll()))
+    expect(followed).toEqual((await collect(store.readAll())).slice(70))
+    expect(followed[0]?.data).not.toBe(first.data)
     expect(followed[1]?.data).toBe(second.data)
     expect(followed.slice(2).map(({ data }) => data)).toEqual([...together, third].map(({ data }) => data))
     expect(followed[4]?.data).toBe(third.data)
@@ -235,18 +237,21 @@ describe('who follows the log', () => {
   test('reads from the file what lies between what it has and what was appended', async () => {
     const store = await open()
     const reader = new LogReader(join(directory, 'events.db'))
-    const append = async (): Promise<Committed> => {
+    const append = async (): Promise<Committed & { position: string }> => {
       const events = [anEvent()]
       const { revision, position } = await store.append('s-1', events, { expected: 'any' })
       const at = new Date().toISOString()
-      return { append: encodeAppend('s-1', events, 'any'), events, revision, position: Number(position), at }
+      const batch = [{ append: encodeAppend('s-1', events, 'any'), events }]
+      return { batch, outcomes: [{ revision, position: Number(position), at }], position }
     }
-    const { position } = await append()
+    const first = await append()
+    const { position } = first
+    reader.keep(first)
     expect(reader.readPage(START, 9).events).toHaveLength(1)
     await append()
-    reader.keep([await append()])
-    const { events } = reader.readPage(String(position), 9)
-    expect(events).toEqual(await collect(store.readAll({ after: String(position) })))
+    reader.keep(await append())
+    const { events } = reader.readPage(position, 9)
+    expect(events).toEqual(await collect(store.readAll({ after: position })))
     expect(events).toHaveLength(2)
     reader.close()
     await store.close()

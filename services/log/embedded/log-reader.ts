@@ -1,11 +1,11 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../../contracts/assert.ts'
+import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
-import { isErasable } from '../../../contracts/streams.ts'
 import { LIMIT_PARAMETER } from '../../runtime/sqlite/limit-parameter.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
@@ -22,12 +22,16 @@ import { requireLayout } from './schema.ts'
 const FILTERED_PAGES = 8
 
 /** Characters of the newest events that are kept, besides the newest page. */
-const RECENT_CHARACTERS = 4_194_304
+const RECENT_CHARACTERS = 524_288
+/** Commits after which none is kept any more until somebody reads: nobody follows. */
+const UNREAD_COMMITS = 64
 
 type Row = Omit<RecordedEvent, 'position' | 'data' | 'meta'> & {
   readonly position: number
   readonly data: string
   readonly meta: string
+  /** Its event as it was appended by this process. */
+  readonly given?: NewEvent | undefined
   recorded?: RecordedEvent
 }
 
@@ -45,6 +49,8 @@ export class LogReader {
   #recent: Row[] = []
   #recentUpTo: number
   #recentCharacters = 0
+  /** Commits since somebody who follows has read. */
+  #unread = 0
   readonly #select: string
 
   constructor(file: string) {
@@ -121,6 +127,7 @@ export class LogReader {
 
   readPage(after: Position, limit: number, filter?: EventFilter): LogPage {
     const from = toSequence(after)
+    this.#unread = 0
     const { rows, lookedUpTo } =
       this.#lookAtRecent(from, limit, filter) ?? this.#lookAt(from, this.#newest(), limit, filter)
     return { events: rows.map((row) => this.#recorded(row)), lookedUpTo: toPosition(lookedUpTo) }
@@ -136,21 +143,21 @@ export class LogReader {
   }
 
   /** Keeps what was just committed for those who follow the log, so that it is not read back and parsed. */
-  keep(committed: readonly Committed[]): void {
-    const rows = committed.flatMap(rowsOf)
-    const [first] = rows
-    if (first === undefined) return
-    // Nobody knows what became of a commit in between: those who follow read it from the file.
-    if (first.position !== this.#recentUpTo + 1) {
+  keep(committed: Committed): void {
+    const upTo = committed.outcomes.findLast(isNew)?.position
+    if (upTo === undefined) return
+    const rows = this.#unread++ < UNREAD_COMMITS ? rowsOf(committed) : []
+    const first = upTo - rows.length + 1
+    assert((rows[0]?.position ?? first) === first, 'a commit has no hole in its positions', upTo)
+    // Where nobody knows what became of a commit in between, those who follow read it from the file.
+    if (first !== this.#recentUpTo + 1) {
       this.#recent = []
       this.#recentCharacters = 0
     }
-    const upTo = first.position + rows.length - 1
-    assert(rows.at(-1)?.position === upTo, 'a commit has no hole in its positions', upTo)
     this.#recentUpTo = upTo
     for (const row of rows) {
       // Nobody reads it here, and what is erased must not be left anywhere.
-      if (isErasable(row.stream)) Object.assign(row, { data: '', meta: '', recorded: undefined })
+      if (isErasable(row.stream)) Object.assign(row, { data: '', meta: '', given: undefined })
       this.#recentCharacters += row.data.length
     }
     let old = 0
@@ -247,28 +254,33 @@ export class LogReader {
   }
 
   #parsed(row: Row): RecordedEvent {
-    const { data, meta, ...rest } = this.#contents.filled(row)
+    const { data, meta, given, ...rest } = this.#contents.filled(row)
     return {
       ...rest,
       position: String(row.position),
-      data: JSON.parse(data) as RecordedEvent['data'],
-      meta: JSON.parse(meta) as RecordedEvent['meta'],
+      data: given?.data ?? (JSON.parse(data) as RecordedEvent['data']),
+      meta: given?.meta ?? (JSON.parse(meta) as RecordedEvent['meta']),
     }
   }
 }
 
-function rowsOf({ append: { stream, events: texts }, events, ...last }: Committed): Row[] {
-  return texts.map(({ id, type, schema, data, meta }, index) => {
-    const before = texts.length - 1 - index
-    const position = last.position - before
-    const place = { id, type, schema, stream, revision: last.revision - before, at: last.at }
-    const row = { ...place, position, data, meta }
-    const given = events[index]
-    if (given === undefined) return row
-    const recorded = { ...place, position: toPosition(position), data: given.data, meta: given.meta }
-    return { ...row, recorded }
+type Appended = Required<Exclude<Committed['outcomes'][number], { readonly code: unknown }>>
+
+/** Whether this commit brought an append into the log. */
+const isNew = (outcome: Committed['outcomes'][number]): outcome is Appended =>
+  'at' in outcome && outcome.at !== undefined
+
+const rowsOf = ({ batch, outcomes }: Committed): Row[] =>
+  batch.flatMap(({ append: { stream, events: texts }, events }, index) => {
+    const last = outcomes[index]
+    if (last === undefined || !isNew(last)) return []
+    const { at } = last
+    return texts.map(({ id, type, schema, data, meta }, event): Row => {
+      const before = texts.length - 1 - event
+      const [position, revision] = [last.position - before, last.revision - before]
+      return { id, stream, revision, position, type, schema, at, data, meta, given: events[event] }
+    })
   })
-}
 
 /** An event whose JSON is parsed when somebody reads it. */
 class Unparsed implements RecordedEvent {

@@ -50,16 +50,15 @@ const WHOLE_CHECK_BYTES = 64 * 1_024 * 1_024
 export async function scrubLog(options: ScrubOptions): Promise<void> {
   const { signal, sleep, report, now } = options
   let newest: ScrubReport = { position: 0, head: 0, endedAt: null, damaged: 0, damage: [] }
-  const elsewhere = options.file === undefined ? noLog() : undefined
   while (!signal.aborted) {
-    const log = elsewhere ?? openScrub(options.file ?? '')
+    const log = options.file === undefined ? undefined : openScrub(options.file)
     try {
-      newest = { ...newest, ...log.state() }
+      newest = { ...newest, ...log?.state() }
       const dueAt = (newest.endedAt ?? 0) + LIMITS.scrubEveryMs
       const isUnderWay = newest.position > 0
       if (newest.damaged === 0 && !isUnderWay && newest.endedAt !== null && dueAt > now()) {
         report({ ...newest, position: newest.head })
-        await sleep(Math.min(dueAt - now(), RETRY_MS))
+        await sleep(dueAt - now())
         continue
       }
       newest = await pass(log, options, isUnderWay ? newest : { ...newest, position: 0 })
@@ -68,26 +67,12 @@ export async function scrubLog(options: ScrubOptions): Promise<void> {
       report({ ...newest, problem: reasonOf(error) })
       await sleep(RETRY_MS)
     } finally {
-      log.close()
+      log?.close()
     }
   }
 }
 
-type Scrub = ReturnType<typeof openScrub>
-
-/** The log of another machine: only when the newest pass ended is kept, until this process ends. */
-function noLog(): Scrub {
-  let ended: number | null = null
-  return {
-    state: () => ({ position: 0, endedAt: ended, head: 0 }),
-    slice: () => [],
-    wholeCheck: () => [],
-    note: (_, endedAt) => {
-      ended = endedAt
-    },
-    close: () => undefined,
-  }
-}
+type Scrub = ReturnType<typeof openScrub> | undefined
 
 /** Goes on where the last process ended. */
 async function pass(log: Scrub, options: ScrubOptions, from: ScrubReport): Promise<ScrubReport> {
@@ -101,22 +86,22 @@ async function pass(log: Scrub, options: ScrubOptions, from: ScrubReport): Promi
     return result
   }
   while (!signal.aborted && at.position < at.head) {
-    found.push(...(await rested(() => log.slice(at.position, at.head))))
+    found.push(...(await rested(() => log?.slice(at.position, at.head) ?? [])))
     const position = Math.min(at.position + LIMITS.scrubSliceEvents, at.head)
     at = { ...at, position, damaged: found.length, damage: found.slice(0, MOST_NAMED) }
     // A damaged stretch is looked at again by the next process.
-    if (found.length === 0) log.note(position, at.endedAt)
+    if (found.length === 0) log?.note(position, at.endedAt)
     report(at)
   }
   if (signal.aborted) return at
-  found.push(...(await rested(() => log.wholeCheck())))
+  found.push(...(await rested(() => log?.wholeCheck() ?? [])))
   const faults: string[] = []
   for (const check of readModels === undefined ? [] : readModelChecks(readModels)) {
     if (signal.aborted) return at
     faults.push(...(await rested(check)))
   }
   at = { ...at, endedAt: now(), damaged: found.length, damage: found.slice(0, MOST_NAMED) }
-  if (found.length === 0) log.note(0, at.endedAt)
+  if (found.length === 0) log?.note(0, at.endedAt)
   report({ ...at, ...(faults[0] !== undefined && { readModels: faults[0] }) })
   return at
 }

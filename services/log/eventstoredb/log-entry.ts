@@ -1,8 +1,8 @@
 import type { ResolvedEvent } from '@eventstore/db-client'
+import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { Position } from '../../../contracts/position.ts'
-import { isErasable } from '../../../contracts/streams.ts'
 import { appendedAt, parseStored, toPosition } from './recorded-event.ts'
 
 /** An event of the log, read as far as one needs to see whether anybody wants it. */

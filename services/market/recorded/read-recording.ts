@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { FLOW_COLUMNS, KEPT_COLUMNS } from '../live/kept/kept-bar.ts'
+import { FLOW_COLUMNS } from '../live/kept/kept-bar.ts'
 import { normaliseFunding, type RawFunding } from '../normalise-funding.ts'
 import { type RowBlock, type RowCheck, readRows } from './read-rows.ts'
 import type { Recording } from './recording.ts'
@@ -30,22 +30,7 @@ export async function* readCandleRows(
 ): AsyncGenerator<RowBlock, void, undefined> {
   const check = candleCheck(timeframe)
   for (const [path, name] of filesOf(recording))
-    yield* readRows(path, name, CANDLE_COLUMNS, check, { ignored: FLOW_COLUMNS })
-}
-
-/**
- * The rows of files that the service kept, ten numbers each: those of a candle, then takers' buying, trades, open
- * interest and mark, NaN where the venue did not say them.
- *
- * @throws ServiceError `market_data_damaged`, `market_data_missing`; the former for files without those columns, too
- */
-export async function* readFlowRows(
-  recording: Recording,
-  timeframe: Timeframe,
-): AsyncGenerator<RowBlock, void, undefined> {
-  const check = candleCheck(timeframe)
-  for (const [path, name] of filesOf(recording))
-    yield* readRows(path, name, KEPT_COLUMNS, check, { mayBeEmpty: FLOW_COLUMNS })
+    yield* readRows(path, name, CANDLE_COLUMNS, check, FLOW_COLUMNS)
 }
 
 const filesOf = ({ path, name, parts = [] }: Recording): (readonly [path: string, name: string])[] => [

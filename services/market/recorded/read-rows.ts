@@ -12,14 +12,6 @@ export interface RowBlock {
 /** Why a row cannot be, and in which column; undefined where it can. */
 export type RowCheck = (rows: Float64Array, offset: number) => { column: string; fault: string } | undefined
 
-/** Columns beyond those that must be there and say something. */
-export interface OtherColumns {
-  /** May be there, and are left out. */
-  readonly ignored?: readonly string[]
-  /** Requested columns that may be empty, which reads as NaN. */
-  readonly mayBeEmpty?: readonly string[]
-}
-
 /** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
 const CHUNK_BYTES = 262_144
 
@@ -43,7 +35,7 @@ export async function* readRows(
   name: string,
   columns: readonly string[],
   check: RowCheck,
-  others: OtherColumns = {},
+  ignored: readonly string[] = [],
 ): AsyncGenerator<RowBlock, void, undefined> {
   let context: BlockContext | undefined
   let rest: Buffer = Buffer.alloc(0)
@@ -56,12 +48,12 @@ export async function* readRows(
     let start = 0
     if (context === undefined) {
       start = bytes.indexOf(NEWLINE) + 1
-      context = begin(bytes.toString('utf8', 0, start), name, columns, check, others)
+      context = begin(bytes.toString('utf8', 0, start), name, columns, check, ignored)
     }
     yield parseLines(bytes.subarray(start, end), context)
   }
   const hasHeader = context !== undefined
-  context ??= begin(rest.toString('utf8'), name, columns, check, others)
+  context ??= begin(rest.toString('utf8'), name, columns, check, ignored)
   // The last line may lack its line end.
   if (hasHeader && rest.length > 0) yield parseLines(Buffer.concat([rest, Buffer.of(NEWLINE)]), context)
 }
@@ -71,12 +63,11 @@ const begin = (
   name: string,
   columns: readonly string[],
   check: RowCheck,
-  { ignored = [], mayBeEmpty = [] }: OtherColumns,
+  ignored: readonly string[],
 ): BlockContext => ({
   name,
   columns,
   order: readHeader(header, name, columns, ignored),
-  mayBeEmpty: new Set(mayBeEmpty.map((column) => columns.indexOf(column))),
   check,
   row: 1,
 })
@@ -154,7 +145,6 @@ interface BlockContext {
   readonly columns: readonly string[]
   /** For each column of the file, the place of its number in a row. */
   readonly order: readonly number[]
-  readonly mayBeEmpty: ReadonlySet<number>
   readonly check: RowCheck
   /** The line of the file that was read last. */
   row: number
@@ -183,18 +173,17 @@ function parseLines(bytes: Buffer, context: BlockContext): RowBlock {
 }
 
 function parseLine(line: string, rows: Float64Array, offset: number, context: BlockContext): void {
-  const { columns, order, mayBeEmpty } = context
+  const { columns, order } = context
   const cells = line.split(',')
   for (const [index, text] of cells.entries()) {
     const place = order[index]
     if (place === undefined) throw damagedCellError(context, `number ${index + 1}`, text, 'has no header')
     if (place === IGNORED) continue
-    const isOmitted = text === '' && mayBeEmpty.has(place)
-    if (!isOmitted && !NUMBER.test(text)) {
+    if (!NUMBER.test(text)) {
       const fault = text === '' ? 'is empty' : 'is not a number'
       throw damagedCellError(context, columns[place] as string, text, fault)
     }
-    rows[offset + place] = isOmitted ? Number.NaN : Number(text)
+    rows[offset + place] = Number(text)
   }
   const absent = order[cells.length]
   if (absent === undefined) return

@@ -56,10 +56,7 @@ export function readReply(subject: string, replyText: string): Json {
   if (!reply.success) throw unreadableError(subject, reply.error)
   if ('body' in reply.data) return reply.data.body
   const { code, message, details } = reply.data.error
-  throw new ServiceError(code, {
-    message,
-    ...(details === undefined ? {} : { details }),
-  })
+  throw new ServiceError(code, { message, ...(details === undefined ? {} : { details }) })
 }
 
 function decodeReply(subject: string, replyText: string): Json {

@@ -78,11 +78,7 @@ export function createTracing(options: TracingOptions) {
       'service.instance.id': options.processId,
     }),
     spanProcessors: [
-      new BatchSpanProcessor({
-        exporter,
-        maxQueueSize: SPANS_KEPT,
-        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
-      }),
+      new BatchSpanProcessor({ exporter, maxQueueSize: SPANS_KEPT, exportTimeoutMillis: EXPORT_TIMEOUT_MS }),
     ],
   })
   const tracer = provider.getTracer('signal-service', options.version)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ERRORS } from '../../contracts/errors.ts'
-import { EVENT_CATALOGUE } from '../../contracts/event-catalogue.ts'
-import { SETTINGS } from '../runtime/config/settings.ts'
+import { ERRORS } from '../contracts/errors.ts'
+import { EVENT_CATALOGUE } from '../contracts/event-catalogue.ts'
+import { SETTINGS } from '../services/runtime/config/settings.ts'
 import { referencePages } from './reference-pages.ts'
 
 const pages = referencePages(['It is a model.'])

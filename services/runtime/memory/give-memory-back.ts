@@ -1,0 +1,55 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Clock } from '../async/clock.ts'
+
+const LOOK_EVERY_MS = 10_000
+/** Share of the time since the last look in which a quiet process does something. */
+const QUIET_SHARE = 0.05
+/** So much more than after the last time is worth a collection, which holds all up for a tenth of a second. */
+const WORTH_BYTES = 48_000_000
+
+export interface MemoryBackOptions extends Pick<Clock, 'sleep'> {
+  readonly signal: AbortSignal
+  /** Share of the time since the last look in which this thread had work. */
+  readonly busy?: () => number
+  /** Resident bytes of the process. */
+  readonly resident?: () => number
+  readonly collect?: () => void
+}
+
+/**
+ * Gives memory back to the system when a quiet time follows a busy one. V8 collects seldom where little is allocated, and
+ * keeps the pages that a collection freed: without this a process stays at its largest for as long as it runs.
+ */
+export async function giveMemoryBack({
+  sleep,
+  signal,
+  busy = sharesOfLoop(),
+  resident = () => process.memoryUsage.rss(),
+  collect = collector(),
+}: MemoryBackOptions): Promise<void> {
+  for (let left = 0; ; ) {
+    await sleep(LOOK_EVERY_MS, signal)
+    if (signal.aborted) return
+    if (busy() > QUIET_SHARE || resident() < left + WORTH_BYTES) continue
+    collect()
+    left = resident()
+  }
+}
+
+function sharesOfLoop(): () => number {
+  let before = performance.eventLoopUtilization()
+  return () => {
+    const { utilization } = performance.eventLoopUtilization(before)
+    before = performance.eventLoopUtilization()
+    return utilization
+  }
+}
+
+/** A collection as in a process that is short of memory: no other gives freed pages back. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (how: object) => void
+  setFlagsFromString('--no-expose-gc')
+  return () => collect({ type: 'major', flavor: 'last-resort' })
+}
