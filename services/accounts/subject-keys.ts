@@ -6,20 +6,20 @@ import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import type { OpenedTexts, Subject } from '../../contracts/owner-accounts.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
-import { appendedOr, appendUntilKnown, CALLER_WAITS, type UnknownOutcome } from '../log/append-until-known.ts'
-import type { EventStore } from '../log/event-store.ts'
+import {
+  appendedOr,
+  appendUntilKnown,
+  CALLER_WAITS,
+  type LogUse,
+  type UnknownOutcome,
+} from '../log/append-until-known.ts'
 import { executeCommand } from '../log/execute-command.ts'
-import type { Clock } from '../runtime/async/clock.ts'
 import { keyFingerprint, seal, unseal } from '../runtime/secrets/seal.ts'
 
-export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
+export interface SubjectKeysOptions extends LogUse {
   /** Under which the keys of subjects are wrapped. */
   readonly wrapping: WrappingKeys
   readonly random: (bytes: number) => Uint8Array
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
 }
 
 /**

@@ -1,24 +1,19 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
-import type { EventStore } from '../log/event-store.ts'
-import type { Clock } from '../runtime/async/clock.ts'
+import type { LogUse } from '../log/append-until-known.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
-export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
+export interface SubscriberAccountsOptions extends LogUse {
   /** Undefined if this process keeps no read models: then it reports only erasures from now on. */
   readonly index: AccountIndex | undefined
-  readonly newId: () => string
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
   /** Default: the one that `deriveSecret` gives. */
   readonly wrapping?: WrappingKeys
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
 }
 
 export function createSubscriberAccounts(options: SubscriberAccountsOptions): OwnerAccounts {

@@ -69,7 +69,7 @@ export interface AppendPath extends Pick<Clock, 'sleep'> {
 
 /** The log, and all else that a part of the service needs to keep its facts there. */
 export interface LogUse extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: Pick<EventStore, 'read' | 'append'>
+  readonly store: EventStore
   readonly newId: () => string
   /** Ends all waiting for a log that does not answer. */
   readonly signal: AbortSignal

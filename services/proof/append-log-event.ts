@@ -1,12 +1,7 @@
 import type { NewEvent, Revision } from '../../contracts/event.ts'
-import { appendUntilKnown, LOOKS_AGAIN } from '../log/append-until-known.ts'
-import type { EventStore } from '../log/event-store.ts'
-import type { Clock } from '../runtime/async/clock.ts'
+import { appendUntilKnown, LOOKS_AGAIN, type LogUse } from '../log/append-until-known.ts'
 
-export interface LogWriterOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  readonly newId: () => string
-}
+export type LogWriterOptions = Omit<LogUse, 'signal'>
 
 /**
  * Appends an event at the end of a stream of the transparency log. Where two processes append at a time one does, and the next look

@@ -1,17 +1,14 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { type AppendOutcome, appendUntilKnown, CALLER_WAITS } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import {
+  type AppendOutcome,
+  appendUntilKnown,
+  CALLER_WAITS,
+  type LogUse,
+} from '../../log/append-until-known.ts'
 import { pauseForOthers } from '../../log/execute-command.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'
-
-export interface DebitLogOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  /** Ends all waiting: what is under way is refused then. */
-  readonly signal: AbortSignal
-}
 
 /** The streams of debits, as the ledger reads and writes them. */
 export interface DebitLog {
@@ -43,7 +40,7 @@ const EVENTS_WORTH_READING = 1_000
 /** Hiccups are waited out by those they happen to, and are no reason to turn others away. */
 const MOMENT_MS = 250
 
-export function createDebitLog(options: DebitLogOptions): DebitLog {
+export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
   const { store, now } = options
   const path = { ...options, policy: CALLER_WAITS }
   /** Appends that have failed and are being repeated, and since when there has been one. */

@@ -1,9 +1,10 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
+import type { LogUse } from '../../log/append-until-known.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'
-import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
+import { createDebitLog } from './debit-log.ts'
 import {
   createPayerQueue,
   type Debit,
@@ -14,11 +15,10 @@ import {
 import { quotaExhaustedError } from './quota-block.ts'
 import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
 
-export interface QuotaLedgerOptions extends DebitLogOptions {
+export interface QuotaLedgerOptions extends LogUse {
   /** The used idempotency keys: a read model of the same log in this process. */
   readonly index: DebitIndex
   readonly idOf: FactId
-  readonly newId: () => string
   /** The address that sells single calls of a tool, for payers without calls left. By default there is none. */
   readonly payPerCall?: (tool: string) => string | undefined
 }

@@ -8,6 +8,7 @@ import { pacedReads } from '../../log/pacer.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import {
   createBlockedHosts,
+  createBusyShare,
   createDeliveryQueries,
   createDigestRecorder,
   createDispatcher,
@@ -185,6 +186,7 @@ function openWorker(
     directory: index ? createSubscriptionDirectory({ ...common, index }) : NO_DIRECTORY,
     marketNow,
     random: Math.random,
+    busy: createBusyShare(),
     report: (error) => log.warn({ err: error }, 'webhooks'),
     metrics: metrics.webhooks,
     tracing,

@@ -10,10 +10,8 @@ import { TIERS } from '../../../contracts/plans.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Channel } from '../../../contracts/quota-events.ts'
 import { chatStream } from '../../../contracts/streams.ts'
-import { CALLER_WAITS, type UnknownOutcome } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { CALLER_WAITS, type LogUse, type UnknownOutcome } from '../../log/append-until-known.ts'
 import { executeCommand } from '../../log/execute-command.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import type { FactId } from '../../runtime/ids/fact-id.ts'
 import type { ChatIndex } from './chat-index.ts'
@@ -29,13 +27,9 @@ import {
   UNUSED,
 } from './chat-window.ts'
 
-export interface ChatLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  /** Ends all waiting: what is under way is refused then. */
-  readonly signal: AbortSignal
+export interface ChatLedgerOptions extends LogUse {
   readonly index: ChatIndex
   readonly idOf: FactId
-  readonly newId: () => string
 }
 
 /** Identifies one chat. */

@@ -244,7 +244,9 @@ describe('who follows the log', () => {
       const batch = [{ append: encodeAppend('s-1', events, 'any'), events }]
       return { batch, outcomes: [{ revision, position: Number(position), at }], position }
     }
-    const { position } = await append()
+    const first = await append()
+    const { position } = first
+    reader.keep(first)
     expect(reader.readPage(START, 9).events).toHaveLength(1)
     await append()
     reader.keep(await append())

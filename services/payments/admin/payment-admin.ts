@@ -7,10 +7,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
 import { payerStream } from '../../../contracts/streams.ts'
-import { type AppendPath, CALLER_WAITS } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { type AppendPath, CALLER_WAITS, type LogUse } from '../../log/append-until-known.ts'
 import { executeCommand } from '../../log/execute-command.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { createPaymentLog } from '../claims/payment-log.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
 import type { PaymentIndex, PaymentPage } from '../payment-index.ts'
@@ -68,14 +66,10 @@ export interface PaymentAdmin {
   totals(): PaymentTotals | undefined
 }
 
-export interface PaymentAdminOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface PaymentAdminOptions extends LogUse {
   readonly on: PaymentChain
-  readonly store: EventStore
   /** Undefined where this process keeps no read models. */
   readonly index: PaymentIndex | undefined
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
 }
 
 export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {

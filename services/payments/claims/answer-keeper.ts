@@ -3,20 +3,14 @@ import { type EventDefinition, newEvent } from '../../../contracts/event-definit
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isBalance } from '../../../contracts/prices.ts'
 import { AnswerGiven, AnswerWithheld } from '../../../contracts/refund-events.ts'
-import { CALLER_WAITS } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
+import { CALLER_WAITS, type LogUse } from '../../log/append-until-known.ts'
 import { executeCommand } from '../../log/execute-command.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import type { LoadedPayment } from '../loaded-payment.ts'
 import type { Payment } from '../state/payment-state.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface AnswerKeeperOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
+export interface AnswerKeeperOptions extends LogUse {
   readonly log: PaymentLog
-  readonly newId: () => string
-  /** Ends all waiting. */
-  readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 

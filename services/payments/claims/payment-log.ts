@@ -3,18 +3,11 @@ import {
   appendedOr,
   appendUntilKnown,
   CALLER_WAITS,
+  type LogUse,
   type PlacedAppend,
   type UnknownOutcome,
 } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { type LoadedPayment, loadPayment } from '../loaded-payment.ts'
-
-export interface PaymentLogOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  /** Ends the waiting between tries. What is read is read to its end: half a stream would tell something else. */
-  readonly signal: AbortSignal
-}
 
 const UNKNOWN: UnknownOutcome = {
   what: 'this payment was taken',
@@ -24,7 +17,7 @@ const UNKNOWN: UnknownOutcome = {
 /** The streams of payments and payers, as everybody but the settler reads and writes them. */
 export type PaymentLog = ReturnType<typeof createPaymentLog>
 
-export function createPaymentLog(options: PaymentLogOptions) {
+export function createPaymentLog(options: Omit<LogUse, 'newId'>) {
   const path = { ...options, policy: CALLER_WAITS }
   return {
     /** The newest state, other processes' events included; undefined where there is no claim. */

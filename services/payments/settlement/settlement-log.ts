@@ -5,10 +5,9 @@ import {
   appendedOr,
   appendUntilKnown,
   LOOKS_AGAIN,
+  type LogUse,
   type UnknownOutcome,
 } from '../../log/append-until-known.ts'
-import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { afterEvent, type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 import { isAwaited, isOpen, type Payment } from '../state/payment-state.ts'
 
@@ -21,11 +20,6 @@ export type SettlementFact = WithoutPayment<
   | FactOf<'SettlementRequested' | 'SettlementBroadcast' | 'SettlementFailed' | 'SettlementUnknown'>
   | FactOf<'SettlementConfirmed' | 'SettlementFinalised' | 'SettlementReorged' | 'PaymentUncollectable'>
 >
-
-export interface SettlementLogOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly store: EventStore
-  readonly newId: () => string
-}
 
 const UNKNOWN: UnknownOutcome = {
   what: 'a settlement was recorded',
@@ -48,7 +42,7 @@ const MAY_FOLLOW: Readonly<Record<SettlementFact['type'], (payment: Payment) => 
 /** The streams of payments, as settling reads and writes them. */
 export type SettlementLog = ReturnType<typeof createSettlementLog>
 
-export function createSettlementLog(options: SettlementLogOptions) {
+export function createSettlementLog(options: Omit<LogUse, 'signal'>) {
   const { store, newId, now } = options
   return {
     load: (stream: string, signal: AbortSignal) => loadPayment(store, stream, signal),

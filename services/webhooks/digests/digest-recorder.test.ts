@@ -9,7 +9,7 @@ import { createFakeClock, type FakeClock } from '../../../testing/time/fake-cloc
 import { collect } from '../../log/event-store.contract.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
-import { createDigestRecorder, type DigestRecorder, type DigestRecorderOptions } from './digest-recorder.ts'
+import { createDigestRecorder, type DigestRecorderOptions } from './digest-recorder.ts'
 import type { WantedDigest } from './due-digests.ts'
 
 const DAY = Date.UTC(2025, 0, 2)
@@ -73,7 +73,7 @@ const answerOf = (
   note: null,
 })
 
-function start(options: Partial<DigestRecorderOptions> = {}): DigestRecorder {
+function start(options: Partial<DigestRecorderOptions> = {}): ReturnType<typeof createDigestRecorder> {
   const recorder = createDigestRecorder({
     wanted: () => [HOURLY],
     scan: async ({ exchange, timeframe, top_n: topN, limit }) => {

@@ -44,17 +44,6 @@ export interface DigestRecorderOptions {
   readonly onProblem: (scan: Pick<WantedScan, 'exchange' | 'timeframe'>, error: ServiceError) => void
 }
 
-/** Records the ranked calls that digests are made of, once per period. */
-export interface DigestRecorder {
-  /**
-   * Works until the signal. What passes by itself is tried again until the period of the digest ends.
-   * Rejects only with faults of the program.
-   */
-  run(signal: AbortSignal): Promise<void>
-  /** The faults that keep digests from being recorded at the moment, in words. */
-  problems(): readonly string[]
-}
-
 const UNKNOWN = { what: 'a digest was recorded', again: 'The next look reads what became of it.' }
 /** How often the clock is looked at; wall time. */
 const LOOK_EVERY_MS = 1_000
@@ -88,7 +77,7 @@ interface State {
  * const digests = createDigestRecorder({ wanted, scan: (request) => toolHandler.answer('scan_trade_calls', request), store, … })
  * await digests.run(signal)
  */
-export function createDigestRecorder(options: DigestRecorderOptions): DigestRecorder {
+export function createDigestRecorder(options: DigestRecorderOptions) {
   const { wanted, scan, store, idOf, clock, sleep, onProblem } = options
   const states = new Map<string, State>()
 
@@ -155,7 +144,11 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
   }
 
   return {
-    async run(signal) {
+    /**
+     * Works until the signal. What passes by itself is tried again until the period of the digest ends. Rejects only with
+     * faults of the program.
+     */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const scans = wantedScans(wanted())
         const names = new Set(scans.map(scanName))
@@ -164,7 +157,8 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
         await sleep(LOOK_EVERY_MS, signal)
       }
     },
-    problems: () => [...states.values()].flatMap(({ problem }) => problem ?? []),
+    /** The faults that keep digests from being recorded at the moment, in words. */
+    problems: (): readonly string[] => [...states.values()].flatMap(({ problem }) => problem ?? []),
   }
 }
 

@@ -1,6 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
+import { createAttemptRoom } from './attempt-room.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { type AttemptContext, runAttempt } from './run-attempt.ts'
@@ -26,9 +27,9 @@ export class Attempts {
   #turn: PromiseWithResolvers<void> | undefined
 
   constructor(options: AttemptsOptions) {
-    const { elapsed, sleep } = options
+    const { elapsed, sleep, busy = () => 0 } = options
     this.#options = options
-    this.#scheduler = new Scheduler(elapsed)
+    this.#scheduler = new Scheduler(elapsed, createAttemptRoom(elapsed, busy))
     const hasMore = (endpoint: Endpoint): boolean =>
       this.#scheduler.isSending(endpoint) || endpoint.work !== undefined || endpoint.isPaced
     this.#context = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }

@@ -65,6 +65,8 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
   /** Monotonic clock, milliseconds; all waiting is measured by it. */
   readonly elapsed?: () => number
+  /** Share of its time that this process was at work since the last call; without it there is time for all. */
+  readonly busy?: () => number
   /** Market time, which signals are dated in; Unix milliseconds. */
   readonly marketNow: () => number
   /** Uniform in [0, 1). */

@@ -21,9 +21,10 @@ const fake = (name: string, change: Partial<Fake> = {}): Fake => ({
   ...change,
 })
 
-function aScheduler() {
+function aScheduler(most = AT_ONCE) {
   let nowMs = 0
-  const scheduler = new Scheduler<Fake>(() => nowMs, AT_ONCE)
+  const room = { most, ended: () => undefined }
+  const scheduler = new Scheduler<Fake>(() => nowMs, room, AT_ONCE)
   /** Offers all again and again, and takes as many turns as there are. */
   const fill = (...endpoints: readonly Fake[]): Turn<Fake>[] => {
     const turns: Turn<Fake>[] = []
@@ -54,6 +55,15 @@ describe('places', () => {
     const { fill } = aScheduler()
     expect(fill(...many(500, (n) => ({ pace: n % 2 === 0 ? 'slow' : 'unproven' })))).toHaveLength(AT_ONCE / 2)
     expect(fill(...many(500))).toHaveLength(AT_ONCE / 2)
+  })
+
+  test('are as few for quick ones as there is room, half of those for one host, and the same for slow ones', () => {
+    const room = 32
+    expect(aScheduler(room).fill(...many(500))).toHaveLength(room)
+    expect(aScheduler(room).fill(...many(500, () => ({ host: 'https://one' })))).toHaveLength(room / 2)
+    const { fill } = aScheduler(room)
+    expect(fill(...many(500, () => ({ pace: 'slow' })))).toHaveLength(AT_ONCE / 2)
+    expect(fill(...many(500))).toHaveLength(room)
   })
 
   test.each([

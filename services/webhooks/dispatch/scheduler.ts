@@ -1,5 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { AttemptRoom } from './attempt-room.ts'
 import { SLOW_MS } from './endpoint-moves.ts'
 import type { Pace } from './endpoint-state.ts'
 
@@ -70,6 +71,7 @@ const mostOf = (kind: Kind): number => (kind === 'quick' ? LIMITS.webhookAttempt
 export class Scheduler<Item extends Schedulable> {
   readonly #elapsed: () => number
   readonly #atOnce: number
+  readonly #room: AttemptRoom
   readonly #limitedAtMost: number
   readonly #ofGroup: Readonly<Record<Kind, number>>
   readonly #lines = { live: createLine<Item>(), behind: createLine<Item>(), limited: createLine<Item>() }
@@ -83,8 +85,9 @@ export class Scheduler<Item extends Schedulable> {
   #underWay = 0
 
   /** @param elapsed monotonic clock, milliseconds */
-  constructor(elapsed: () => number, atOnce: number = LIMITS.webhookAttemptsAtOnce) {
+  constructor(elapsed: () => number, room: AttemptRoom, atOnce: number = LIMITS.webhookAttemptsAtOnce) {
     this.#elapsed = elapsed
+    this.#room = room
     this.#atOnce = atOnce
     this.#limitedAtMost = atOnce / 2
     this.#ofGroup = { quick: atOnce / 2, limited: this.#limitedAtMost / 4 }
@@ -169,10 +172,16 @@ export class Scheduler<Item extends Schedulable> {
     if (this.#underWay >= this.#atOnce + Math.max(0, this.#counts.limited - this.#limitedAtMost))
       return undefined
     if (limited.size > 0 && this.#counts.limited < AT_LEAST) return 'limited'
+    const isRoomy = this.#counts.live + this.#counts.behind < this.#room.most
     const isBehindShort = behind.size > 0 && this.#counts.behind < AT_LEAST
-    if (live.size > 0 && !(isBehindShort && this.#counts.live > AT_LEAST)) return 'live'
-    if (behind.size > 0) return 'behind'
+    if (isRoomy && live.size > 0 && !(isBehindShort && this.#counts.live > AT_LEAST)) return 'live'
+    if (isRoomy && behind.size > 0) return 'behind'
     return limited.size > 0 && this.#counts.limited < this.#limitedAtMost ? 'limited' : undefined
+  }
+
+  /** Places that a host or owner may take. */
+  #shareOf(kind: Kind): number {
+    return kind === 'quick' ? Math.min(this.#ofGroup.quick, this.#room.most / 2) : this.#ofGroup.limited
   }
 
   /** Takes the one in front out of its line; those who waited for a place that it does not take come in. */
@@ -192,7 +201,7 @@ export class Scheduler<Item extends Schedulable> {
     for (const group of all) {
       const waiting = group.waiting[kind]
       const each = mostOf(kind)
-      for (let room = this.#ofGroup[kind] - group.taken[kind]; room >= each && waiting.length > 0; ) {
+      for (let room = this.#shareOf(kind) - group.taken[kind]; room >= each && waiting.length > 0; ) {
         const next = waiting.shift()
         if (next === undefined || next.seat.waits !== next.waits) continue
         next.seat.waits = undefined
@@ -254,7 +263,7 @@ export class Scheduler<Item extends Schedulable> {
       const own = this.#groupsOf(seat.endpoint)
       // One that begins waits for room for all of its attempts, so that they go together.
       const needs = line.turnsInARow === 0 ? mostOf(place.kind) - seat.sending : 1
-      const full = own.find(({ taken }) => taken[place.kind] + needs > this.#ofGroup[place.kind])
+      const full = own.find(({ taken }) => taken[place.kind] + needs > this.#shareOf(place.kind))
       if (full !== undefined) {
         line.shift()
         this.#park(seat, full, own)
@@ -277,6 +286,7 @@ export class Scheduler<Item extends Schedulable> {
     const turn = given as OpenTurn<Item>
     assert(!turn.isDone, 'a turn ends once')
     turn.isDone = true
+    if (turn.line !== 'limited') this.#room.ended(this.#elapsed() - turn.startedMs)
     this.#underWay -= 1
     this.#counts[turn.counted === 'limited' ? 'limited' : turn.line] -= 1
     turn.seat.sending -= 1
