@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -20,7 +21,13 @@ export async function startReceiver(...options: ('tls' | 'close')[]) {
   const port = Number(portLine.toString())
   return {
     port,
-    pid: receiver.pid,
+    /** Processor time that it has used, milliseconds; 0 where the system does not say. */
+    cpuMs(): number {
+      const file = `/proc/${receiver.pid}/stat`
+      const [, , ...fields] = existsSync(file) ? readFileSync(file, 'utf8').split(' ') : []
+      // In hundredths of a second: the fourteenth and fifteenth of the file.
+      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+    },
     /** The address of one of its hosts, in turn. */
     hostOf: (n: number): string => `http://${RECEIVER_HOSTS[n % RECEIVER_HOSTS.length]}:${port}`,
     stop: (): void => void receiver.kill(),

@@ -139,7 +139,7 @@ export async function openWebhookWorld({
         now: Date.now,
         marketNow: Date.now,
         random: Math.random,
-        busy: process.env.NOROOM ? () => 0 : createBusyShare(),
+        busy: createBusyShare(),
         catchUpPerSecond: Number.POSITIVE_INFINITY,
         metrics: {
           attempt({ result }) {

@@ -272,6 +272,17 @@ describe('a log that means harm', () => {
     expect(count).toBe(asked)
   })
 
+  test('has no bars of a series is not asked for them again and again', async () => {
+    let count = 0
+    liesAt('/api/bars', (response) => {
+      count += 1
+      response.writeHead(503).end(JSON.stringify({ code: 'market_data_missing', message: 'no such market' }))
+    })
+    const series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
+    expect(await auditTools(sourceAt(url)).barsOf(series, 0, 3_600_000)).toBeUndefined()
+    expect([count, waits]).toEqual([1, []])
+  })
+
   test('cuts the line is asked again, and left alone at last', async () => {
     let count = 0
     liesAt('/log/tile', (response, request) => {

@@ -22,30 +22,20 @@ interface FoldedBatch {
 }
 
 /**
- * Folds events over rows that are read through `stored`, without changing what is stored.
+ * Folds events over rows, without changing them.
  *
- * @param known rows as they are stored; what is read and changed is added
+ * @param before rows as they were before these events
  */
 export function foldBatch(
   projection: Projection,
-  stored: (key: string) => JsonObject | undefined,
+  before: (key: string) => JsonObject | undefined,
   events: readonly RecordedEvent[],
-  known: ChangedRows = new Map(),
 ): FoldedBatch {
   const changes: ChangedRows = new Map()
-  const change = (key: string, row: JsonObject | undefined): void => {
-    changes.set(key, row)
-    // After the others: those that were changed longest ago are forgotten first.
-    known.delete(key)
-    known.set(key, row)
-  }
   const rows = {
-    get(key: string) {
-      if (!known.has(key)) known.set(key, stored(key))
-      return known.get(key)
-    },
-    put: change,
-    delete: (key: string) => change(key, undefined),
+    get: (key: string) => changes.get(key) ?? (changes.has(key) ? undefined : before(key)),
+    put: (key: string, row: JsonObject) => void changes.set(key, row),
+    delete: (key: string) => void changes.set(key, undefined),
   }
   for (const [index, event] of events.entries()) {
     try {
@@ -56,7 +46,7 @@ export function foldBatch(
     } catch (error) {
       const reason = reasonOf(error)
       // The failed fold may have changed rows before it failed: fold again, up to the event before it.
-      const sound = foldBatch(projection, stored, events.slice(0, index))
+      const sound = foldBatch(projection, before, events.slice(0, index))
       return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
     }
   }
@@ -67,12 +57,17 @@ export function foldBatch(
 const KNOWN_ROWS = 1_000
 
 /**
- * The rows that stay in memory after a batch: those that were read or changed last.
+ * The rows that stay in memory after a commit: those that were read or changed last.
  *
- * @param changed rows that the batch changed; more than are kept are of the past, and nobody asks for the first of them
+ * @param changes rows of the commit; more than are kept are of the past, and nobody asks for the first of them
  */
-export function keptRows<Row>(known: Map<string, Row>, changed: number): Map<string, Row> {
-  if (changed > KNOWN_ROWS) return new Map()
+export function keptRows(known: ChangedRows, changes: ChangedRows): ChangedRows {
+  if (changes.size > KNOWN_ROWS) return new Map()
+  for (const [key, row] of changes) {
+    // After the others: those that were changed longest ago are forgotten first.
+    known.delete(key)
+    known.set(key, row)
+  }
   for (const key of known.keys()) {
     if (known.size <= KNOWN_ROWS) break
     known.delete(key)

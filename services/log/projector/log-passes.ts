@@ -24,10 +24,11 @@ export interface Follower {
   committed(): boolean
 }
 
-/** Events of the past that are folded in one turn: callers wait meanwhile. */
-const PAST_BATCH = 1_000
-/** Events of the past that were looked at, matching or not, after which each checkpoint is written. */
-const LOOKED_EVENTS = 20_000
+/**
+ * Pages of the past after which a read model is written, each in another turn, since callers wait meanwhile: rows that
+ * change again and again are written once. A crash has so many pages read again.
+ */
+const PAST_TURNS = 16
 /**
  * New events after which rows and checkpoints are written, and how long they wait for that. Events that follow one another
  * change the same rows again and again, and a commit costs as much as a hundred rows.
@@ -40,6 +41,8 @@ interface Member {
   /** It leaves there. */
   readonly upTo?: Position
   readonly left: PromiseWithResolvers<boolean>
+  /** The turns of a pass in which it is written, by their remainder. */
+  readonly writtenAt: number
 }
 
 /** One way through the log; it ends when nobody takes it any more. */
@@ -97,7 +100,7 @@ export class LogPasses {
 
   /** Writes what those that follow the log have folded. */
   flush(): void {
-    this.#advance(this.#live, [], this.#livePosition, true)
+    this.#advance(this.#live, [], this.#livePosition, () => true)
   }
 
   async #writeSoon(signal: AbortSignal): Promise<void> {
@@ -116,24 +119,22 @@ export class LogPasses {
     const types = [...new Set([...members].flatMap(({ follower }) => [...follower.types]))]
     const upTo = [...members].map((member) => member.upTo ?? after).reduce(later, after)
     let batch: RecordedEvent[] = []
-    let [looked, pages] = [0, 0]
+    let pages = 0
     const give = (to: Position): void => {
-      this.#advance(pass, batch, to, true)
+      const turn = pages++ % PAST_TURNS
+      this.#advance(pass, batch, to, ({ writtenAt }) => turn === writtenAt)
       batch = []
-      looked %= LOOKED_EVENTS
     }
     const onLooked = async (seen: LookedAt): Promise<void> => {
-      looked += seen.events
       // A short past is folded at once: nobody is served before that.
-      if (pages++ > 0) await this.#turn()
-      if (looked >= LOOKED_EVENTS) give(seen.upTo)
+      if (pages > 0) await this.#turn()
+      give(seen.upTo)
     }
     try {
       const { signal } = ending
       for await (const event of this.#store.readAll({ after, upTo, filter: { types }, signal, onLooked })) {
         if (signal.aborted) return
         batch.push(event)
-        if (batch.length >= PAST_BATCH) give(event.position)
       }
       if (!signal.aborted) give(upTo)
     } catch (error) {
@@ -163,7 +164,7 @@ export class LogPasses {
         this.#livePosition = last.kind === 'event' ? last.event.position : last.position
         unwritten += events.length
         const isDue = unwritten >= LIVE_EVENTS
-        this.#advance(live, events, this.#livePosition, isDue)
+        this.#advance(live, events, this.#livePosition, () => isDue)
         if (isDue) unwritten = 0
         else void this.#writeSoon(signal)
       }
@@ -173,13 +174,14 @@ export class LogPasses {
     }
   }
 
-  #advance(pass: Pass, events: readonly RecordedEvent[], to: Position, isDue: boolean): void {
+  #advance(pass: Pass, events: readonly RecordedEvent[], to: Position, isDue: (of: Member) => boolean): void {
     const byFile = new Map<unknown, Member[]>()
     for (const member of pass.members) {
       const { follower, upTo = to } = member
       const until = earlier(to, upTo)
       try {
-        if (!follower.fold(wanted(events, follower, until), until, isDue)) continue
+        const isWritten = until === member.upTo || isDue(member)
+        if (!follower.fold(wanted(events, follower, until), until, isWritten)) continue
         const file = this.#tables.fileOf(follower.name, follower.version)
         byFile.set(file, [...(byFile.get(file) ?? []), member])
       } catch (error) {
@@ -208,8 +210,9 @@ export class LogPasses {
   }
 }
 
-function join(pass: Pass, given: Omit<Member, 'left'>, signal: AbortSignal): Promise<boolean> {
-  const member = { ...given, left: Promise.withResolvers<boolean>() }
+function join(pass: Pass, given: Pick<Member, 'follower' | 'upTo'>, signal: AbortSignal): Promise<boolean> {
+  const writtenAt = pass.members.size % PAST_TURNS
+  const member = { ...given, writtenAt, left: Promise.withResolvers<boolean>() }
   const { promise } = member.left
   pass.members.add(member)
   const stop = (): void => leave(pass, member, false)

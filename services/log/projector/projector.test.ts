@@ -686,6 +686,77 @@ describe('read models that follow the log together', () => {
     expect(second.health().map(({ position }) => position)).toEqual(['601', '601'])
   })
 
+  /** A log with a long past of verdicts, which are all the same. */
+  function longPast(events: number): EventStore {
+    const event = recorded({})
+    return {
+      ...openStore(),
+      head: async () => String(events),
+      async *readAll({ after = START, onLooked } = {}) {
+        const from = after === START ? 0 : Number(after)
+        for (let n = from + 1; n <= events; n++) {
+          yield { ...event, stream: 'verdict-SIM.BTC.1h', revision: n - 1, position: `${n}`, at: '' }
+          if (n % 500 === 0) await onLooked?.({ upTo: `${n}`, events: 500 })
+        }
+      },
+    }
+  }
+
+  test('write what they fold of the past now and then, each in a turn of its own, and the rest at its end', async () => {
+    const { watching, transactions } = watched(openTables())
+    const all = ['one', 'two', 'three'].map((name) => counting(name))
+    const projector = await startedUp(longPast(20_250), watching, all)
+    expect(transactions).toEqual([
+      ...['one', 'two', 'three', 'one', 'two', 'three', 'one', 'two', 'three'].map((name) => [name]),
+      ['one', 'two', 'three'],
+    ])
+    for (const one of all) expect(projector.reader(one).get('count')).toEqual({ n: 20_250 })
+  })
+
+  test('that end in the past read a bounded stretch again, and fold nothing twice', async () => {
+    const tables = keptOpen(openTables())
+    const all = ['one', 'two'].map((name) => counting(name))
+    const ended = new AbortController()
+    const whole = longPast(15_000)
+    const first = start(
+      {
+        ...whole,
+        async *readAll(options) {
+          for await (const event of whole.readAll(options)) {
+            if (event.position === '10001') await new Promise(() => ended.abort())
+            yield event
+          }
+        },
+      },
+      tables,
+      all,
+    )
+    await new Promise((resolve) => ended.signal.addEventListener('abort', resolve))
+    open.delete(first)
+    expect(all.map(({ name }) => tables.states(name)[0]?.position)).toEqual(['8500', '9000'])
+    expect(first.reader(counting('one')).get('count')).toEqual({ n: 10_000 })
+    const second = await startedUp(whole, tables, all)
+    for (const one of all) expect(second.reader(one).get('count')).toEqual({ n: 15_000 })
+  })
+
+  test('stop in the past before an event that cannot be folded, with all that came before it', async () => {
+    const tables = openTables()
+    const failing = (name: string): Projection => ({
+      ...counting(name),
+      needs: 'recorded',
+      fold(rows, event) {
+        rows.put('count', { n: Number(rows.get('count')?.['n'] ?? 0) + 1 })
+        if (event.position === '5500') throw new Error('cannot divide by a coin')
+      },
+    })
+    const projector = await startedUp(longPast(15_000), tables, [failing('sick'), counting('well')])
+    expect(projector.health()).toMatchObject([
+      { state: 'stopped', position: '5499' },
+      { state: 'live', position: '15000' },
+    ])
+    expect(projector.reader(failing('sick')).get('count')).toEqual({ n: 5_499 })
+  })
+
   test('one whose rows cannot be written for a while holds up no other, and misses nothing', async () => {
     const store = openStore()
     broughtAbout = 'some'

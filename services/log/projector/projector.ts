@@ -179,7 +179,7 @@ class ProjectionRun implements Follower {
   #newest: EventMark | undefined
   #poison: Poison | undefined
   #following = new AbortController()
-  /** Rows as they are: events that follow one another change the same few. */
+  /** Rows as they are in the file: events that follow one another change the same few. */
   #known: ChangedRows = new Map()
   /** Rows that changed since the checkpoint in the file. */
   #unwritten: ChangedRows = new Map()
@@ -261,7 +261,7 @@ class ProjectionRun implements Follower {
 
   /** Rows of the version in service, in order of keys: what was folded is written before. */
   range(options: RangeOptions): Entry[] {
-    if (this.#unwritten.size > 0) {
+    if (this.#inService?.version === this.version && this.#unwritten.size > 0) {
       try {
         this.write()
       } catch (cause) {
@@ -357,12 +357,13 @@ class ProjectionRun implements Follower {
     this.#requireNext(events, upTo)
     const table = this.#parts.tables.table(this.name, this.version)
     const [known, unwritten] = [this.#known, this.#unwritten]
-    const stored = (key: string) => (unwritten.has(key) ? unwritten.get(key) : table.get(key))
-    // Forgotten until they are folded.
-    this.#known = new Map()
-    const { changes, poison } = foldBatch(this.#projection, stored, events, known)
+    const before = (key: string): JsonObject | undefined => {
+      if (unwritten.has(key)) return unwritten.get(key)
+      if (!known.has(key)) known.set(key, table.get(key))
+      return known.get(key)
+    }
+    const { changes, poison } = foldBatch(this.#projection, before, events)
     for (const [key, row] of changes) unwritten.set(key, row)
-    if (poison === undefined) this.#known = keptRows(known, changes.size)
     this.#newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
     this.#reached = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
     this.#poison = poison
@@ -375,6 +376,7 @@ class ProjectionRun implements Follower {
   }
 
   committed(): boolean {
+    this.#known = keptRows(this.#known, this.#unwritten)
     this.#unwritten = new Map()
     this.#newest = undefined
     this.#stored = this.#reached

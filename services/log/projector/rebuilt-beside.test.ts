@@ -150,12 +150,46 @@ test('damage found while one builds has it begun again; the version before answe
       }
     },
   }
-  const projector = startProjector({ store, tables: damaging, projections: [counter(2)], sleep })
-  const reader = projector.reader(counter(2))
+  // More rows of a page than stay in memory: the next page reads the damaged one.
+  const many: DataProjection = {
+    ...counter(2),
+    fold(rows, event) {
+      counter(2).fold(rows, event)
+      rows.put(`also ${event.position}`, {})
+    },
+  }
+  const projector = startProjector({ store, tables: damaging, projections: [many], sleep })
+  const reader = projector.reader(many)
   await projector.caughtUp()
   expect(reader.get('count')).toEqual({ n: 6_000 })
   expect(meanwhile.length).toBeGreaterThan(2)
   expect(meanwhile.every((row) => (row as { n: number }).n === 3_000)).toBe(true)
+  await projector.close()
+})
+
+test('a range of the version before writes nothing of the one that is built', async () => {
+  await append(20_000)
+  await run([counter(1)])
+  const tables = openTables()
+  let commits = 0
+  const counted: RowTables = {
+    ...tables,
+    table(name, version) {
+      const table = tables.table(name, version)
+      return { ...table, commit: (...commit) => (commits++, table.commit(...commit)) }
+    },
+  }
+  const projector = startProjector({ store, tables: counted, projections: [counter(2)], sleep })
+  const reader = projector.reader(counter(2))
+  await projector.inService()
+  let ranges = 0
+  while (reader.health().state !== 'live') {
+    if (reader.health().former !== undefined) ranges += reader.range({ limit: 1 }).length
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(ranges).toBeGreaterThan(20)
+  // Forty pages: after the first one, after sixteen each, and at the end.
+  expect(commits).toBeLessThan(6)
   await projector.close()
 })
 

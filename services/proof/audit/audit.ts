@@ -63,8 +63,8 @@ export interface AuditOptions {
   readonly random: () => number
   /** Whether it is a copy, which may be older than the state of the former audit. */
   readonly isCopy?: boolean
-  /** Called with the progress: first for the hashes of the entries, then for their contents. */
-  readonly onProgress?: (what: 'entries' | 'contents', done: number, all: number) => void
+  /** Called with the progress of each part, one after the other. */
+  readonly onProgress?: (what: string, done: number, all: number) => void
 }
 
 export interface AuditReport {
@@ -139,10 +139,11 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   if (summary.market !== 'live')
     unchecked.push(`lateness and silence, which only a live market has: this one is ${summary.market}`)
   unchecked.push(...contentGaps)
-  const { recomputed, doubtful } = await checkOutcomes(all, tools, findings, unchecked)
+  const { recomputed, doubtful } = await checkOutcomes(all, options, findings, unchecked)
   const sampled = await sample.check(
     ({ verdict, schema }) => tools.recompute(verdict, files.get(verdict.modelVersion) ?? '', schema),
     findings,
+    (done, of) => options.onProgress?.('sampled verdicts', done, of),
   )
   unchecked.push(...sampled.unchecked, 'whether bars are those of the venue: compare some of them with it')
   for (const { recount } of records) recount.check(tools.reported, settled, findings)
@@ -245,12 +246,13 @@ function openContent(
 /** Recomputes outcomes on the bars of today: an outcome stands on those that there were. */
 async function checkOutcomes(
   all: ContentsSummary['series'],
-  { barsOf, raceOf }: AuditTools,
+  { tools: { barsOf, raceOf }, onProgress }: AuditOptions,
   findings: Findings,
   unchecked: string[],
 ): Promise<{ readonly recomputed: number; readonly doubtful: string | undefined }> {
   const counts = { same: 0, wrong: 0, without: 0, later: 0 }
-  for (const about of all) {
+  for (const [index, about] of all.entries()) {
+    onProgress?.('series with outcomes', index, all.length)
     const { series, outcomes } = about
     const [first, last] = [outcomes[0], outcomes.at(-1)]
     if (first === undefined || last === undefined) continue

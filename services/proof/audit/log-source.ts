@@ -50,6 +50,9 @@ export function serviceSource(
       isThere = true
       const retryAfter = headers.get('retry-after')
       const asks = retryAfter === null ? '' : `, Retry-After: ${retryAfter.slice(0, 40)}`
+      // Bars that it does not have, it will not have a moment later.
+      if (status === ERRORS.market_data_missing.status && body.includes('"code":"market_data_missing"'))
+        return { status: 404, retryAfter: undefined, body, why: '' }
       return { status, retryAfter, body, why: `it answers ${status} to /${path}${asks}` }
     } catch (error) {
       if (signal.aborted || !isThere || error instanceof AnswerTooLong)

@@ -39,20 +39,19 @@ export async function readLog(
   if (opened === undefined) throw faultyError('there is no checkpoint')
   const { checkpoint, signatures } = opened
   requireMemory(checkpoint.size)
-  const bundles: Bundle[] = []
+  // Whole from the beginning: parts that are put together at the end take their memory twice.
+  const entries = Buffer.alloc(checkpoint.size * ENTRY_BYTES)
+  const leaves = Buffer.alloc(checkpoint.size * HASH_BYTES)
   let done = 0
-  const tiles = tilesOf(source, 'entries', checkpoint.size, {
-    read: splitBundle,
-    fits: rootsIn(source, checkpoint.size),
-  })
+  const asked = { kind: 'entries', size: checkpoint.size } as const
+  const tiles = tilesOf(source, asked, splitBundle, rootsIn(source, checkpoint.size))
   for await (const bundle of tiles) {
-    bundles.push(bundle)
+    entries.set(bundle.entries, done * ENTRY_BYTES)
+    leaves.set(bundle.leaves, done * HASH_BYTES)
     done += bundle.leaves.length / HASH_BYTES
     onEntries?.(done, checkpoint.size)
   }
   assert(done === checkpoint.size, 'as many entries are read as the checkpoint names', done)
-  const entries = Buffer.concat(bundles.map((bundle) => bundle.entries))
-  const leaves = Buffer.concat(bundles.map((bundle) => bundle.leaves))
   const root = rootOf(subtreesOf(leaves), checkpoint.size)
   if (!root.equals(checkpoint.root)) throw faultyError('its entries do not lead to the root that is signed')
   return { checkpoint, signatures, entries, leaves }
@@ -74,37 +73,38 @@ export const contentLines = (
   source: LogSource,
   entries: Buffer,
 ): AsyncGenerator<readonly string[], void, void> =>
-  tilesOf(source, 'contents', entries.length / ENTRY_BYTES, {
-    read: splitLines,
-    fits: async (tile, lines) =>
-      lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
-  })
+  tilesOf(source, { kind: 'contents', size: entries.length / ENTRY_BYTES }, splitLines, async (tile, lines) =>
+    lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
+  )
 
-/** Tiles one after the other; full ones are taken from the copy where it has them as they are in the tree. */
+/**
+ * Tiles one after the other, each asked for while the one before is read here. Full ones are taken from the copy where it
+ * has them as they are in the tree.
+ *
+ * @throws ServiceError `proof_invalid`
+ */
 async function* tilesOf<Read>(
   source: LogSource,
-  kind: TileKind,
-  size: number,
-  {
-    read,
-    fits,
-  }: {
-    /** @throws ServiceError `proof_invalid` */
-    readonly read: (bytes: Buffer, width: number) => Read
-    readonly fits: (tile: number, found: Read) => Promise<boolean>
-  },
+  { kind, size }: { readonly kind: TileKind; readonly size: number },
+  read: (bytes: Buffer, width: number) => Read,
+  fits: (tile: number, found: Read) => Promise<boolean>,
 ): AsyncGenerator<Read, void, void> {
-  for (let index = 0; index * TILE_WIDTH < size; index++) {
+  async function tileAt(index: number): Promise<Read> {
     const width = tileWidth({ kind, index }, size)
     const path = `log/${formatTilePath({ kind, index, width })}`
     const kept = width === TILE_WIDTH ? source.kept?.(path) : undefined
     const known = kept === undefined ? undefined : readOrNot(() => read(kept, width))
-    if (known !== undefined && (await fits(index, known))) {
-      yield known
-      continue
-    }
+    if (known !== undefined && (await fits(index, known))) return known
     const found = await readAt(source, path, (bytes) => read(bytes, width))
     if (found === undefined) throw faultyError(`/${path} is missing`)
+    return found
+  }
+  let next = tileAt(0)
+  for (let index = 1; (index - 1) * TILE_WIDTH < size; index++) {
+    const found = await next
+    if (index * TILE_WIDTH < size) next = tileAt(index)
+    // It fails where its turn comes.
+    next.catch(() => undefined)
     yield found
   }
 }

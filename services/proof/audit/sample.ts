@@ -52,11 +52,13 @@ export class Sample {
   async check(
     recompute: (drawn: Drawn) => Promise<Recomputation>,
     findings: Findings,
+    onProgress: (done: number, all: number) => void,
   ): Promise<{ readonly same: number; readonly doubts: string[]; readonly unchecked: string[] }> {
     const without = new Map<string, number>()
     const otherwise: (Drawn & { readonly differences: readonly string[] })[] = []
     let same = 0
-    for (const one of this.#drawn) {
+    for (const [index, one] of this.#drawn.entries()) {
+      onProgress(index, this.#drawn.length)
       const found = await recompute(one)
       if (typeof found === 'string') without.set(found, (without.get(found) ?? 0) + 1)
       else if (found.differences.length === 0) same += 1
