@@ -24,7 +24,8 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
 const SERIES = 200
 const CONNECTIONS = 80
-const IDLE_MS = Math.min(10_000, SECONDS * 2_000)
+/** By then a process has given memory back that its start took. */
+const IDLE_MS = Math.min(30_000, SECONDS * 6_000)
 const OPERATOR_TOKEN = 'operator-token-of-the-benchmark'
 const START = join(import.meta.dirname, '../services/start.js')
 const SIGNAL = join(import.meta.dirname, '../services/signal.js')

@@ -16,6 +16,7 @@ export type {
 } from './payments.ts'
 export { openRecovery } from './recovery/open-recovery.ts'
 export { createThreadedRecovery } from './recovery/threaded-recovery.ts'
+export { createViemRecovery } from './recovery/viem-recovery.ts'
 export { createRefunder, type RefundHealth } from './refunds/refunder.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'

@@ -12,6 +12,7 @@ import {
   createRefunder,
   createSettler,
   createThreadedRecovery,
+  createViemRecovery,
   type DemoChain,
   type Facilitator,
   openNode,
@@ -54,7 +55,11 @@ export async function openPayments(deps: CallerDeps) {
     publicUrl,
     index,
     caps: { payer: settings.X402_PAYER_CAP, total: settings.X402_TOTAL_CAP },
-    recovery: await openRecovery({ report, createFast: createThreadedRecovery }),
+    // A start without payments loads no binary for them.
+    recovery:
+      rails.payTo === undefined
+        ? createViemRecovery()
+        : await openRecovery({ report, createFast: createThreadedRecovery }),
     elapsed: () => performance.now(),
   })
   onClose(() => payments.close())
