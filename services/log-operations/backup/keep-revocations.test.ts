@@ -159,6 +159,56 @@ test('lists that were put together in any order are looked through to the end', 
   expect(await eventsOf(await keep(open(earlier)))).toHaveLength(41)
 })
 
+/** A log of three events that was followed to its end, as the list remarks. */
+async function remarked(): Promise<MemoryLog> {
+  const log = createMemoryLog()
+  const store = await keep(open(log))
+  await store.append(ACCOUNT, [event('KeyIssued'), event('KeyIssued')], { expected: 'no-stream' })
+  for (let turn = 0; turn < 10; turn++) await setImmediate()
+  clock = 10_000
+  await store.append(ACCOUNT, [event('KeyIssued')], { expected: 1 })
+  while (!readFileSync(file(), 'utf8').includes('# listed up to')) await setImmediate()
+  ending.abort()
+  ending = new AbortController()
+  return log
+}
+
+/** Where the next start begins to follow a log. */
+async function begunAfter(log: MemoryLog): Promise<string | undefined> {
+  const store = open(log)
+  let begun: string | undefined
+  await keep({
+    ...store,
+    subscribe(options) {
+      begun = options.after
+      return store.subscribe(options)
+    },
+  })
+  return begun
+}
+
+test('the next start goes on where the list was known to be whole, not at the newest revocation', async () => {
+  const log = await remarked()
+  expect(await begunAfter(log)).toBe(await open(log).head())
+  expect(readFileSync(file(), 'utf8').match(/# listed/g)).toHaveLength(1)
+})
+
+test('a remark that was cut off, or about another log, says nothing: what was revoked there is listed', async () => {
+  const log = await remarked()
+  const whole = readFileSync(file(), 'utf8')
+  writeFileSync(file(), whole.trimEnd().slice(0, -1))
+  expect(await begunAfter(log)).toBe('start')
+  writeFileSync(file(), whole)
+  // Set back before the remark, and grown past it while this process was away.
+  const other = await setBack(log, 1)
+  const revoked = event()
+  const more = [revoked, event('KeyIssued'), event('KeyIssued')]
+  await open(other).append(ACCOUNT, more, { expected: 0 })
+  await keep(open(other))
+  while (lines().length === 0) await setImmediate()
+  expect(lines()).toEqual([expect.stringContaining(revoked.id)])
+})
+
 test('a stream that has not begun in the earlier log is not begun', async () => {
   const log = createMemoryLog()
   const store = await keep(open(log))

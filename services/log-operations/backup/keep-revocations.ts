@@ -1,13 +1,15 @@
 import { assert } from '../../../contracts/assert.ts'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { comparePositions, earlier, later, type Position } from '../../../contracts/position.ts'
+import { comparePositions, earlier, inFrontOf, later, type Position } from '../../../contracts/position.ts'
 import { REVOCATIONS } from '../../../contracts/revocations.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { AppendPath } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { executeCommand } from '../../log/execute-command.ts'
+import { isStillThere } from '../../log/projector/rows-of-this-log.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import { createWakeSignal, waitAtMost } from '../../runtime/async/wake-signal.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
@@ -20,6 +22,10 @@ const TYPES: ReadonlySet<string> = new Set(REVOCATIONS)
 const FIELDS = 9
 /** The first line: from where on a log was followed in which nothing had been revoked since. */
 const BEGUN = 'followed after'
+/** A remark, which former releases read past: everything up to this event of the log is in the list. */
+const LISTED_UP_TO = '# listed up to'
+/** When the first such remark is made; each waits twice as long as the one before it, at most an hour. */
+const FIRST_REMARK_MS = 10_000
 
 /** A list of revocations: events as backups write them, a line each. */
 export const revocationList = (file: string): KeptList => keptList(file, isLine)
@@ -158,8 +164,11 @@ async function giveAgain(options: KeepRevocationsOptions): Promise<Position> {
       report('the log was set back: what had been revoked since is revoked again', { events: given })
   }
   const [first, ...others] = places.filter((place) => place !== undefined)
-  if (first !== undefined) return others.reduce(later, first)
-  return earlier(begun, head)
+  const [, position, id] = revocationList(file).remark(LISTED_UP_TO)?.split('\t') ?? []
+  // Another log than the one that was followed has another event there.
+  if (position !== undefined && id !== undefined && (await isStillThere(store, { position, id })))
+    return others.reduce(later, later(position, first ?? position))
+  return first === undefined ? earlier(begun, head) : others.reduce(later, first)
 }
 
 function readLines(file: string): readonly string[] {
@@ -221,15 +230,22 @@ type Followed = { readonly position: Position; readonly id?: string }
 
 /** Adds to the list what is revoked from now on, until the signal. */
 async function follow(
-  { store, file, sleep, signal, report }: KeepRevocationsOptions,
+  { store, file, now, sleep, signal, report }: KeepRevocationsOptions,
   after: Position,
   onReached: (item: Followed) => void,
 ): Promise<void> {
   const list = revocationList(file)
+  let [remarkAt, waitMs] = [now() + FIRST_REMARK_MS, FIRST_REMARK_MS]
   for await (const item of store.subscribe({ after, filter: { types: [...REVOCATIONS] }, signal })) {
-    while (item.kind === 'event' && !signal.aborted) {
+    const lines = item.kind === 'event' ? [lineOf(item.event)] : []
+    if (item.kind !== 'event' && now() >= remarkAt) {
+      lines.push(...(await remarkOf(store, item.position)))
+      waitMs = Math.min(2 * waitMs, HOUR_MS)
+      remarkAt = now() + waitMs
+    }
+    while (lines.length > 0 && !signal.aborted) {
       try {
-        list.add([lineOf(item.event)])
+        list.add(lines)
         break
       } catch (error) {
         report('a revocation cannot be added to its list, and is not answered until it is', {
@@ -242,4 +258,16 @@ async function follow(
     if (signal.aborted) return
     onReached(item.kind === 'event' ? { position: item.event.position, id: item.event.id } : item)
   }
+}
+
+/** @returns no remark where the log cannot be read just now, or has no event at the position: a later one does as well */
+async function remarkOf(store: Pick<EventStore, 'readAll'>, position: Position): Promise<string[]> {
+  const remarks: string[] = []
+  try {
+    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 }))
+      if (event.position === position) remarks.push([LISTED_UP_TO, position, event.id].join('\t'))
+  } catch (error) {
+    if (!isServiceError(error)) throw error
+  }
+  return remarks
 }

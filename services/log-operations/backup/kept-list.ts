@@ -17,6 +17,8 @@ import { syncPath } from '../../runtime/sqlite/sync-path.ts'
 export interface KeptList {
   /** In the order in which they were added. @throws TypeError for a line that is none of this list */
   read(): readonly string[]
+  /** The newest remark that begins so. */
+  remark(beginning: string): string | undefined
   /** Durable when it returns. */
   add(lines: readonly string[]): void
 }
@@ -29,9 +31,11 @@ const TAIL_BYTES = 65_536
  * and overwritten.
  */
 export function keptList(file: string, isLine: (line: string) => boolean): KeptList {
+  const linesOf = (): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
   return {
+    remark: (beginning) => linesOf().findLast((line) => line.startsWith(beginning)),
     read() {
-      const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+      const lines = linesOf()
       const last = lines.pop()?.trim() ?? ''
       if (isLine(last)) lines.push(last)
       const said = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
