@@ -24,7 +24,7 @@ const FIELDS = 9
 const BEGUN = 'followed after'
 /** A remark, which former releases read past: everything up to this event of the log is in the list. */
 const LISTED_UP_TO = '# listed up to'
-/** When the first such remark is made; each waits twice as long as the one before it, at most an hour. */
+/** Time until the first such remark; each waits twice as long as the one before it, at most an hour. */
 const FIRST_REMARK_MS = 10_000
 
 /** A list of revocations: events as backups write them, a line each. */
