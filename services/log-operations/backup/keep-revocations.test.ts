@@ -173,7 +173,7 @@ async function remarked(): Promise<MemoryLog> {
   return log
 }
 
-/** Where the next start begins to follow a log. */
+/** The position after which the next start follows a log. */
 async function begunAfter(log: MemoryLog): Promise<string | undefined> {
   const store = open(log)
   let begun: string | undefined
