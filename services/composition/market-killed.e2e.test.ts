@@ -58,7 +58,11 @@ async function passed(url: string, bars: number): Promise<void> {
   }
 }
 
-type Facts = Map<string, string>
+/** Of a bar: what was recorded, the price it is about, and the bar at which the indicators began. */
+type Facts = Map<
+  string,
+  { readonly fact: string; readonly price: number | null; readonly anchorBar?: number }
+>
 
 /** The records of each bar, by series and bar. No bar may have two. */
 async function factsOf(directory: string): Promise<{ verdicts: Facts; outcomes: Facts }> {
@@ -74,7 +78,9 @@ async function factsOf(directory: string): Promise<{ verdicts: Facts; outcomes: 
     const fact = JSON.stringify({ ...data, verdictId: '' })
     facts.set(
       bar,
-      type === 'VerdictRecorded' ? { fact, price: data.price, anchorBar: data.anchorBar } : { fact },
+      type === 'VerdictRecorded'
+        ? { fact, price: data.price, anchorBar: data.anchorBar }
+        : { fact, price: data.closePrice },
     )
   }
   await store.close()
