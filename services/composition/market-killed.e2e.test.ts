@@ -58,7 +58,7 @@ async function passed(url: string, bars: number): Promise<void> {
   }
 }
 
-/** Of a bar: what was recorded, the price it is about, and the bar at which the indicators began. */
+/** The records of a bar as text, the price that they are about, and the bar at which the indicators began. */
 type Facts = Map<
   string,
   { readonly fact: string; readonly price: number | null; readonly anchorBar?: number }
