@@ -103,10 +103,11 @@ export function changing(deps: SubscriptionDeps) {
         secret,
         origin,
       )
-      const overlapUntil = now() + overlapMs
+      const rotatedAt = now()
+      const overlapUntil = rotatedAt + overlapMs
       await executeFor(deps, accountId, id, origin, (state) => {
         if (state.generation !== generation) throw unknownSubscriptionError(id)
-        return { kind: 'RotateSecret', generation, sealedSecret: sealed, overlapUntil, now: now() }
+        return { kind: 'RotateSecret', generation, sealedSecret: sealed, overlapUntil, now: rotatedAt }
       })
       // From here on what is sent is signed with it too, so that a receiver may change at once.
       await sync(id)
