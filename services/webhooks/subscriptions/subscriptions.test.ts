@@ -157,7 +157,12 @@ describe('an Idempotency-Key', () => {
 test('a secret is rotated without an overlap, however many looks at the clock that takes', async () => {
   const id = await createId()
   let [noon, looks] = [world.now, 0]
-  Object.defineProperty(world, 'now', { get: () => noon + looks++, set: (time: number) => (noon = time) })
+  Object.defineProperty(world, 'now', {
+    get: () => noon + looks++,
+    set(time: number) {
+      noon = time
+    },
+  })
   const { secret } = await subscriptions.rotateSecret(ADA, id, 0, ORIGIN)
   expect(secret).toMatch(/^whsec_/)
 })
