@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -6,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ServiceProcess, startServiceProcess } from '../http/testing/start-service-process.ts'
 
-const START = join(import.meta.dirname, '..', 'start.js')
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 /** After how many more deliveries to the endpoint that works the process is killed. */
 const KILLS = [23, 9, 41]
@@ -21,7 +20,7 @@ interface Taken {
 }
 
 let directory: string
-let child: ChildProcess | undefined
+let service: ServiceProcess | undefined
 let base = ''
 let areWell = false
 let posts = 0
@@ -73,35 +72,19 @@ beforeEach(async () => {
   await once(receiver, 'listening')
 })
 afterEach(async () => {
-  if (child !== undefined) await kill(child)
+  await service?.kill()
   receiver.close()
   receiver.closeAllConnections()
   rmSync(directory, { recursive: true, force: true })
 })
 
-async function start(): Promise<ChildProcess> {
+async function start(): Promise<void> {
   // Bodies hold the address of the service, so it has the same port each time.
   const port = base === '' ? '0' : new URL(base).port
-  const flags = ['--port', port, '--data-dir', directory, '--speed', '1800', '--webhooks-allow-private']
-  const started = spawn(process.execPath, [START, ...flags], {
-    env: { PATH: process.env.PATH, FRESH: 'true', LOG_LEVEL: 'error', OPERATOR_TOKEN, TIMEFRAMES: '1m,1h' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  child = started
-  let out = ''
-  for await (const chunk of started.stdout) {
-    out += String(chunk)
-    const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +the board/.exec(out)?.[1]
-    if (url === undefined) continue
-    base = url
-    break
-  }
-  return started
-}
-
-async function kill(started: ChildProcess): Promise<void> {
-  const ended = once(started, 'exit')
-  if (started.exitCode === null && started.kill('SIGKILL')) await ended
+  const flags = ['--speed', '1800', '--webhooks-allow-private']
+  const environment = { OPERATOR_TOKEN, TIMEFRAMES: '1m,1h' }
+  service = await startServiceProcess(environment, { dataDirectory: directory, port, flags })
+  base = service.url
 }
 
 async function ask<Body>(method: string, path: string, key: string, body?: object): Promise<Body> {
@@ -130,7 +113,7 @@ const accepted = (name: string): Map<number, Taken> =>
   new Map((taken.get(name) ?? []).filter(({ isAccepted }) => isAccepted).map((one) => [one.sequence, one]))
 
 test(`the service killed ${KILLS.length} times: whoever recovers has everything, with one id and one body each`, async () => {
-  let running = await start()
+  await start()
   const { key } = await ask<{ key: string }>('POST', '/operator/keys', OPERATOR_TOKEN, { tier: 'starter' })
   const { port } = receiver.address() as AddressInfo
   const ids = new Map<string, string>()
@@ -141,8 +124,8 @@ test(`the service killed ${KILLS.length} times: whoever recovers has everything,
   for (const more of KILLS) {
     const before = accepted('fine').size
     await until(() => accepted('fine').size >= before + more)
-    await kill(running)
-    running = await start()
+    await service?.kill()
+    await start()
   }
   areWell = true
   // Keys are checked once their read model follows the log again.

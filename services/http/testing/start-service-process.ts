@@ -19,15 +19,22 @@ export interface ServiceProcess {
   output(): string
   /** Ends it as an operator does, and answers its exit code. */
   stop(): Promise<number | null>
+  /** Ends it as a loss of power does. */
+  kill(): Promise<number | null>
   /** Removes the data folder; after `stop`. */
   remove(): void
 }
 
-/** @throws Error with its output, when it ends before it listens. */
-export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promise<ServiceProcess> {
-  const directory = mkdtempSync(join(tmpdir(), 'service-'))
-  const dataDirectory = join(directory, 'data')
-  const child = spawn(process.execPath, [START, '--port', '0', '--data-dir', dataDirectory], {
+/**
+ * @param given a data folder instead of a new one, a port instead of any that is free, and more flags
+ * @throws Error with its output, when it ends before it listens
+ */
+export async function startServiceProcess(
+  environment: NodeJS.ProcessEnv,
+  given: { readonly dataDirectory?: string; readonly port?: string; readonly flags?: readonly string[] } = {},
+): Promise<ServiceProcess> {
+  const { dataDirectory = mkdtempSync(join(tmpdir(), 'service-')), port = '0', flags = [] } = given
+  const child = spawn(process.execPath, [START, '--port', port, '--data-dir', dataDirectory, ...flags], {
     env: { PATH: process.env.PATH, FRESH: 'true', LOG_LEVEL: 'error', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -43,9 +50,14 @@ export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promi
       if (url !== undefined) found(url)
     })
   })
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (code === undefined) child.kill(signal)
+    return ended
+  }
+  const remove = (): void => rmSync(dataDirectory, { recursive: true, force: true })
   const url = await Promise.race([listening, ended.then(() => undefined)])
   if (url === undefined || child.pid === undefined) {
-    rmSync(directory, { recursive: true, force: true })
+    if (given.dataDirectory === undefined) remove()
     throw new Error(`the service ended before it listened: ${out}${log}`)
   }
   return {
@@ -55,10 +67,8 @@ export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promi
     exitCode: () => code,
     log: () => log,
     output: () => out,
-    async stop() {
-      if (code === undefined) child.kill('SIGTERM')
-      return ended
-    },
-    remove: () => rmSync(directory, { recursive: true, force: true }),
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    remove,
   }
 }
