@@ -1,6 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { exposedGc } from '../../services/runtime/memory/exposed-gc.ts'
 
 /** One way of doing the work that a benchmark measures. */
 export interface Candidate {
@@ -153,10 +152,7 @@ let collect: (() => void) | undefined
 
 /** Bytes that are in use once garbage is collected: heap, and what lies outside it. */
 export function bytesInUse(): number {
-  if (collect === undefined) {
-    setFlagsFromString('--expose-gc')
-    collect = runInNewContext('gc') as () => void
-  }
+  collect ??= exposedGc()
   collect()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers

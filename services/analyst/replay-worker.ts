@@ -28,8 +28,8 @@ const startThread = (file: string): Worker =>
 
 /**
  * Replays on a thread of their own, over a connection that only reads: however many there are, calls are answered
- * meanwhile. The thread is started for the first replay, and again after it has ended, of itself or for want of replays; replays that were
- * under way then fail, and can be asked for again from where they had come to.
+ * meanwhile. The thread is started for the first replay, and again after it has ended, by a fault or for want of replays.
+ * Replays that were under way then fail, and can be asked for again from where they had come to.
  */
 export class ReplayWorker {
   readonly #options: ReplayWorkerOptions

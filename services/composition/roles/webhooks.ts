@@ -5,10 +5,10 @@ import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } fr
 import { CONFIDENCE_CAP } from '../../engine/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { pacedReads } from '../../log/pacer.ts'
+import { createBusyShare } from '../../runtime/async/busy-share.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import {
   createBlockedHosts,
-  createBusyShare,
   createDeliveryQueries,
   createDigestRecorder,
   createDispatcher,

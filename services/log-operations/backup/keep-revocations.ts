@@ -163,12 +163,12 @@ async function giveAgain(options: KeepRevocationsOptions): Promise<Position> {
     if (given > 0)
       report('the log was set back: what had been revoked since is revoked again', { events: given })
   }
-  const [first, ...others] = places.filter((place) => place !== undefined)
   const [, position, id] = revocationList(file).remark(LISTED_UP_TO)?.split('\t') ?? []
   // Another log than the one that was followed has another event there.
-  if (position !== undefined && id !== undefined && (await isStillThere(store, { position, id })))
-    return others.reduce(later, later(position, first ?? position))
-  return first === undefined ? earlier(begun, head) : others.reduce(later, first)
+  const isOfThisLog =
+    position !== undefined && id !== undefined && (await isStillThere(store, { position, id }))
+  const listed = [...places, isOfThisLog ? position : undefined].filter((place) => place !== undefined)
+  return listed.length === 0 ? earlier(begun, head) : listed.reduce(later)
 }
 
 function readLines(file: string): readonly string[] {

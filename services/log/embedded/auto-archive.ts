@@ -24,6 +24,7 @@ export interface AutoArchiveOptions {
 }
 
 const RETRY_MS = 600_000
+/** A day; the module of timeframes has it, too, with schemas that this thread does without. */
 const AGAIN_MS = 86_400_000
 
 /** Archives at once and each day. Where a command archives already, it waits until that one has ended. */

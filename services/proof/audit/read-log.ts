@@ -103,7 +103,7 @@ async function* tilesOf<Read>(
   for (let index = 1; (index - 1) * TILE_WIDTH < size; index++) {
     const found = await next
     if (index * TILE_WIDTH < size) next = tileAt(index)
-    // It fails where its turn comes.
+    // Its error is thrown when its turn comes; until then nobody awaits it.
     next.catch(() => undefined)
     yield found
   }

@@ -23,7 +23,7 @@ export async function* batchesOf<Item>(
           resolve()
         }
         const gather = (): void => {
-          // What the source fails with is thrown where the next batch begins, after this one was taken.
+          // An error of the source is thrown by the next batch: this one is taken first.
           void (weight < max ? next.then(take, end) : handled(next))
           if (weight >= max) end()
         }

@@ -1,6 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { createBusyShare } from '../async/busy-share.ts'
 import type { Clock } from '../async/clock.ts'
+import { exposedGc } from './exposed-gc.ts'
 
 const LOOK_EVERY_MS = 10_000
 /** Share of the time since the last look in which a quiet process does something. */
@@ -24,7 +24,7 @@ export interface MemoryBackOptions extends Pick<Clock, 'sleep'> {
 export async function giveMemoryBack({
   sleep,
   signal,
-  busy = sharesOfLoop(),
+  busy = createBusyShare(),
   resident = () => process.memoryUsage.rss(),
   collect = collector(),
 }: MemoryBackOptions): Promise<void> {
@@ -37,19 +37,8 @@ export async function giveMemoryBack({
   }
 }
 
-function sharesOfLoop(): () => number {
-  let before = performance.eventLoopUtilization()
-  return () => {
-    const { utilization } = performance.eventLoopUtilization(before)
-    before = performance.eventLoopUtilization()
-    return utilization
-  }
-}
-
 /** A collection as in a process that is short of memory: no other gives freed pages back. */
 function collector(): () => void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as (how: object) => void
-  setFlagsFromString('--no-expose-gc')
+  const collect = exposedGc()
   return () => collect({ type: 'major', flavor: 'last-resort' })
 }

@@ -2,10 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { TLSSocket } from 'node:tls'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { exposedGc } from '../../runtime/memory/exposed-gc.ts'
 import { createEgressGuard } from './egress-guard.ts'
 import {
   answerAll,
@@ -200,8 +199,7 @@ describe('TLS', () => {
     const { server: other, resumed: atOther } = await serveResumed()
     const sender = bench.senderOf({ resolve }, { authorities })
     await sendInTurn(sender, [toName(server)])
-    setFlagsFromString('--expose-gc')
-    ;(runInNewContext('gc') as () => void)()
+    exposedGc()()
     await sendInTurn(sender, [toName(server), toName(server, 'a'), toName(other), toName(server, 'a')])
     // The same keys seal the sessions of both, so whatever is given to them they would take.
     expect(resumed).toEqual([false, true, false, true])

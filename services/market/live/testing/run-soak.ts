@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { type Series, seriesName } from '../../../../contracts/series.ts'
 import {
   HOUR_MS,
@@ -8,6 +6,7 @@ import {
   type Timeframe,
   timeframeMs,
 } from '../../../../contracts/timeframes.ts'
+import { exposedGc } from '../../../runtime/memory/exposed-gc.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { LIVE_EXCHANGES } from '../venues.ts'
 import { startLiveBench } from './live-bench.ts'
@@ -79,7 +78,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const newest = new Map<string, number>()
   const broken = new Set<string>()
   const samples: SoakSample[] = []
-  const collectGarbage = garbageCollector()
+  const collectGarbage = exposedGc()
   const seam = Math.floor(START / MINUTE_MS) * MINUTE_MS
   const every = Math.max(1, Math.floor(minutes / SAMPLES)) * MINUTE_MS
   let nextSample = seam + every
@@ -132,11 +131,6 @@ export function growthOf(samples: readonly SoakSample[]): number {
     some.map(({ heapBytes }) => heapBytes).toSorted((a, b) => a - b)[Math.floor(some.length / 2)] ?? 0
   const begin = middle(half.slice(0, third))
   return begin === 0 ? 0 : middle(half.slice(-third)) / begin - 1
-}
-
-function garbageCollector(): () => void {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc') as () => void
 }
 
 /** Minutes of market time in some hours. */
