@@ -44,24 +44,22 @@ async function passed(url: string, bars: number): Promise<void> {
   }
 }
 
-/** What was recorded of each bar, by series and bar. No bar may have two. Ids are those of a log, and left out. */
+/** The records of each bar, by series and bar. No bar may have two. Ids are those of a log, and left out. */
 async function factsOf(directory: string) {
   const store = await openEmbeddedStore({ directory: join(directory, 'simulated'), now: Date.now })
-  const verdicts = new Map<string, Omit<Verdict, 'verdictId'>>()
-  const outcomes = new Map<string, Omit<Outcome, 'verdictId'>>()
+  const verdicts = new Map<string, Verdict>()
+  const outcomes = new Map<string, Outcome>()
   for await (const recorded of store.readAll({ filter: { types: ['VerdictRecorded', 'OutcomeLabelled'] } })) {
     const { type, data } = decodeEvent(recorded)
     if (type !== 'VerdictRecorded' && type !== 'OutcomeLabelled') continue
     const bar = `${data.coin} ${data.timeframe} ${data.barClose}`
     expect((type === 'VerdictRecorded' ? verdicts : outcomes).has(bar), `${type} of ${bar}`).toBe(false)
-    if (type === 'VerdictRecorded') verdicts.set(bar, withoutId(data))
-    else outcomes.set(bar, withoutId(data))
+    if (type === 'VerdictRecorded') verdicts.set(bar, { ...data, verdictId: '' })
+    else outcomes.set(bar, { ...data, verdictId: '' })
   }
   await store.close()
   return { verdicts, outcomes }
 }
-
-const withoutId = <Fact extends { verdictId: string }>({ verdictId: _, ...fact }: Fact) => fact
 
 test('killed amid its past again and again, a market has the verdicts that it has undisturbed, each once', async () => {
   const killed = join(folder, 'killed')
