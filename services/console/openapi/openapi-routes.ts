@@ -8,7 +8,7 @@ import {
 } from '../../http/openapi/openapi-document.ts'
 import { anyObject, bodyOfType, operationsOf } from '../../http/openapi/operation.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
-import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { sendText } from '../pages/send-page.ts'
 import { openApiPage } from './openapi-page.ts'
 
 export interface OpenApiOptions {
@@ -66,11 +66,7 @@ export async function useOpenApi(
     answers: bodyOfType('A page without scripts', 'text/html'),
   })
   app.get('/openapi', { schema: { operation: asPage } }, async (_request, reply) =>
-    reply
-      .header('cache-control', 'public, max-age=300')
-      .headers(PAGE_HEADERS)
-      .serializer(String)
-      .send(pageText(document())),
+    sendText(reply.header('cache-control', 'public, max-age=300'), pageText(document())),
   )
   return document
 }

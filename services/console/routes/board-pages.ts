@@ -15,7 +15,7 @@ import { createStreamPlaces } from '../../runtime/admission/places.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { type BoardLook, boardPage, changingParts, type Headline } from '../pages/board-page.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
-import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { sendText } from '../pages/send-page.ts'
 
 export interface BoardPagesOptions extends BoardRoutesOptions, CallerOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
@@ -97,10 +97,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     const key = JSON.stringify(query)
     const { version, look } = lookAt(query)
     const text = rendered(version, key, () => page(frame(), boardPage(look)))
-    return reply
-      .headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache' })
-      .serializer(String)
-      .send(text)
+    return sendText(reply.header('cache-control', 'no-cache'), text)
   })
 
   app.get('/board/live', { schema: { querystring: querySchema } }, async (request, reply) => {

@@ -11,7 +11,7 @@ import { eventSchema, type Knowledge } from '../../knowledge/index.ts'
 import { docsIndexPage, docsPage } from '../pages/docs-page.ts'
 import { escapeHtml } from '../pages/html.ts'
 import { type PageFrame, page as wholePage } from '../pages/layout.ts'
-import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { sendText } from '../pages/send-page.ts'
 
 export interface DocsRoutesOptions {
   readonly knowledge: Pick<Knowledge, 'pages' | 'page'>
@@ -114,5 +114,5 @@ function sendPage(request: FastifyRequest, reply: FastifyReply, html: string): F
   const etag = etagOf(html)
   reply.headers({ 'cache-control': 'public, max-age=300', etag })
   if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.headers(PAGE_HEADERS).serializer(String).send(html)
+  return sendText(reply, html)
 }

@@ -6,10 +6,12 @@ import { assert } from '../../../contracts/assert.ts'
 import type { RecordCoin, RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
 import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { csvLines } from '../pages/csv.ts'
+import { page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
-import { sendPage } from '../pages/send-page.ts'
+import { sendText } from '../pages/send-page.ts'
 import {
   coinTable,
   equityTable,
@@ -32,6 +34,9 @@ const emptyLeftOut = (query: Query): Query =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ''))
 
 const PAGE_ROWS = 50
+/** A page takes 40 ms to make: it is kept, so that visitors cost the same however many they are. */
+const [KEPT_PAGES, KEPT_SECONDS] = [20, 5] as const
+const PUBLIC = 'public, max-age=60'
 /** Rows of one question for a file. */
 const FILE_ROWS = 200
 
@@ -51,8 +56,16 @@ function recordOf(client: PagesOptions['client'], request: FastifyRequest) {
 
 /** `GET /track-record`: how good the calls were, for people; `GET /track-record/:figure.csv`: each figure of it, whole. */
 export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { client, frame }) => {
+  const kept = new RecentMap<string, string>(KEPT_PAGES, {
+    ttlMs: KEPT_SECONDS * 1_000,
+    now: () => performance.now(),
+  })
+
   app.get('/track-record', { schema: { querystring: querySchema } }, async (request, reply) => {
     const { query } = request
+    const key = JSON.stringify(emptyLeftOut(query))
+    const known = kept.get(key)
+    if (known !== undefined) return sendText(reply.header('cache-control', PUBLIC), known)
     const refused = await refusalOf(request, query)
     // What is refused is shown at its field, above what is counted without it.
     const asked = refused === undefined ? emptyLeftOut(query) : {}
@@ -63,11 +76,12 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
       record.coins(asked, PAGE_ROWS),
       record.series(asked, PAGE_ROWS),
     ])
-    if (refused === undefined) reply.header('cache-control', 'public, max-age=60')
-    else reply.code(refused.status)
     const shown = frame()
     const look = { market: shown.market, pooled, months, coins, series, query, refused }
-    return sendPage(reply, shown, trackRecordPage(look))
+    const html = page(shown, trackRecordPage(look))
+    if (refused !== undefined) return sendText(reply.code(refused.status), html)
+    kept.set(key, html)
+    return sendText(reply.header('cache-control', PUBLIC), html)
   })
 
   async function refusalOf(request: FastifyRequest, query: Query): Promise<Refusal | undefined> {
@@ -90,7 +104,7 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
         reply.headers({
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': `attachment; filename="${figure}.csv"`,
-          'cache-control': 'public, max-age=60',
+          'cache-control': PUBLIC,
         })
         return Readable.from(csvLines(first.done === true ? [] : first.value, pages))
       },
@@ -108,13 +122,13 @@ async function* pagesOf(
     const name = figure === 'series' ? 'after' : 'coins'
     for (let cursor = query[name]; ; ) {
       const asked = { ...query, [name]: cursor }
-      const page = await record[figure](asked, FILE_ROWS)
+      const part = await record[figure](asked, FILE_ROWS)
       yield figure === 'series'
-        ? winRateTable(page.rows as TrackRecordRow[])
-        : coinTable(page.rows as RecordCoin[])
-      if (page.next === null) return
-      assert(page.next !== cursor, 'the cursor of a file of figures advances', page.next)
-      cursor = page.next
+        ? winRateTable(part.rows as TrackRecordRow[])
+        : coinTable(part.rows as RecordCoin[])
+      if (part.next === null) return
+      assert(part.next !== cursor, 'the cursor of a file of figures advances', part.next)
+      cursor = part.next
     }
   }
   if (figure === 'months' || figure === 'equity') {

@@ -11,8 +11,8 @@ import {
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
 import { operationsOf } from '../../http/openapi/operation.ts'
 import { signalOfLeaving } from '../../http/waits.ts'
-import { type PageFrame, page } from '../pages/layout.ts'
-import { PAGE_HEADERS } from '../pages/send-page.ts'
+import type { PageFrame } from '../pages/layout.ts'
+import { sendPage } from '../pages/send-page.ts'
 import { verificationPage } from '../pages/verification-page.ts'
 
 export interface VerifyRoutesOptions {
@@ -66,10 +66,7 @@ export const verifyRoutes: FastifyPluginAsyncZod<
     reply.header('vary', 'accept')
     if (!isPage) return answer
     const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
-    return reply
-      .headers(PAGE_HEADERS)
-      .serializer(String)
-      .send(page(options.frame(), verificationPage(answer, hasLog)))
+    return sendPage(reply, options.frame(), verificationPage(answer, hasLog))
   })
 }
 

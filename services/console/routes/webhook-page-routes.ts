@@ -8,7 +8,7 @@ import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
 import type { Page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
-import { PAGE_HEADERS, sendPage } from '../pages/send-page.ts'
+import { sendPage, sendText } from '../pages/send-page.ts'
 import {
   channelOf,
   type DryRun,
@@ -133,10 +133,7 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
     if (request.headers['sec-fetch-dest'] !== 'empty') {
       return send(reply, newWebhookPage({ typed }, found, refusal))
     }
-    return reply
-      .headers({ ...PAGE_HEADERS, 'cache-control': 'no-store' })
-      .serializer(String)
-      .send(String(dryRunPart(found, refusal)))
+    return sendText(reply, String(dryRunPart(found, refusal)))
   })
 
   app.post('/webhooks', async (request, reply) => {
