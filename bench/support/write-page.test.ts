@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { PATHS, pathLimits } from './path-limits.ts'
 import { pageWithRows } from './write-page.ts'
 
 const row = {
@@ -37,4 +39,33 @@ test('the rows of a run replace those of the run before, and nothing else of the
 
 test('a page without a place for them is refused', () => {
   expect(() => pageWithRows('Head.', results)).toThrow('has no <!-- rows -->')
+})
+
+test('the limit of a path is the sum of its parts, and one that was not measured is left out', () => {
+  const rows = [
+    { bench: 'append', title: '64 callers', name: 'write + fdatasync, 64 per sync', median: 100_000 },
+    { bench: 'append', title: '64 callers', name: 'embedded store, 64 callers', median: 40_000 },
+    {
+      bench: 'calls',
+      title: 'tools/call, one key, 64 connections',
+      name: 'bare Fastify POST of the same answer',
+      median: 40_000,
+    },
+    {
+      bench: 'calls',
+      title: 'tools/call, one key, 64 connections',
+      name: 'this edge, handshake era',
+      median: 10_000,
+    },
+  ]
+  expect(pathLimits(rows)).toEqual([
+    '| durable append, 64 callers | write + fdatasync 10.0 | 10.0 µs | 25.0 µs | 0.40 |',
+    '| keyed call, one key | bare POST 25.0 + append 25.0 | 50.0 µs | 100.0 µs | 0.50 |',
+  ])
+})
+
+test('the page says the limit of every path', () => {
+  const page = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8')
+  const missing = PATHS.filter(({ path }) => !page.includes(`\n| ${path} | `))
+  expect(missing.map(({ path }) => path)).toEqual([])
 })

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ReportedRow } from './measure.ts'
+import { pathLimits } from './path-limits.ts'
 
 interface Results {
   /** ISO 8601. */
@@ -30,6 +31,13 @@ Measured on ${date.slice(0, 10)} with Node.js ${node} on ${machine}; the machine
 | benchmark | work | per second | ratio | spread | beside |
 |---|---|---|---|---|---|
 ${compared.map(lineOf).join('\n')}
+
+The limit of a path is the sum of what its parts took in this run, as if one core did them one after the other. Work that
+overlaps on two cores can beat it.
+
+| path | parts, µs | limit | took | share of the limit |
+|---|---|---|---|---|
+${pathLimits(rows).join('\n')}
 
 ${ENDS}${after}`
 }
