@@ -55,57 +55,12 @@ function objectFault(value: object, maxDepth: number): string | undefined {
   return undefined
 }
 
-/**
- * JSON with the keys of every object in order, so that equal values have equal text. Every entry of a tree passes here: the
- * engine writes a sorted copy at half of the cost of putting texts together.
- */
+/** JSON with the keys of every object in order: equal values have equal text. */
 export function canonicalJson(value: Json): string {
-  const copy = sortedCopy(value)
-  return copy === UNSORTABLE ? textInOrder(value) : JSON.stringify(copy)
-}
-
-const UNSORTABLE = Symbol('unsortable')
-type Copy = Json | typeof UNSORTABLE
-
-/** The same with its keys in order; not where an object cannot hold them so. */
-function sortedCopy(value: Json): Copy {
-  if (value === null || typeof value !== 'object') return value
-  if (isArray(value)) {
-    const copies = value.map(sortedCopy)
-    return copies.includes(UNSORTABLE) ? UNSORTABLE : (copies as Json[])
-  }
-  const keys = sortedKeys(value)
-  if (keys === undefined) return UNSORTABLE
-  const copy: Record<string, Json> = {}
-  for (const key of keys) {
-    const part = sortedCopy(value[key] ?? null)
-    if (part === UNSORTABLE) return UNSORTABLE
-    copy[key] = part
-  }
-  return copy
-}
-
-/** Objects of one kind have the same keys, and come again with each event; what strangers send is not all kept. */
-const MOST_ORDERS = 1_024
-const orders = new Map<string, { readonly keys: readonly string[]; readonly sorted: readonly string[] }>()
-
-/** Undefined where an object would put them in another order, or lose one: whole numbers come first in it. */
-function sortedKeys(value: JsonObject): readonly string[] | undefined {
-  const keys = Object.keys(value)
-  const kind = `${keys.length} ${keys[0]}`
-  const known = orders.get(kind)
-  if (known?.keys.every((key, index) => key === keys[index])) return known.sorted
-  const sorted = keys.toSorted()
-  if (sorted.some((key) => key === '__proto__' || /^\d/.test(key))) return undefined
-  if (orders.size < MOST_ORDERS || known !== undefined) orders.set(kind, { keys, sorted })
-  return sorted
-}
-
-function textInOrder(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (isArray(value)) return `[${value.map(textInOrder).join(',')}]`
+  if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const members = Object.keys(value).toSorted()
-  return `{${members.map((key) => `${JSON.stringify(key)}:${textInOrder(value[key] ?? null)}`).join(',')}}`
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`).join(',')}}`
 }
 
 const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../contracts/assert.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { comparePositions, earlier, later, type Position, START } from '../../contracts/position.ts'
+import { comparePositions, inFrontOf, later, type Position, START } from '../../contracts/position.ts'
 import { parseVerdictStream, verdictStream } from '../../contracts/streams.ts'
-import { TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
 import { isOfSeries, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
 import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
@@ -29,7 +29,7 @@ const VERDICTS_AHEAD = 1_024
 const LARGEST_PAGE = 64
 /** Events beside a verdict in its stream are fewer than this. */
 const NEIGHBOURS = 4
-/** Events in front of the first verdict that are read, too: to find it alone takes more looks. */
+/** Events in front of the first verdict that are read, too, where a look did not find it: further ones take longer. */
 const NEAR = 4
 
 /**
@@ -54,10 +54,11 @@ export async function* matchingVerdicts(
       await options.onLooked?.({ upTo: after, events: 1 })
       if (signal.aborted) return
     }
-    const isMany = series.length > MOST_SERIES
-    if (!isMany) yield* merged(series, options)
+    const [front] = series.map((one) => one.front).toSorted(comparePositions)
     // Verdicts that were appended after the streams were listed may be of other series.
-    const rest = isMany ? series.map(({ front }) => front).reduce(earlier) : later(known.upTo, after)
+    let rest = later(known.upTo, after)
+    if (series.length <= MOST_SERIES) yield* merged(series, options)
+    else rest = front ?? after
     if (!signal.aborted) yield* scanned(log, { ...options, after: rest })
   }
 }
@@ -80,7 +81,8 @@ async function streamsOf(log: VerdictLog, filter: ReplayFilter): Promise<StreamN
     if (one === undefined) break
     for (const name of one.names) {
       const series = parseVerdictStream(name)
-      if (series !== undefined && isOfSeries(filter, series)) names.add(name)
+      if (series !== undefined && isOfSeries(filter, series) && closesIn(filter, series.timeframe))
+        names.add(name)
     }
     if (comparePositions(one.upTo, upTo) < 0) upTo = one.upTo
   }
@@ -91,6 +93,10 @@ async function streamsOf(log: VerdictLog, filter: ReplayFilter): Promise<StreamN
       for (const timeframe of timeframes) names.add(verdictStream({ exchange, coin, timeframe }))
   return names.size > MOST_SERIES ? undefined : { names: [...names], upTo: head }
 }
+
+/** Whether a bar closes in the time asked for: bars are aligned. */
+const closesIn = ({ from = 0, to = Infinity }: ReplayFilter, timeframe: Timeframe): boolean =>
+  Math.ceil(from / timeframeMs(timeframe)) * timeframeMs(timeframe) < to
 
 async function* scanned(
   log: VerdictLog,
@@ -135,9 +141,7 @@ async function* merged(
   }
 }
 
-interface ReadingOptions extends MatchingOptions {
-  readonly knownUpTo: Position
-}
+type ReadingOptions = MatchingOptions & { readonly knownUpTo: Position }
 
 /** The verdicts of one series: their bars rise with their revisions, and so do their positions. */
 class SeriesReading {
@@ -147,7 +151,7 @@ class SeriesReading {
   readonly #stream: string
   readonly #options: ReadingOptions
   #from: Revision = 0
-  #page = 1
+  #page = NEAR
   #isAtEnd = false
   #ahead: ShownVerdict[] = []
   #at = 0
@@ -169,7 +173,7 @@ class SeriesReading {
   }
 
   /**
-   * Looks for the first verdict, to a few events: by the distance of bars from those that were seen.
+   * Looks for the first verdict, or for a few events in front of it, by the distance of bars from those that were seen.
    * @returns whether there is one
    */
   async begins(): Promise<boolean> {
@@ -184,11 +188,9 @@ class SeriesReading {
     let [known, perBar] = [newest, 1]
     for (let step = 1; high - low > NEAR; step += 1) {
       const bars = filter.from === undefined ? Number.NaN : (known.data.barClose - filter.from) / barMs
-      const guess = known.revision - Math.ceil(bars * perBar) - NEAR / 2
-      const aimed = Math.min(high - NEAR, Math.max(low + NEAR, guess))
+      const guess = known.revision - Math.round(bars * perBar)
       // Every third by halves: bars that are missing, or came late, mislead a guess.
-      const probe =
-        step % 3 === 0 || Number.isNaN(aimed) || aimed <= low ? Math.floor((low + high) / 2) : aimed
+      const probe = step % 3 === 0 || !(guess > low && guess < high) ? Math.floor((low + high) / 2) : guess
       const found = await this.#verdictAt('forwards', probe)
       if (found === undefined || found === 'further' || this.#isAsked(found)) high = probe
       else [low, this.front] = [found.revision, later(found.position, after)]
@@ -196,6 +198,12 @@ class SeriesReading {
       known = found
       const since = (newest.data.barClose - found.data.barClose) / barMs
       if (since > 0) perBar = (newest.revision - found.revision) / since
+      // It is asked for, and the bar in front of it is not.
+      if (high !== probe || found.data.barClose - barMs >= (filter.from ?? 0)) continue
+      low = found.revision
+      this.front = inFrontOf(found.position)
+      this.#offer(found)
+      break
     }
     this.#from = low + 1
     return true
@@ -203,7 +211,7 @@ class SeriesReading {
 
   /** Reads further verdicts ahead, when the last was taken. @returns how many events were read */
   async readOn(mostAhead: number): Promise<number> {
-    const { filter, upTo, knownUpTo, signal } = this.#options
+    const { signal } = this.#options
     this.#ahead = []
     this.#at = 0
     let events = 0
@@ -214,21 +222,27 @@ class SeriesReading {
       for await (const recorded of this.#log.read(this.#stream, options)) {
         read += 1
         this.#from = recorded.revision + 1
-        const isPast =
-          comparePositions(recorded.position, knownUpTo) > 0 ||
-          (typeof upTo === 'string' && comparePositions(recorded.position, upTo) > 0)
-        const verdict = isPast ? undefined : shownVerdict(recorded)
-        if (isPast || (verdict !== undefined && verdict.data.barClose >= (filter.to ?? Infinity))) {
-          this.#isAtEnd = true
-          break
-        }
-        if (verdict !== undefined && this.#isAsked(verdict)) this.#ahead.push(verdict)
+        const verdict = shownVerdict(recorded)
+        if (verdict !== undefined) this.#offer(verdict)
+        if (this.#isAtEnd) break
       }
       events += read
       this.#isAtEnd ||= read < limit
       this.#page = Math.min(mostAhead, 2 * this.#page)
     }
     return events
+  }
+
+  /** Takes the next verdict where it is asked for, and finds where it is the last. */
+  #offer(verdict: ShownVerdict): void {
+    const { filter, upTo, knownUpTo } = this.#options
+    const { position, data } = verdict
+    const { to = Infinity } = filter
+    const isPast =
+      comparePositions(position, knownUpTo) > 0 ||
+      (typeof upTo === 'string' && comparePositions(position, upTo) > 0)
+    if (!isPast && data.barClose < to && this.#isAsked(verdict)) this.#ahead.push(verdict)
+    this.#isAtEnd ||= isPast || data.barClose + timeframeMs(data.timeframe) >= to
   }
 
   #isAsked({ position, data }: ShownVerdict): boolean {

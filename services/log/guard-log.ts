@@ -25,7 +25,7 @@ export interface LogGuard {
 interface Seen {
   readonly id: string
   readonly after: Position
-  readonly filter: EventFilter | undefined
+  readonly filter?: EventFilter | undefined
 }
 
 /**
@@ -135,15 +135,19 @@ async function requireSameLog(inner: EventStore, logId: string, before: Seen | u
   const first = await readIdentity(inner)
   if (first === undefined) throw otherLogError('it has no first event that identifies it')
   if (first.id !== logId) throw otherLogError('its first event is another')
-  if (before !== undefined && !(await isThere(inner, before))) {
+  if (before !== undefined && !(await isNext(inner, before))) {
     throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
   }
 }
 
-async function isThere(inner: EventStore, { id, after, filter }: Seen): Promise<boolean> {
+/** Whether an event is the first after a place of a log. */
+export async function isNext(
+  log: Pick<EventStore, 'readAll'>,
+  { id, after, filter }: Seen,
+): Promise<boolean> {
   try {
     const options = { after, limit: 1, ...(filter && { filter }) }
-    for await (const event of inner.readAll(options)) return event.id === id
+    for await (const event of log.readAll(options)) return event.id === id
     return false
   } catch (error) {
     // The position is none of this log.

@@ -255,12 +255,14 @@ export class LogReader {
 
   #parsed(row: Row): RecordedEvent {
     const { data, meta, given, ...rest } = this.#contents.filled(row)
-    return {
+    const event = {
       ...rest,
       position: String(row.position),
       data: given?.data ?? (JSON.parse(data) as RecordedEvent['data']),
       meta: given?.meta ?? (JSON.parse(meta) as RecordedEvent['meta']),
     }
+    // It is no part of what was appended, and copies do not have it.
+    return Object.defineProperty(event, 'text', { value: data })
   }
 }
 

@@ -52,25 +52,3 @@ export function foldBatch(
   }
   return { changes }
 }
-
-/** Rows of a projection that are kept in memory. */
-const KNOWN_ROWS = 1_000
-
-/**
- * The rows that stay in memory after a commit: those that were read or changed last.
- *
- * @param changes rows of the commit; more than are kept are of the past, and nobody asks for the first of them
- */
-export function keptRows(known: ChangedRows, changes: ChangedRows): ChangedRows {
-  if (changes.size > KNOWN_ROWS) return new Map()
-  for (const [key, row] of changes) {
-    // After the others: those that were changed longest ago are forgotten first.
-    known.delete(key)
-    known.set(key, row)
-  }
-  for (const key of known.keys()) {
-    if (known.size <= KNOWN_ROWS) break
-    known.delete(key)
-  }
-  return known
-}

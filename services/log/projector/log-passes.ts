@@ -25,10 +25,10 @@ export interface Follower {
 }
 
 /**
- * Pages of the past after which a read model is written, each in another turn, since callers wait meanwhile: rows that
- * change again and again are written once. A crash has so many pages read again.
+ * Pages of the past after which a read model is written at the latest, each in another turn, since callers wait meanwhile:
+ * rows that change again and again are written once. A crash has so many pages read again.
  */
-const PAST_TURNS = 16
+const PAST_TURNS = 64
 /**
  * New events after which rows and checkpoints are written, and how long they wait for that. Events that follow one another
  * change the same rows again and again, and a commit costs as much as a hundred rows.
@@ -60,6 +60,8 @@ export class LogPasses {
   readonly #store: EventStore
   readonly #tables: RowTables
   readonly #allTypes: readonly string[]
+  /** Names of those that may leave data unparsed. */
+  readonly #recorded: ReadonlySet<string>
   readonly #sleep: Clock['sleep']
   /** Passes that have not begun, by the place where they begin. */
   readonly #gathering = new Map<Position, Pass>()
@@ -72,6 +74,7 @@ export class LogPasses {
     this.#store = store
     this.#tables = tables
     this.#allTypes = [...new Set(all.flatMap(({ events }) => events))]
+    this.#recorded = new Set(all.flatMap(({ needs, name }) => (needs === 'recorded' ? [name] : [])))
     this.#sleep = sleep
   }
 
@@ -132,7 +135,9 @@ export class LogPasses {
     }
     try {
       const { signal } = ending
-      for await (const event of this.#store.readAll({ after, upTo, filter: { types }, signal, onLooked })) {
+      const asText = [...members].every(({ follower }) => this.#recorded.has(follower.name))
+      const options = { after, upTo, filter: { types }, signal, onLooked, asText }
+      for await (const event of this.#store.readAll(options)) {
         if (signal.aborted) return
         batch.push(event)
       }
@@ -175,20 +180,19 @@ export class LogPasses {
   }
 
   #advance(pass: Pass, events: readonly RecordedEvent[], to: Position, isDue: (of: Member) => boolean): void {
-    const byFile = new Map<unknown, Member[]>()
+    const due: Member[] = []
     for (const member of pass.members) {
       const { follower, upTo = to } = member
       const until = earlier(to, upTo)
       try {
         const isWritten = until === member.upTo || isDue(member)
-        if (!follower.fold(wanted(events, follower, until), until, isWritten)) continue
-        const file = this.#tables.fileOf(follower.name, follower.version)
-        byFile.set(file, [...(byFile.get(file) ?? []), member])
+        if (follower.fold(wanted(events, follower, until), until, isWritten)) due.push(member)
       } catch (error) {
         leave(pass, member, error)
       }
     }
-    for (const members of byFile.values()) this.#commit(pass, members)
+    const fileOf = ({ follower }: Member) => this.#tables.fileOf(follower.name, follower.version)
+    for (const members of Map.groupBy(due, fileOf).values()) this.#commit(pass, members)
     for (const member of pass.members) if (member.upTo === member.follower.reached) leave(pass, member, true)
   }
 
@@ -234,17 +238,8 @@ function leaveAll(pass: Pass, outcome: unknown = false): void {
 }
 
 /** Events that a read model folds and has not folded yet. */
-function wanted(
-  events: readonly RecordedEvent[],
-  { types, reached }: Follower,
-  upTo: Position,
-): readonly RecordedEvent[] {
-  const ofItsTypes = events.filter(({ type }) => types.has(type))
-  const [first, last] = [ofItsTypes[0], ofItsTypes.at(-1)]
-  if (first === undefined || last === undefined) return ofItsTypes
-  if (comparePositions(first.position, reached) > 0 && comparePositions(last.position, upTo) <= 0)
-    return ofItsTypes
-  return ofItsTypes.filter(
-    ({ position }) => comparePositions(position, reached) > 0 && comparePositions(position, upTo) <= 0,
+const wanted = (events: readonly RecordedEvent[], { types, reached }: Follower, upTo: Position) =>
+  events.filter(
+    ({ type, position }) =>
+      types.has(type) && comparePositions(position, reached) > 0 && comparePositions(position, upTo) <= 0,
   )
-}

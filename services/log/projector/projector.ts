@@ -6,10 +6,11 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { EventStore } from '../event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { type ChangedRows, foldBatch, keptRows, type Poison } from './fold-batch.ts'
+import { type ChangedRows, foldBatch, type Poison } from './fold-batch.ts'
 import { type Follower, LogPasses } from './log-passes.ts'
 import type { Entry, EventMark, RangeOptions, RowTable, RowTables } from './row-tables.ts'
 import type { VersionState } from './rows-file.ts'
@@ -79,6 +80,8 @@ export interface ProjectorOptions {
 const RETRY_MS = [100, 1_000, 2_500] as const
 /** A problem that lasts is reported again about once a minute. */
 const TRIES_PER_REMINDER = 24
+/** Rows that wait to be written, since more hold callers up; and those that are kept in memory. */
+const [MOST_ROWS, KNOWN_ROWS] = [2_000, 1_000]
 const STANDING: ReadonlySet<ProjectionHealth['state']> = new Set(['stopped', 'withheld'])
 
 /**
@@ -132,17 +135,14 @@ export function startProjector(options: ProjectorOptions): Projector {
 /** The same answer for all who ask, or for those who ask at about the same time; a question that failed is asked anew. */
 function askedOnce<Answer>(ask: () => Promise<Answer>, isKept: boolean): () => Promise<Answer> {
   let asking: Promise<Answer> | undefined
+  const forget = (): void => {
+    asking = undefined
+  }
   return () => {
-    asking ??= ask().then(
-      (answer) => {
-        if (!isKept) asking = undefined
-        return answer
-      },
-      (error: unknown) => {
-        asking = undefined
-        throw error
-      },
-    )
+    if (asking === undefined) {
+      asking = ask()
+      asking.then(isKept ? undefined : forget, forget)
+    }
     return asking
   }
 }
@@ -179,8 +179,8 @@ class ProjectionRun implements Follower {
   #newest: EventMark | undefined
   #poison: Poison | undefined
   #following = new AbortController()
-  /** Rows as they are in the file: events that follow one another change the same few. */
-  #known: ChangedRows = new Map()
+  /** Rows as they are in the file, null where there is none: events that follow one another change the same few. */
+  readonly #known = new RecentMap<string, JsonObject | null>(KNOWN_ROWS)
   /** Rows that changed since the checkpoint in the file. */
   #unwritten: ChangedRows = new Map()
   /** Whether its rows were lost with a damaged file, and are not whole yet. */
@@ -236,7 +236,7 @@ class ProjectionRun implements Follower {
   }
 
   #forget(): void {
-    this.#known = new Map()
+    this.#known.clear()
     this.#unwritten = new Map()
     this.#newest = undefined
   }
@@ -296,13 +296,12 @@ class ProjectionRun implements Follower {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { tables, passes, head, ofThisLog } = this.#parts
-    const { version } = this
     await ofThisLog()
     const former = this.#former()
     if (this.#own() === undefined)
-      tables.create(this.name, version, former === undefined ? 'active' : 'building')
+      tables.create(this.name, this.version, former === undefined ? 'active' : 'building')
     // No version that this one can answer from: it answers as far as it has come.
-    if (former === undefined) tables.activate(this.name, version)
+    if (former === undefined) tables.activate(this.name, this.version)
     this.#refreshInService()
     this.#reached = this.#own()?.position ?? START
     if (!(await this.#replaceFormer(signal))) return
@@ -359,15 +358,16 @@ class ProjectionRun implements Follower {
     const [known, unwritten] = [this.#known, this.#unwritten]
     const before = (key: string): JsonObject | undefined => {
       if (unwritten.has(key)) return unwritten.get(key)
-      if (!known.has(key)) known.set(key, table.get(key))
-      return known.get(key)
+      let row = known.get(key)
+      if (row === undefined) known.set(key, (row = table.get(key) ?? null))
+      return row ?? undefined
     }
     const { changes, poison } = foldBatch(this.#projection, before, events)
     for (const [key, row] of changes) unwritten.set(key, row)
     this.#newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
     this.#reached = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
     this.#poison = poison
-    return poison !== undefined || (isDue && this.#reached !== this.#stored)
+    return poison !== undefined || ((isDue || unwritten.size >= MOST_ROWS) && this.#reached !== this.#stored)
   }
 
   write(): void {
@@ -376,7 +376,8 @@ class ProjectionRun implements Follower {
   }
 
   committed(): boolean {
-    this.#known = keptRows(this.#known, this.#unwritten)
+    if (this.#unwritten.size > KNOWN_ROWS) this.#known.clear()
+    else for (const [key, row] of this.#unwritten) this.#known.set(key, row ?? null)
     this.#unwritten = new Map()
     this.#newest = undefined
     this.#stored = this.#reached

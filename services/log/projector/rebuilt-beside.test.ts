@@ -188,8 +188,8 @@ test('a range of the version before writes nothing of the one that is built', as
     await new Promise((resolve) => setImmediate(resolve))
   }
   expect(ranges).toBeGreaterThan(20)
-  // Forty pages: after the first one, after sixteen each, and at the end.
-  expect(commits).toBeLessThan(6)
+  // After two thousand rows each, and at the end.
+  expect(commits).toBeLessThan(13)
   await projector.close()
 })
 

@@ -1,6 +1,6 @@
-import { isServiceError } from '../../../contracts/errors.ts'
 import { inFrontOf } from '../../../contracts/position.ts'
 import type { EventStore } from '../event-store.ts'
+import { isNext } from '../guard-log.ts'
 import type { EventMark, RowTables } from './row-tables.ts'
 
 /** Drops the rows where the log was restored from an older copy since they were folded. @returns the event that is missing */
@@ -22,16 +22,7 @@ export async function keepRowsOfThisLog({
 }
 
 /** Whether a log has an event at its place. */
-export async function isStillThere(
+export const isStillThere = (
   store: Pick<EventStore, 'readAll'>,
   { id, position }: EventMark,
-): Promise<boolean> {
-  try {
-    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
-    return false
-  } catch (error) {
-    // The position is none of this log.
-    if (isServiceError(error, 'invalid_request')) return false
-    throw error
-  }
-}
+): Promise<boolean> => isNext(store, { id, after: inFrontOf(position) })

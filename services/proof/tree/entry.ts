@@ -1,8 +1,9 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { NewEvent } from '../../../contracts/event.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
+import { recordedText } from './recorded-text.ts'
 
 /**
  * The events that are entries of the tree, with the byte of each kind. None is personal. A type is never removed, and only a
@@ -59,6 +60,17 @@ export function kindOf({ type }: Pick<Content, 'type'>): number {
 export function entryOf(content: Content, text = contentText(content)): Entry {
   const kind = kindOf(content)
   return { kind, opensAt: opensAt(content, kind), hash: sha256(text) }
+}
+
+/** The end of a verdict's window in its stored text: no object stands in front of it, and quotes within texts are escaped. */
+const VALID_UNTIL = /^\{[^{}[\]]*?"validUntil":(\d+),/
+
+/** The entry of an event of the log, whose data is not parsed where its text says enough. */
+export function recordedEntry(event: RecordedEvent): Entry {
+  const kind = kindOf(event)
+  const validUntil = VALID_UNTIL.exec(event.text ?? '')?.[1]
+  const shown = validUntil === undefined ? event : { data: { validUntil: Number(validUntil) } }
+  return { kind, opensAt: opensAt(shown, kind), hash: sha256(recordedText(event)) }
 }
 
 /** Version, kind, time in big-endian order, hash. */

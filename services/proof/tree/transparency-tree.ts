@@ -2,7 +2,7 @@ import { assert } from '../../../contracts/assert.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type Position, START } from '../../../contracts/position.ts'
 import type { RecordedProjection, Rows } from '../../../projections/projection.ts'
-import { ENTRY_BYTES, ENTRY_TYPES, encodeEntry, entryOf } from './entry.ts'
+import { ENTRY_BYTES, ENTRY_TYPES, encodeEntry, recordedEntry } from './entry.ts'
 import { HASH_BYTES, type Hash, hashesOver, leafHash } from './merkle.ts'
 import { TILE_WIDTH } from './tile-path.ts'
 
@@ -45,7 +45,7 @@ export const transparencyTree: RecordedProjection<TreeRow> = {
     const { size, position } = (rows.get(SIZE_KEY) as SizeRow | undefined) ?? { size: 0, position: START }
     const tile = Math.floor(size / TILE_WIDTH)
     const before = rows.get(entriesKey(tile)) as EntriesRow | undefined
-    const data = (before?.data ?? '') + encodeEntry(entryOf(event)).toString('base64')
+    const data = (before?.data ?? '') + encodeEntry(recordedEntry(event)).toString('base64')
     rows.put(entriesKey(tile), { after: before?.after ?? position, data })
     rows.put(SIZE_KEY, { size: size + 1, position: event.position })
     if ((size + 1) % TILE_WIDTH !== 0) return
@@ -61,16 +61,13 @@ const TILE_LEVELS = Math.log2(TILE_WIDTH)
 export const NODE_LEVEL = 4
 export const NODE_WIDTH = 2 ** NODE_LEVEL
 
-/** The leaf hashes of concatenated entries. */
-export const leafHashes = (entries: Buffer): Hash[] =>
-  Array.from({ length: entries.length / ENTRY_BYTES }, (_, index) =>
-    leafHash(entries.subarray(index * ENTRY_BYTES, (index + 1) * ENTRY_BYTES)),
-  )
+/** Entries or hashes that follow one another. */
+export const partsOf = (bytes: Buffer, length: number): Buffer[] =>
+  Array.from({ length: bytes.length / length }, (_, at) => bytes.subarray(at * length, (at + 1) * length))
 
-export const hashesIn = (tile: Buffer): Hash[] =>
-  Array.from({ length: tile.length / HASH_BYTES }, (_, index) =>
-    tile.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
-  )
+/** The leaf hashes of concatenated entries. */
+export const leafHashes = (entries: Buffer): Hash[] => partsOf(entries, ENTRY_BYTES).map(leafHash)
+export const hashesIn = (tile: Buffer): Hash[] => partsOf(tile, HASH_BYTES)
 
 function rootOfFull(hashes: readonly Hash[]): Hash {
   assert(hashes.length === TILE_WIDTH, 'a tile that is full has 256 hashes', hashes.length)

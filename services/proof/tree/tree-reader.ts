@@ -22,6 +22,7 @@ import {
   NODE_LEVEL,
   NODE_WIDTH,
   nodesKey,
+  partsOf,
   SIZE_KEY,
   type SizeRow,
   type TileRow,
@@ -173,10 +174,7 @@ function bundleOf(entries: Buffer, width: number): Buffer {
     'a tile holds the entries that the size of the tree demands',
     entries.length,
   )
-  const bundle = Buffer.allocUnsafe(width * (2 + ENTRY_BYTES))
-  for (let index = 0; index < width; index++) {
-    const at = bundle.writeUInt16BE(ENTRY_BYTES, index * (2 + ENTRY_BYTES))
-    entries.copy(bundle, at, index * ENTRY_BYTES, (index + 1) * ENTRY_BYTES)
-  }
-  return bundle
+  const parts = partsOf(entries.subarray(0, width * ENTRY_BYTES), ENTRY_BYTES)
+  return Buffer.concat(parts.flatMap((entry) => [LENGTH, entry]))
 }
+const LENGTH = Buffer.of(0, ENTRY_BYTES)
