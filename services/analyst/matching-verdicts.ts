@@ -237,12 +237,11 @@ class SeriesReading {
   #offer(verdict: ShownVerdict): void {
     const { filter, upTo, knownUpTo } = this.#options
     const { position, data } = verdict
-    const { to = Infinity } = filter
     const isPast =
       comparePositions(position, knownUpTo) > 0 ||
       (typeof upTo === 'string' && comparePositions(position, upTo) > 0)
-    if (!isPast && data.barClose < to && this.#isAsked(verdict)) this.#ahead.push(verdict)
-    this.#isAtEnd ||= isPast || data.barClose + timeframeMs(data.timeframe) >= to
+    if (!isPast && matchesFilter(filter, data) && this.#isAsked(verdict)) this.#ahead.push(verdict)
+    this.#isAtEnd ||= isPast || data.barClose + timeframeMs(data.timeframe) >= (filter.to ?? Infinity)
   }
 
   #isAsked({ position, data }: ShownVerdict): boolean {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { exposedGc } from '../memory/exposed-gc.ts'
 import { RecentMap } from './recent-map.ts'
 
 test('keeps as many as it may, those that were set last', () => {
@@ -27,6 +28,25 @@ test('stays within its bytes', () => {
   map.delete('k19')
   expect(map.set('k20', 'x'.repeat(100)).size).toBe(20)
   expect(map.set('huge', 'x'.repeat(5_000)).size).toBe(0)
+})
+
+test.each([
+  ['entries that are set again', 2_000, 1_000, {}],
+  ['entries that are evicted', 1_000, 5_000, {}],
+  ['entries that are evicted now and then', 1_000, 1_010, {}],
+  ['entries with a time to live', 2_000, 1_000, { now: () => 0, ttlMs: 1_000 }],
+] as const)('%s leave nothing behind', (_name, most, keys, options) => {
+  const collect = exposedGc()
+  const map = new RecentMap<string, number>(most, options)
+  const used = (): number => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = used()
+  for (let index = 0; index < 200_000; index++) map.set(`key ${index % keys}`, index)
+  expect(map.size).toBe(Math.min(most, keys))
+  // As many bytes as would hold a twentieth of what was set.
+  expect(used() - before).toBeLessThan(1_500_000)
 })
 
 test('sweeps what expired, though nobody asks for it', () => {

@@ -23,9 +23,11 @@ export class RecentMap<Key, Value> {
   readonly #most: number
   readonly #options: RecentMapOptions<Key, Value>
   #bytes = 0
-  // Both go on where they stopped: a new iterator passes over every slot that a deleted entry left at the front.
-  #oldest = this.#entries.keys()
-  #swept = this.#entries.entries()
+  // Both go on where they stopped: a new iterator passes over every slot that a deleted entry left at the front. One that
+  // stands still holds each table that the map has had since: it is given up after as many sets as there are entries.
+  #oldest: MapIterator<Key> | undefined
+  #swept: MapIterator<[Key, Entry<Value>]> | undefined
+  #setsSinceEviction = 0
 
   constructor(most: number, options: RecentMapOptions<Key, Value> = {}) {
     this.#most = most
@@ -82,25 +84,26 @@ export class RecentMap<Key, Value> {
 
   #sweep(): void {
     for (let swept = 0; swept < SWEPT_PER_SET; swept++) {
+      this.#swept ??= this.#entries.entries()
       const next = this.#swept.next()
-      if (next.done === true) {
-        this.#swept = this.#entries.entries()
-        return
-      }
-      if (this.#hasExpired(next.value[1])) this.delete(next.value[0])
+      if (next.done === true) this.#swept = undefined
+      else if (this.#hasExpired(next.value[1])) this.delete(next.value[0])
     }
   }
 
   #evict(): void {
     const mostBytes = this.#options.bytes?.most ?? Number.POSITIVE_INFINITY
     while (this.#entries.size > this.#most || this.#bytes > mostBytes) {
+      this.#setsSinceEviction = 0
+      this.#oldest ??= this.#entries.keys()
       const next = this.#oldest.next()
       if (next.done === true) {
         // Only sizes that changed since they were counted lead here: it ends instead of searching for ever.
-        this.#oldest = this.#entries.keys()
+        this.#oldest = undefined
         return
       }
       this.delete(next.value)
     }
+    if (this.#setsSinceEviction++ > this.#entries.size) this.#oldest = undefined
   }
 }
