@@ -311,6 +311,46 @@ print(json.dumps(asked))`,
     expect(ids).toEqual(expect.arrayContaining(rows.map(({ verdict_id: id }) => id)))
   })
 
+  test('rows come packed over a line, and as they are on one machine', async () => {
+    const asked: (string | null)[] = []
+    const near: typeof fetch = async (input, init) => {
+      asked.push(new Headers(init?.headers).get('accept-encoding'))
+      return fetch((input as string).replace('http://signals.example.com', url), init)
+    }
+    const filter = { to: rows.at(-1)?.bar_close ?? '' }
+    for (const address of [url, 'http://signals.example.com'])
+      expect(await take(client({ url: address, fetch: near }).replay(filter))).toEqual(rows.slice(0, -1))
+    expect(asked).toEqual(['identity', null])
+  })
+
+  test.skipIf(!hasPython)(`and so they do for Python, also where they are cut off${reason}`, async () => {
+    const found = await python(
+      `
+def replayed(address, cuts=0):
+    signals = SignalClient(address, sleep=lambda seconds: None)
+    ask, codings = signals._opener.open, []
+    def near(request, **more):
+        request.full_url = request.full_url.replace("http://signals.example.com", given["url"])
+        response = ask(request, **more)
+        codings.append(response.headers.get("Content-Encoding"))
+        read, left = response.read, [len(codings) <= cuts and 300]
+        if len(codings) <= cuts:
+            response.read = lambda size=-1: read(left.pop()) if left else b""
+        return response
+    signals._opener.open = near
+    rows = [row["verdict_id"] for row in signals.replay(end=given["end"])]
+    return {"rows": rows, "codings": codings}
+print(json.dumps([replayed(given["url"]), replayed("http://signals.example.com"), replayed("http://signals.example.com", 1)]))`,
+      { url, end: rows.at(-1)?.bar_close ?? '' },
+    )
+    const ids = rows.slice(0, -1).map(({ verdict_id: id }) => id)
+    expect(found).toEqual([
+      { rows: ids, codings: [null] },
+      { rows: ids, codings: ['gzip'] },
+      { rows: ids, codings: ['gzip', 'gzip'] },
+    ])
+  })
+
   test('the live tail begins behind a row', async () => {
     const stopping = new AbortController()
     const after = rows[0]?.cursor ?? expect.fail('nothing was recorded')
