@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { crc32 } from 'node:zlib'
 
@@ -66,7 +66,7 @@ function isSecret(prefix: string, text: string): boolean {
  * The stored hash of a key, a code or a token. A plain SHA-256 is enough, because they are random; and because only hashes
  * are compared, the time of a look-up reveals nothing about them.
  */
-export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+export const hashOf = (secret: string): string => hash('sha256', secret)
 
 /** The part of a key that lists show: enough to recognise it by, and 4 of its 26 random characters. */
 export const hintOf = (key: string): string => `${key.slice(0, HINT_CHARACTERS)}…`

@@ -78,9 +78,6 @@ interface Sought {
   readonly expiresAt?: number
 }
 
-const soughtByKey = (hash: string): Sought => ({ hash, placeIn: (source) => source.keyOf(hash) })
-const soughtBySession = (hash: string): Sought => ({ hash, placeIn: (source) => source.sessionOf(hash) })
-
 const LOOK_EVERY_MS = 2
 
 /** Lets reads of the read model wait until it has come to a position. */
@@ -193,12 +190,12 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       const hash = credential.kind === 'token' ? hashOf(credential.text) : credential.hash
       const known = memory.get(hash)
       if (known !== undefined && now() < known.until) return known.identity
-      const sought =
+      const sought: Sought | undefined =
         credential.kind === 'token'
           ? soughtByToken(options, hash, credential.text)
           : credential.kind === 'session'
-            ? soughtBySession(hash)
-            : soughtByKey(hash)
+            ? { hash, placeIn: (source) => source.sessionOf(hash) }
+            : { hash, placeIn: (source) => source.keyOf(hash) }
       if (sought === undefined) return { outcome: 'UNKNOWN' }
       try {
         return await find(sought)

@@ -12,34 +12,24 @@ import {
 } from './client-address.ts'
 
 /** How many connections there may be, and how long they may take. Milliseconds. */
-export interface ConnectionLimits {
-  readonly connections: number
-  readonly connectionsPerAddress: number
-  /** For a request to arrive whole, and of that for its headers. */
-  readonly requestMs: number
-  readonly headersMs: number
-  /** How often requests are looked at that do not arrive, and readers that do not read. */
-  readonly lookEveryMs: number
-  /** Within it, somebody who reads an answer takes so many bytes of it. */
-  readonly readerMs: number
-  readonly readerBytes: number
-  /** After this time, a slow sender or reader is closed for a new connection where there is no room. */
-  readonly givesWayMs: number
-  /** How long a request that is still arriving holds up a shutdown. */
-  readonly arrivalGraceMs: number
-}
-
-export const CONNECTION_LIMITS: ConnectionLimits = {
+export const CONNECTION_LIMITS = {
   connections: LIMITS.connections,
   connectionsPerAddress: LIMITS.connectionsPerAddress,
+  /** For a request to arrive whole, and of that for its headers. */
   requestMs: LIMITS.requestArrivalMs,
   headersMs: LIMITS.requestHeadersMs,
+  /** How often requests are looked at that do not arrive, and readers that do not read. */
   lookEveryMs: LIMITS.connectionLookMs,
+  /** Within it, somebody who reads an answer takes so many bytes of it. */
   readerMs: LIMITS.readerMs,
   readerBytes: LIMITS.readerBytes,
+  /** After this time, a slow sender or reader is closed for a new connection where there is no room. */
   givesWayMs: LIMITS.givesWayMs,
+  /** How long a request that is still arriving holds up a shutdown. */
   arrivalGraceMs: LIMITS.arrivalGraceMs,
 }
+
+export type ConnectionLimits = Readonly<Record<keyof typeof CONNECTION_LIMITS, number>>
 
 /** The limits that Node checks by itself, and those that Fastify hands on to it. */
 export const serverTimeouts = ({ requestMs, headersMs, lookEveryMs }: ConnectionLimits) =>

@@ -3,6 +3,7 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createWindow, type Window } from '../runtime/admission/window.ts'
 import type { Clock } from '../runtime/async/clock.ts'
+import { withTimeout } from '../runtime/async/with-timeout.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
 import { addressBlock } from './client-address.ts'
 
@@ -99,7 +100,7 @@ function createSharedCount({
     if (now() < aloneUntil) return undefined
     try {
       const counting = shared.increment(`rate:${subject}`, { ttlMs: LIMITS.rateWindowMs })
-      const count = await inTime(counting)
+      const count = await withTimeout(counting, LIMITS.rateWaitMs, lateError)
       isReported = false
       return count
     } catch (error) {
@@ -114,19 +115,8 @@ function createSharedCount({
   }
 }
 
-/** The outcome, or an error once it has taken too long. */
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  const late = Promise.withResolvers<never>()
-  const message = `no answer within ${LIMITS.rateWaitMs} ms`
-  const giveUp = (): void => late.reject(new ServiceError('cache_unavailable', { message }))
-  // Timers run before sockets are read: an answer that lies there because this process was busy is still in time.
-  const timer = setTimeout(() => setImmediate(giveUp), LIMITS.rateWaitMs)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const lateError = (): ServiceError =>
+  new ServiceError('cache_unavailable', { message: `no answer within ${LIMITS.rateWaitMs} ms` })
 
 /** Whole seconds, from 1, after which a caller that was not admitted may try again. */
 export const retryAfterSeconds = ({ states }: RateDecision): number =>

@@ -7,7 +7,7 @@ import type { CallPath, PaidCallPath } from '../tool-calls/index.ts'
 import type { FreeTools } from './free-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
-import type { Caller, KeyCheck, ToolOutcome } from './tool-outcome.ts'
+import { byCaller, type Caller, type KeyCheck, type ToolOutcome } from './tool-outcome.ts'
 
 /** The handlers of tool calls. */
 export interface ToolPaths {
@@ -66,16 +66,7 @@ async function outcomeOf(
     await awaitPosition?.(caller.waitFor, caller)
     if (paid !== undefined && payment !== undefined && tool === undefined)
       return await payForTool(paid, caller, nameOf(name), request, payment)
-    const { authorization, address, idempotencyKey, requestId, traceparent } = caller
-    const call = {
-      request,
-      authorization,
-      address,
-      idempotencyKey,
-      requestId,
-      channel: 'mcp' as const,
-      ...(traceparent !== undefined && { traceparent }),
-    }
+    const call = { ...byCaller(caller), request, channel: 'mcp' } as const
     const answer = await (tool?.run(call, caller.signal) ?? calls.call({ ...call, tool: nameOf(name) }))
     return { kind: 'answer', ...answer }
   } catch (thrown) {

@@ -32,7 +32,7 @@ import type { McpExtension } from './protocol-server.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
 import type { SdkExchange } from './sdk-exchange.ts'
 import type { Caller, KeyCheck } from './tool-outcome.ts'
-import { toolAnswerText } from './tool-result.ts'
+import { toolAnswerBytes } from './tool-result.ts'
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
 function answerTransportFailure(
@@ -195,7 +195,7 @@ async function answerToolCall(
     payment: paymentLines(meta),
   })
   if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
-  return send(reply, toolAnswerText(id, outcome, edge.tail[era], era === 'modern' && takesOffers(meta)))
+  return send(reply, toolAnswerBytes(id, outcome, edge.tail[era], era === 'modern' && takesOffers(meta)))
 }
 
 /** Whether a client says that it knows results that are offers. */
@@ -265,7 +265,7 @@ const refuse = (
   id: RequestId | null = null,
 ): FastifyReply => send(reply.code(status), rpcErrorText(id, error))
 
-const send = (reply: FastifyReply, text: string): FastifyReply =>
+const send = (reply: FastifyReply, text: string | Buffer): FastifyReply =>
   reply
     .header('content-type', 'application/json; charset=utf-8')
     .header('cache-control', 'no-store')

@@ -1,7 +1,7 @@
 import { forCallers, type ServiceError } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { PaidCall, PaidCallPath, PaidOutcome } from '../tool-calls/index.ts'
-import type { Caller, ToolOutcome } from './tool-outcome.ts'
+import { byCaller, type Caller, type ToolOutcome } from './tool-outcome.ts'
 
 /** Fields for the payment of a call and for its outcome in the answer (x402, transport for MCP). */
 const PAYMENT_META_KEY = 'x402/payment'
@@ -69,11 +69,7 @@ export async function offerForTool(
 const callOf = (caller: Caller, tool: string, request: Json): Omit<PaidCall, 'rawHeaders'> => ({
   tool,
   body: { lenient: request, isEmpty: false, require: () => request },
-  authorization: caller.authorization,
-  address: caller.address,
-  idempotencyKey: caller.idempotencyKey,
-  requestId: caller.requestId,
-  traceparent: caller.traceparent,
+  ...byCaller(caller),
   signal: caller.signal,
   channel: 'mcp',
 })

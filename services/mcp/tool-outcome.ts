@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { CauseLog } from '../http/cause-log.ts'
+import type { ToolAnswer } from '../tool-calls/index.ts'
 import type { RpcError } from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 
@@ -22,6 +23,15 @@ export interface Caller {
   readonly telemetry?: McpTelemetry | undefined
 }
 
+/** The members of a call that are its caller's. */
+export const byCaller = ({ authorization, address, idempotencyKey, requestId, traceparent }: Caller) => ({
+  authorization,
+  address,
+  idempotencyKey,
+  requestId,
+  traceparent,
+})
+
 /** The result of the check of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
@@ -30,15 +40,11 @@ export type ToolOutcome = {
   /** The log holds what was written for the caller up to here. */
   readonly position?: Position | undefined
 } & (
-  | {
+  | (ToolAnswer & {
       readonly kind: 'answer'
-      readonly body: JsonObject
-      /** The body as JSON text, where it is at hand. */
-      readonly text?: string | undefined
-      readonly isReplay: boolean
       /** The outcome of the payment that came with the call. */
       readonly settlement?: JsonObject | undefined
-    }
+    })
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
   /** The offer for the call, and the reason why it must be paid. */
   | { readonly kind: 'offer'; readonly body: JsonObject }

@@ -115,15 +115,7 @@ export class LogViews {
     const last = this.#cosigned()
     const { waiting, inTime, ...figures } = this.#counted(last)
     return {
-      newest:
-        last === undefined
-          ? null
-          : {
-              origin: last.origin,
-              size: last.size,
-              witnesses: last.witnesses,
-              cosigned_at: last.cosignedAt,
-            },
+      newest: last ? { ...headOf(last), witnesses: last.witnesses, cosigned_at: last.cosignedAt } : null,
       ...figures,
       cosigned_before_close: inTime,
       entries_waiting: waiting,
@@ -138,15 +130,7 @@ export class LogViews {
       .rows({ prefix: ANCHOR_PREFIX, after: anchorKey(after), limit: LIMITS.anchorsPerPage })
       .map((one) => one.row as AnchorRow)
     return {
-      newest:
-        last === undefined
-          ? null
-          : {
-              origin: last.origin,
-              size: last.size,
-              is_cosigned: last.isCosigned,
-              anchored_at: last.anchoredAt,
-            },
+      newest: last ? { ...headOf(last), is_cosigned: last.isCosigned, anchored_at: last.anchoredAt } : null,
       ...figures,
       anchored_before_close: inTime,
       anchors: found.map(anchorShown),
@@ -255,3 +239,5 @@ const anchorShown = ({ origin, size, root, chain, timestamp }: AnchorRow) => ({
     written_at: timestamp.writtenAt,
   },
 })
+
+const headOf = ({ origin, size }: { readonly origin: string; readonly size: number }) => ({ origin, size })

@@ -2,10 +2,6 @@ import type { UsageAnswer } from '../../contracts/usage.ts'
 import { type Identify, type UsageQuery, type UsageReportOptions, usageReport } from '../accounts/index.ts'
 import { requireKey } from './caller-identity.ts'
 
-export interface AnswerUsageOptions extends UsageReportOptions {
-  readonly identify: Identify
-}
-
 /**
  * Answers whose key it is what the account has used.
  *
@@ -13,7 +9,7 @@ export interface AnswerUsageOptions extends UsageReportOptions {
  * @example const usage = answerUsage({ identify, ledger, source: projector.reader(debits), now: Date.now })
  */
 export function answerUsage(
-  options: AnswerUsageOptions,
+  options: UsageReportOptions & { readonly identify: Identify },
 ): (authorization: string | undefined, query: UsageQuery) => Promise<UsageAnswer> {
   return async (authorization, query) => {
     const { accountId: id, tier, window } = requireKey(await options.identify(authorization))

@@ -75,8 +75,8 @@ describe('an answer', () => {
   ])('$name the same as text and as an object', async ({ answer }) => {
     compute = async () => answer
     for (const idempotencyKey of ['first', 'first', undefined]) {
-      const { body, text = JSON.stringify(body) } = await call({ idempotencyKey })
-      expect(text).toBe(JSON.stringify(body))
+      const { body, text } = await call({ idempotencyKey })
+      expect(text?.text ?? JSON.stringify(body)).toBe(JSON.stringify(body))
     }
     expect((await call()).text === undefined).toBe(Object.keys(answer).length === 0 || '_service' in answer)
   })
@@ -108,7 +108,7 @@ describe('an answer', () => {
     const second = await call({ idempotencyKey: 'once', tool: 'get_trade_signal' })
     const { tool } = serviceOf(second) as { tool: string }
     expect([second.isReplay, tool]).toEqual([true, 'get_trade_call'])
-    expect(second.text?.split('"_service"')[0]).toBe(first.text?.split('"_service"')[0])
+    expect(second.text?.text.split('"_service"')[0]).toBe(first.text?.text.split('"_service"')[0])
     await call({ tool: 'get_trade_signal' })
     const debit = { data: { tool: 'get_trade_call' } }
     expect(world.events()).toMatchObject([debit, debit])

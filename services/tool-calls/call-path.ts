@@ -1,6 +1,7 @@
 import { assert } from '../../contracts/assert.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { JsonText, textOf } from '../../contracts/json-text.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
 import { type ToolName, toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import {
@@ -68,7 +69,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
     const { call, tool, payer, at } = pending
     await ledger.look(payer, tool, at)
     const computed = await answer(tool, call.request, payer.id)
-    const debited = await ledger.debit(payer, debitOf(pending, JSON.stringify(computed)), at)
+    const debited = await ledger.debit(payer, debitOf(pending, textOf(computed).text), at)
     return debited.isReplay ? debited : { ...debited, computed }
   }
 
@@ -107,8 +108,9 @@ export function createCallPath(options: CallPathOptions): CallPath {
     assert(counted.answer !== '', 'a debit has its answer', call.requestId)
     assert(counted.isReplay || counted.balance.used > 0, 'a call that was counted is in the balance')
     const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
+    const text = textOf(stored, counted.computed === undefined ? new JsonText(counted.answer) : undefined)
     const service = serviceBlock(options, pending, identity.outcome, counted)
-    return { ...withService(stored, counted.answer, service), isReplay: counted.isReplay }
+    return { ...withService(stored, text, service), isReplay: counted.isReplay }
   }
 
   return {

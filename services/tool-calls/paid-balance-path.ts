@@ -3,22 +3,10 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { type BalanceAmount, PRICES } from '../../contracts/prices.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paidServiceBlock } from './paid-block.ts'
-import { callerOf, type PaidOutcome, type PaidRequest } from './paid-call.ts'
+import { callerOf, type PaidPath } from './paid-call.ts'
 import type { PaidPathOptions } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 import { requireNothing } from './paid-plan-path.ts'
-
-/** The path of a balance that a payer pays in, for its calls to come. */
-export interface PaidBalancePath {
-  /**
-   * Takes the money, or offers to. What is answered has been settled, and stands in the balance.
-   *
-   * @throws ServiceError `invalid_content_type`, `invalid_request`, `payment_malformed`, `payment_mismatch`,
-   *   `payment_unproven`, `payment_pending`, `payment_refunded`, `payments_unavailable`, and those of the store
-   */
-  buy(amount: BalanceAmount, request: PaidRequest): Promise<PaidOutcome>
-  offer(amount: BalanceAmount): PaidOutcome
-}
 
 const NOTICE =
   'Later calls are signed as usual, each with a nonce of its own, and draw on the balance of the payer. It is no money, and is not paid out.'
@@ -27,7 +15,7 @@ const NOTICE =
  * The path of a balance: settled before it counts, once for a payment however often that is sent. Each later call is an
  * authorization as ever, which nobody brings to the chain: a thousand calls are one transaction.
  */
-export function createPaidBalancePath(options: PaidPathOptions): PaidBalancePath {
+export function createPaidBalancePath(options: PaidPathOptions): PaidPath<BalanceAmount> {
   const { handshake, offers, payments } = options
   return {
     async buy(amount, request) {

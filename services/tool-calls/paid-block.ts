@@ -26,17 +26,8 @@ export const paymentBlock = (
 
 /** The metadata of an answer that was paid for by itself: no calls of a key were used. */
 export const paidServiceBlock = (
-  {
-    version,
-    market,
-    publicUrl,
-  }: Pick<ServiceBlock, 'version' | 'market'> & { readonly publicUrl: () => string },
-  {
-    tool,
-    requestId,
-    auth,
-    notice,
-  }: Pick<ServiceBlock, 'tool' | 'auth' | 'notice'> & { readonly requestId: string },
+  { version, market, publicUrl }: Pick<ServiceBlock, 'version' | 'market'> & { publicUrl: () => string },
+  { tool, requestId, auth, notice }: Pick<ServiceBlock, 'tool' | 'auth' | 'notice'> & { requestId: string },
   paid: PaidOnce,
 ): ServiceBlock => ({
   version,

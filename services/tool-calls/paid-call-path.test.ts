@@ -475,6 +475,6 @@ test('the text of an answer is that of its body, the first time and when it is a
   const rawHeaders = await paying(7)
   const first = answerIn(await call({ rawHeaders }))
   const again = answerIn(await call({ rawHeaders: [...rawHeaders, 'Payment-Secret', secretIn(first)] }))
-  for (const { body, text } of [first, again]) expect(text).toBe(JSON.stringify(body))
+  for (const { body, text } of [first, again]) expect(text?.text).toBe(JSON.stringify(body))
   expect(again.isReplay).toBe(true)
 })

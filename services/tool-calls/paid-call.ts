@@ -1,9 +1,9 @@
 import type { ServiceError } from '../../contracts/errors.ts'
-import type { JsonObject } from '../../contracts/json.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
 import type { Payments } from '../payments/index.ts'
 import type { OfferText } from './paid-offers.ts'
+import type { ToolAnswer } from './tool-call.ts'
 
 export type PaidTier = Exclude<Tier, 'free'>
 
@@ -60,15 +60,25 @@ export interface PaidOffer {
   readonly refusal: ServiceError
 }
 
-export interface PaidAnswer {
+/** A replay is that of the authorization, or of the idempotency key. */
+export interface PaidAnswer extends ToolAnswer {
   readonly kind: 'answer'
-  readonly body: JsonObject
-  /** The same as JSON text, where it is at hand. */
-  readonly text?: string | undefined
-  /** True where the authorization, or the idempotency key, was answered before: this is that answer. */
-  readonly isReplay: boolean
   /** Header with the receipt; undefined while no transaction is known, and on the key rail. */
   readonly receipt: ReturnType<Payments['receipt']>
 }
 
 export type PaidOutcome = PaidOffer | PaidAnswer
+
+/** The path of a plan for the account of a key, or of a balance of a payer: settled before it counts. */
+export interface PaidPath<Which> {
+  /**
+   * Sells it, or offers it.
+   *
+   * @throws ServiceError `unauthorized` for a plan without a key, `key_unknown`, `key_unverifiable`, `account_unknown`,
+   *   `plan_conflict`, `plan_ended`, `invalid_content_type`, `invalid_request`, `payment_malformed`, `payment_mismatch`,
+   *   `payment_unproven`, `payment_pending`, `payment_refunded`, `payments_unavailable`, and those of the store
+   */
+  buy(which: Which, request: PaidRequest): Promise<PaidOutcome>
+  /** The offer to who has not said for which account: for indexers. */
+  offer(which: Which): PaidOutcome
+}

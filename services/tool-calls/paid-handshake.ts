@@ -1,6 +1,7 @@
 import { assert } from '../../contracts/assert.ts'
 import { type ErrorCode, isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { JsonText, textOf } from '../../contracts/json-text.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
@@ -40,7 +41,7 @@ export interface Paid {
   readonly payment: Payment
   readonly answer: JsonObject
   /** The same as it was claimed, JSON. */
-  readonly text: string
+  readonly text: JsonText
   readonly isReplay: boolean
   readonly receipt: ReturnType<Payments['receipt']>
   /** Opens the answer again, for its payer. */
@@ -100,7 +101,8 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
-    const claimed = await payments.claim(payment, { ...work, requestHash, answer: JSON.stringify(computed) })
+    const { text: answer } = textOf(computed)
+    const claimed = await payments.claim(payment, { ...work, requestHash, answer })
     if (claimed.isReplay) return claimed
     requireWhole(claimed, requestHash, work)
     return { ...claimed, computed }
@@ -158,7 +160,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
-        text: claimed.answer,
+        text: claimed.computed === undefined ? new JsonText(claimed.answer) : textOf(claimed.computed),
         isReplay: claimed.isReplay,
         receipt: payments.receipt(payment, presented.protocol),
         secret: payments.secretOf(payment),

@@ -5,27 +5,12 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
-import type { Payment } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
 import { paidServiceBlock, statusUrl } from './paid-block.ts'
-import { callerOf, type PaidOutcome, type PaidRequest, type PaidTier, type SentBody } from './paid-call.ts'
+import { callerOf, type PaidPath, type PaidTier, type SentBody } from './paid-call.ts'
 import type { PaidPathOptions, PlanSales } from './paid-options.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
-
-/** The path of a plan that is bought for the account of a key. */
-export interface PaidPlanPath {
-  /**
-   * Sells a plan, or offers it. What is answered has been settled, and its plan begun.
-   *
-   * @throws ServiceError `unauthorized` without a key, `key_unknown`, `key_unverifiable`, `invalid_content_type`,
-   *   `invalid_request`, `account_unknown`, `plan_conflict`, `plan_ended`, `payment_malformed`, `payment_mismatch`, `payment_pending`,
-   *   `payments_unavailable`, and those of the store
-   */
-  buy(tier: PaidTier, request: PaidRequest): Promise<PaidOutcome>
-  /** The offer of a plan to who has not said for which account: for indexers. */
-  offer(tier: PaidTier): PaidOutcome
-}
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
@@ -51,7 +36,7 @@ async function started(
  * The path of a bought plan. It is settled before it begins, since 30 days of calls are more than one answer to lend
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
  */
-export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
+export function createPaidPlanPath(options: PaidPathOptions): PaidPath<PaidTier> {
   const { handshake, offers, plans } = options
 
   return {
@@ -82,8 +67,9 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
             mustSettleFirst: true,
           })
           const { payment } = paid
-          if (payment.state === 'refunded') throw refundedError(payment)
           const { paymentId, claimedAtMs } = payment
+          const sentBack = `Payment ${paymentId} was sent back, so it begins no plan.`
+          if (payment.state === 'refunded') throw new ServiceError('plan_ended', { message: sentBack })
           assert(
             payment.accountId === accountId,
             'a plan begins for the account that it was paid for',
@@ -114,11 +100,6 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPlanPath {
     },
   }
 }
-
-const refundedError = ({ paymentId }: Payment): ServiceError =>
-  new ServiceError('plan_ended', {
-    message: `Payment ${paymentId} was sent back, so it begins no plan.`,
-  })
 
 /**
  * There is nothing to say about a plan or a balance but which. What is said all the same was meant to do something: it is refused

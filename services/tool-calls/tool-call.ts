@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contracts/json.ts'
+import type { JsonText } from '../../contracts/json-text.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
 
@@ -23,7 +24,7 @@ export interface ToolAnswer {
   /** The tool's answer with `_service`. */
   readonly body: JsonObject
   /** The same as JSON text, where it is at hand, so that a channel need not make it again. */
-  readonly text?: string | undefined
+  readonly text?: JsonText | undefined
   /** True where the same idempotency key was answered before: this is that answer, and nothing was charged. */
   readonly isReplay: boolean
 }
@@ -31,14 +32,14 @@ export interface ToolAnswer {
 /** An answer with its `_service`. Its text is put together from the one that was recorded, unless that takes more. */
 export const withService = (
   stored: JsonObject,
-  recorded: string,
+  recorded: JsonText,
   service: ServiceBlock,
 ): Pick<ToolAnswer, 'body' | 'text'> => ({
   body: { ...stored, _service: service },
   text:
-    recorded === '{}' || '_service' in stored
+    recorded.text === '{}' || '_service' in stored
       ? undefined
-      : `${recorded.slice(0, -1)},"_service":${JSON.stringify(service)}}`,
+      : recorded.with(`"_service":${JSON.stringify(service)}`),
 })
 
 /** The one path that every tool call takes: identify, compute, commit, answer. */

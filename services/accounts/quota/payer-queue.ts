@@ -83,7 +83,7 @@ export interface PayerQueue {
   refresh(payer: Payer): Promise<Balance>
   /** The stored answer of a key that was used before. */
   replay(payer: Payer, place: DebitPlace): Promise<Debited>
-  push(waiting: Waiting): void
+  push(wanted: Omit<Waiting, 'resolve' | 'reject'>): Promise<Debited>
   readonly waiting: number
   readonly isIdle: boolean
 }
@@ -297,9 +297,11 @@ export function createPayerQueue(
         return balanceOf(window.id) ?? load(window.id)
       }),
     replay,
-    push(waiting) {
-      queue.push(waiting)
+    push(wanted) {
+      const { promise, resolve, reject } = Promise.withResolvers<Debited>()
+      queue.push({ ...wanted, resolve, reject })
       if (!isDraining) void drain()
+      return promise
     },
     get waiting() {
       return queue.length

@@ -158,9 +158,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       if (queue.waiting >= LIMITS.debitsWaiting) return Promise.reject(tooManyWaitingError())
       const { idempotencyHash } = debit
       const id = idempotencyHash === null ? newId() : idOf('debit', payer.id, idempotencyHash)
-      return new Promise((resolve, reject) => {
-        queue.push({ payer, at, since: now(), id, what: { kind: 'debit', debit }, resolve, reject })
-      })
+      return queue.push({ payer, at, since: now(), id, what: { kind: 'debit', debit } })
     },
 
     balance: (payer) => known(accountOf(payer.id), payer),
@@ -169,11 +167,9 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       log.before(quotaStream(payerId, window), revision, limit),
 
     async grant(payer, calls, reason, { at, requestId }) {
-      const { queue } = accountOf(payer.id)
-      const { promise, resolve, reject } = Promise.withResolvers<Debited>()
       const what = { kind: 'grant', calls, reason, requestId } as const
-      queue.push({ payer, at, since: now(), id: newId(), what, resolve, reject })
-      return (await promise).balance
+      const granted = accountOf(payer.id).queue.push({ payer, at, since: now(), id: newId(), what })
+      return (await granted).balance
     },
   }
 }

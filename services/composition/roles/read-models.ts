@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { comparePositions, later } from '../../../contracts/position.ts'
+import { comparePositions, later, START } from '../../../contracts/position.ts'
 import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../../projections/index.ts'
 import {
   type Board,
@@ -63,7 +63,7 @@ export const readPositions = ({
   projector,
   seen,
 }: Deps): NonNullable<ServerOptions['positions']> => ({
-  newest: () => (projector?.health() ?? []).map(({ position }) => position).reduce(later, seen()),
+  newest: () => later(seen(), projector?.newest() ?? START),
   behind: (wanted) =>
     (projector ?? keepsNoReadModels())
       .health()

@@ -1,17 +1,33 @@
 import { isoTime } from '../../../contracts/iso-time.ts'
+import { textOf } from '../../../contracts/json-text.ts'
 import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import { forecastShown, probabilitiesShown } from '../../../contracts/verdict.ts'
+import { forecastShown, probabilitiesShown, type Verdict } from '../../../contracts/verdict.ts'
 import { UNCONFIRMED } from '../../../contracts/walked-auc.ts'
 import type { FreshReading } from './board-reading.ts'
 
+type AgelessAnswer = Omit<GetTradeCallResponse, 'data_age_ms'>
+
+/** The last answer about a verdict, but for its age: it is asked for again and again until the next bar. */
+const ageless = new WeakMap<Verdict, { readonly kind: string; readonly answer: AgelessAnswer }>()
+
 /** The answer of `get_trade_call`. */
-export const tradeCallAnswer = (
+export function tradeCallAnswer(
   { verdict, dataAgeMs }: Pick<FreshReading, 'verdict' | 'dataAgeMs'>,
   includeFactors: boolean,
   publicUrl: string,
-): GetTradeCallResponse => ({
+): GetTradeCallResponse {
+  const kind = `${includeFactors} ${publicUrl}`
+  let known = ageless.get(verdict)
+  if (known?.kind !== kind) known = { kind, answer: answerAbout(verdict, includeFactors, publicUrl) }
+  ageless.set(verdict, known)
+  const answer = { ...known.answer, data_age_ms: dataAgeMs }
+  textOf(answer, textOf(known.answer).with(`"data_age_ms":${dataAgeMs}`))
+  return answer
+}
+
+const answerAbout = (verdict: Verdict, includeFactors: boolean, publicUrl: string): AgelessAnswer => ({
   call: verdict.call,
   confidence: verdict.confidence,
   strength: verdict.strength,
@@ -31,7 +47,6 @@ export const tradeCallAnswer = (
   reasoning: verdict.reasoning,
   ...(UNCONFIRMED[verdict.modelVersion]?.includes(verdict.timeframe) && { unconfirmed: true }),
   verify_url: verifyUrl(publicUrl, verdict),
-  data_age_ms: dataAgeMs,
 })
 
 /** The answer of `get_market_regime`; without metrics where nobody is there who measured. */

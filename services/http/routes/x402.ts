@@ -5,7 +5,13 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { BALANCES } from '../../../contracts/prices.ts'
 import type { PaymentBlock } from '../../../contracts/service-block.ts'
 import { TOOL_ALIASES, TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
+import {
+  type PaidCalls,
+  type PaidOutcome,
+  type PaidPath,
+  type PaidTier,
+  paidPath,
+} from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
 import type { Operation } from '../openapi/operation.ts'
 import { createWaits } from '../waits.ts'
@@ -53,20 +59,15 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   for (const tool of Object.keys(TOOLS) as ToolName[]) sellTool(paidPath(tool), tool, toolOperations(tool))
   // The same again, which needs no description of its own.
   for (const [alias, tool] of Object.entries(TOOL_ALIASES)) sellTool(`/x402/${alias}`, tool)
-  for (const tier of TIERS) {
-    serve(app, paidPath(`plans/${tier}`), {
-      operations: planOperations(tier),
-      offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
+  const sell = <Which>(url: string, which: Which, operations: PaidOperations, path: PaidPath<Which>) =>
+    serve(app, url, {
+      operations,
+      offer: () => path.offer(which),
+      answer: (request, reply) => path.buy(which, new SentRequest(edge, request, reply)),
     })
-  }
-  for (const amount of BALANCES) {
-    serve(app, paidPath(`balance/${amount}`), {
-      operations: balanceOperations(amount),
-      offer: () => paid.balances.offer(amount),
-      answer: (request, reply) => paid.balances.buy(amount, new SentRequest(edge, request, reply)),
-    })
-  }
+  for (const tier of TIERS) sell(paidPath(`plans/${tier}`), tier, planOperations(tier), paid.plans)
+  for (const amount of BALANCES)
+    sell(paidPath(`balance/${amount}`), amount, balanceOperations(amount), paid.balances)
 }
 
 /** By its name: what is parsed as `*` is looked for anew with every request. */
@@ -135,14 +136,14 @@ function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply
     const id = JSON.stringify(request.id)
     return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
-  const { body, text = JSON.stringify(body), isReplay, receipt } = outcome
+  const { body, text, isReplay, receipt } = outcome
   const { _service: service = {} } = body
   const { payment } = service as { readonly payment?: PaymentBlock }
   const isPaid = payment?.state === 'confirmed' && payment.transaction !== null
   assert(!isPaid || receipt !== undefined, 'an answer whose payment is confirmed has its receipt')
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)
   if (isReplay) reply.header('idempotency-replayed', 'true')
-  return reply.send(text)
+  return reply.send(text === undefined ? JSON.stringify(body) : Buffer.from(text.bytes, 'latin1'))
 }
 
 /**

@@ -13,6 +13,9 @@ interface Given {
   readonly events: readonly NewEvent[]
 }
 
+/** So many are not kept waiting for others of their turn: the writer begins while requests are still being read. */
+const ENOUGH = 16
+
 interface Waiting extends PromiseWithResolvers<AppendResult>, Given {}
 
 /** The appends of a commit that is durable, and what became of each. */
@@ -39,6 +42,7 @@ export class AppendQueue {
   #waiting: Waiting[] = []
   #inFlight = 0
   #flushing: Promise<void> | undefined
+  #enough = (): void => undefined
 
   constructor(writer: Writer, now: () => number, readers: Readers) {
     this.#writer = writer
@@ -57,6 +61,7 @@ export class AppendQueue {
     const entry = { append, events, ...Promise.withResolvers<AppendResult>() }
     this.#waiting.push(entry)
     this.#flushing ??= this.#flush()
+    if (this.#waiting.length === ENOUGH) this.#enough()
     return entry.promise
   }
 
@@ -66,13 +71,13 @@ export class AppendQueue {
   }
 
   async #flush(): Promise<void> {
-    await aTurn()
+    await this.#aTurn()
     for (let commit = this.#commitNext(); commit !== undefined; ) {
       const answer = await commit
       let next = this.#commitNext()
       this.#readers.keep(answer())
       if (next === undefined) {
-        await aTurn()
+        await this.#aTurn()
         next = this.#commitNext()
       }
       // Readers take the thread for long, and do so while the writer is at work.
@@ -80,6 +85,14 @@ export class AppendQueue {
       commit = next
     }
     this.#flushing = undefined
+  }
+
+  /** Later in this turn of the event loop, so that callers that are woken together are committed together, unless many are. */
+  #aTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#enough = resolve
+      setImmediate(resolve)
+    })
   }
 
   /** Hands over to the writer what waits, if anything does. Resolves to the function that answers its callers. */
@@ -113,9 +126,6 @@ export class AppendQueue {
     }
   }
 }
-
-/** Later in this turn of the event loop, so that callers that are woken together are committed together. */
-const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function takeBatch(waiting: readonly Waiting[]): Waiting[] {
   let bytes = 0

@@ -3,7 +3,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, later, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
@@ -53,6 +53,8 @@ export interface ProjectionReader<Row extends JsonObject> {
 
 export interface Projector {
   health(): ProjectionHealth[]
+  /** How far the read model has come that has come furthest; each counted call reads it. */
+  newest(): Position
   /** Its questions are refused with `store_unavailable` before there is a version that answers. */
   reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
   /** Resolves once every projection has a version that answers, however far behind the log, or has stopped. */
@@ -107,6 +109,7 @@ export function startProjector(options: ProjectorOptions): Projector {
   })
   return {
     health: () => runs.map((run) => run.health()),
+    newest: () => runs.reduce((newest, run) => later(newest, run.reached), START),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
       const run = runs.find((candidate) => candidate.name === projection.name)
       if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
@@ -166,6 +169,7 @@ class ProjectionRun implements Follower {
   readonly #parts: ProjectionParts
   readonly #answers = Promise.withResolvers<void>()
   readonly #caughtUp = Promise.withResolvers<void>()
+  readonly caughtUp = this.#caughtUp.promise
   #status: Pick<ProjectionHealth, 'state' | 'detail' | 'isFull' | 'comparison'> = { state: 'building' }
   #hasBeenLive = false
   /** Tries in a row that failed for a reason that may pass. */
@@ -201,10 +205,6 @@ class ProjectionRun implements Follower {
 
   get inService(): Promise<void> {
     return Promise.race([this.#answers.promise, this.done])
-  }
-
-  get caughtUp(): Promise<void> {
-    return this.#caughtUp.promise
   }
 
   health(): ProjectionHealth {

@@ -9,7 +9,8 @@ export async function withTimeout<Value>(
 ): Promise<Value> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(timeoutError()), timeoutMs)
+    // Timers run before sockets are read: an outcome that lies there because this process was busy is still in time.
+    timer = setTimeout(() => setImmediate(() => reject(timeoutError())), timeoutMs)
   })
   try {
     return await Promise.race([work, timeout])
