@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
+import { MEMORY_SETTINGS } from '../services/own-node.js'
 import { freePort } from '../testing/servers/server-port.ts'
 import { fillLog } from './support/filled-log.ts'
 import { print, quantile } from './support/measure.ts'
@@ -60,7 +61,13 @@ async function start(folder: string, waits: 'until it is ready' | 'for nothing')
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const args = ['--max-semi-space-size=16', START, '--port', `${port}`, '--data-dir', folder]
-  const env = { PATH: process.env.PATH, OPERATOR_TOKEN, RATE_PER_KEY: '1000000', RATE_PER_ADDRESS: '1000000' }
+  const env = {
+    ...MEMORY_SETTINGS,
+    PATH: process.env.PATH,
+    OPERATOR_TOKEN,
+    RATE_PER_KEY: '1000000',
+    RATE_PER_ADDRESS: '1000000',
+  }
   const began = performance.now()
   const child = spawn(process.execPath, args, { env, stdio: 'ignore' })
   const answers = async (ask: () => Promise<Response>, isIt: (text: string) => boolean): Promise<number> => {

@@ -17,6 +17,12 @@ const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** How often it is looked whether whoever started this is still there. */
 const PARENT_CHECK_MS = 250
 
+/**
+ * Settings of the C library of Linux: threads share two heaps, and the end of each goes back to the system. It reads them when a
+ * process begins.
+ */
+export const MEMORY_SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' }
+
 /** Names the starting process to the one it waits for (main.ts), which ends when that one is gone. */
 const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
 
@@ -62,6 +68,7 @@ export function runOnOwnNode(args) {
   if (node === undefined || (isOwn && !isRuntimeSound()))
     return refuse('the dependencies brought no such one along')
   const env = {
+    ...MEMORY_SETTINGS,
     ...process.env,
     // For what it starts by the name `node` in turn.
     PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,

@@ -70,7 +70,8 @@ function startOnOlderNode(script: string, args: readonly string[], environment: 
 
 const ownVersion = (): string =>
   (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version: string }).version
-const evaluate = (code: string) => startOnOlderNode('with-own-node.js', ['--eval', code])
+const evaluate = (code: string, environment?: NodeJS.ProcessEnv) =>
+  startOnOlderNode('with-own-node.js', ['--eval', code], environment)
 
 describe.skipIf(!isThere)(`on an older Node.js${reason}`, () => {
   test('the service runs on the one that came along, and a stop reaches it', async () => {
@@ -109,6 +110,12 @@ describe.skipIf(!isThere)(`on an older Node.js${reason}`, () => {
     run.child.stdin.end('hello')
     const { code, out } = await run.ended
     expect([code, out.trim()]).toEqual([0, `${ownVersion()} hello`])
+  })
+
+  test('heaps of the C library are two, where nobody says another number', async () => {
+    const code = 'console.log(process.env.MALLOC_ARENA_MAX, process.env.MALLOC_TRIM_THRESHOLD_)'
+    expect((await evaluate(code).ended).out).toBe('2 131072\n')
+    expect((await evaluate(code, { MALLOC_ARENA_MAX: '8' }).ended).out).toBe('8 131072\n')
   })
 
   test.each([
