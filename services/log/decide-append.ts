@@ -53,18 +53,8 @@ export function decideAppend(append: EncodedAppend, log: LogView): AppendDecisio
   return { kind: 'append', firstRevision: head + 1 }
 }
 
-function isExpected(expected: ExpectedRevision, head: Revision): boolean {
-  switch (expected) {
-    case 'any':
-      return true
-    case 'no-stream':
-      return head === -1
-    case 'stream-exists':
-      return head >= 0
-    default:
-      return head === expected
-  }
-}
+const isExpected = (expected: ExpectedRevision, head: Revision): boolean =>
+  expected === 'any' || head === (expected === 'no-stream' ? -1 : expected)
 
 function decideRepeat(append: EncodedAppend, found: readonly (StoredEvent | undefined)[]): AppendDecision {
   const first = found[0]
@@ -72,7 +62,7 @@ function decideRepeat(append: EncodedAppend, found: readonly (StoredEvent | unde
   const isSame =
     first !== undefined &&
     last !== undefined &&
-    isExpectedBefore(append.expected, first.revision) &&
+    isExpected(append.expected, first.revision - 1) &&
     append.events.every((event, index) =>
       isSameEvent(event, found[index], append.stream, first.revision + index),
     )
@@ -82,10 +72,6 @@ function decideRepeat(append: EncodedAppend, found: readonly (StoredEvent | unde
     refusal: idempotencyConflict(append.events[found.findIndex(Boolean)], append.stream),
   }
 }
-
-/** Whether an append with this expectation can have put its first event at this revision. */
-const isExpectedBefore = (expected: ExpectedRevision, firstRevision: Revision): boolean =>
-  expected === 'any' || isExpected(expected, firstRevision - 1)
 
 const isSameEvent = (
   event: EncodedEvent,

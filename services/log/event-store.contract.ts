@@ -98,7 +98,6 @@ export function describeEventStoreContract(
       const cases: { expected: ExpectedRevision; missing: boolean; existing: boolean }[] = [
         { expected: 'any', missing: true, existing: true },
         { expected: 'no-stream', missing: true, existing: false },
-        { expected: 'stream-exists', missing: false, existing: true },
         { expected: 1, missing: false, existing: true },
         { expected: 0, missing: false, existing: false },
         { expected: 2, missing: false, existing: false },

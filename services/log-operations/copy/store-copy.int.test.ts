@@ -151,6 +151,8 @@ describe('a copied log', () => {
         async append(events) {
           if (++appends === 5) double.faults.failNextAppend(fault)
           await inner.append(events)
+          // From now on the call is open.
+          if (appends === 1) await inner.flush()
         },
       })
       await expect(toRemote(breaking)).rejects.toMatchObject({ code: 'append_unknown' })

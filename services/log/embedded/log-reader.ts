@@ -11,6 +11,7 @@ import { matchesFilter } from '../event-filter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, StreamNames } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
+import { UnparsedEvent } from '../unparsed-event.ts'
 import type { Committed } from './append-queue.ts'
 import { isArchivedData } from './archive-block.ts'
 import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
@@ -248,7 +249,10 @@ export class LogReader {
   }
 
   #recorded(row: Row, asText?: boolean): RecordedEvent {
-    if (asText === true) return new Unparsed(this.#contents.filled(row))
+    if (asText === true) {
+      const { position, data, meta, ...place } = this.#contents.filled(row)
+      return new UnparsedEvent({ ...place, position: String(position) }, data, meta)
+    }
     row.recorded ??= this.#parsed(row)
     return row.recorded
   }
@@ -283,39 +287,6 @@ const rowsOf = ({ batch, outcomes }: Committed): Row[] =>
       return { id, stream, revision, position, type, schema, at, data, meta, given: events[event] }
     })
   })
-
-/** An event whose JSON is parsed when somebody reads it. */
-class Unparsed implements RecordedEvent {
-  readonly id: string
-  readonly stream: string
-  readonly revision: number
-  readonly position: Position
-  readonly type: string
-  readonly schema: number
-  readonly at: string
-  readonly text: string
-  readonly #meta: string
-
-  constructor(row: Row) {
-    this.id = row.id
-    this.stream = row.stream
-    this.revision = row.revision
-    this.position = String(row.position)
-    this.type = row.type
-    this.schema = row.schema
-    this.at = row.at
-    this.text = row.data
-    this.#meta = row.meta
-  }
-
-  get data(): RecordedEvent['data'] {
-    return JSON.parse(this.text) as RecordedEvent['data']
-  }
-
-  get meta(): RecordedEvent['meta'] {
-    return JSON.parse(this.#meta) as RecordedEvent['meta']
-  }
-}
 
 /** Lists are bound as one JSON text each, so that there are four statements at most, however long the lists. */
 function filterSql(filter: EventFilter | undefined): { sql: string; values: string[] } {

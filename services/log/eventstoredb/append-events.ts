@@ -1,13 +1,14 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { Revision } from '../../../contracts/event.ts'
+import type { RecordedEvent, Revision } from '../../../contracts/event.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
-import type { AppendResult, ExpectedRevision } from '../event-store.ts'
-import type { AppendLine, ServerAnswer } from './append-line.ts'
+import type { AppendResult, PlaceExpected } from '../event-store.ts'
+import type { AppendLine } from './append-line.ts'
+import type { Appended } from './append-message.ts'
 import { appendError, describeClientError, isClientError } from './client-error.ts'
 import { type ReadContext, readStoredStream } from './read-events.ts'
-import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
+import { proposeEvent } from './recorded-event.ts'
 
 export interface AppendContext extends ReadContext {
   /** A new UUID at each call. */
@@ -21,47 +22,47 @@ export interface AppendContext extends ReadContext {
 const TAKEN_PAUSES_MS = [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 100, 100, 100, 100, 100, 100]
 
 /**
- * One try to append. The server takes a repeat for a success by its ids alone. So where the expectation names a place,
- * each try has new ids, a repeat is refused, and the event there is compared by the service's own ids; with `any` and
- * `stream-exists` the event is read back to see whose attempt it holds.
+ * One try to append. The server takes a repeat for a success by its ids alone. So each try has new ids, a repeat is
+ * refused, and the event in its place is compared by the service's own ids. `any` is tried until the place is right.
  */
 export async function appendEvents(context: AppendContext, append: EncodedAppend): Promise<AppendResult> {
-  const attempt = context.newId()
-  const firstRevision = namedPlace(append.expected)
-  let answer: ServerAnswer
-  try {
-    answer = await sendAppend(context, append, attempt, firstRevision === undefined)
-  } catch (error) {
-    if (!isClientError(error, 'wrong-expected-version')) throw error
-    const head = actualHead(error)
-    if (firstRevision !== undefined) return compareStored(context, append, firstRevision, head)
-    // `any` cannot be wrong about the stream: some of the ids were appended before, and others not.
-    throw refusedError(
-      head === -1 ? revisionConflict(append, head) : idempotencyConflict(append.events[0], append.stream),
-    )
-  }
-  const { revision, position } = answer
-  if (firstRevision !== undefined && position !== undefined) {
-    return { revision, position: toPosition(position), replayed: false }
-  }
-  return recognise(context, append, attempt, revision)
+  if (append.expected !== 'any') return appendAt(context, append, append.expected)
+  for (let expected: PlaceExpected = 'no-stream'; ; )
+    try {
+      return await appendAt(context, append, expected)
+    } catch (error) {
+      if (!isServiceError(error, 'revision_conflict')) throw error
+      expected = (error.details as { actual: Revision | null }).actual ?? 'no-stream'
+    }
 }
 
-/** Revision that the first event gets if this expectation is met, where it names one. */
-function namedPlace(expected: ExpectedRevision): Revision | undefined {
-  if (expected === 'no-stream') return 0
-  return typeof expected === 'number' ? expected + 1 : undefined
+async function appendAt(
+  context: AppendContext,
+  append: EncodedAppend,
+  expected: PlaceExpected,
+): Promise<AppendResult> {
+  const firstRevision = expected === 'no-stream' ? 0 : expected + 1
+  try {
+    const { revision, position } = await sendAppend(context, append, expected)
+    if (position === undefined) return compareStored(context, append, firstRevision, revision)
+    return { revision, position, replayed: false }
+  } catch (error) {
+    if (!isClientError(error, 'wrong-expected-version')) throw error
+    return compareStored(context, append, firstRevision, actualHead(error))
+  }
 }
 
 async function sendAppend(
   { appends, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
-  { stream, events, expected, at }: EncodedAppend,
-  attempt: string,
-  keepIds: boolean,
-): Promise<ServerAnswer> {
-  const proposed = events.map((event) => proposeEvent(event, keepIds ? event.id : newId(), attempt, at))
+  { stream, events, at }: EncodedAppend,
+  expected: PlaceExpected,
+): Promise<Appended> {
+  const proposed = events.map((event) => proposeEvent(event, newId(), at))
   const givingUp = new AbortController()
-  const sending = appends.send({ stream, events: proposed, expected }, givingUp.signal)
+  const sending = appends.send(
+    { stream, events: proposed, expected, isInOrder: at !== undefined },
+    givingUp.signal,
+  )
   try {
     return await withTimeout(sending, answerTimeoutMs, () => {
       givingUp.abort()
@@ -105,7 +106,7 @@ async function compareStored(
 ): Promise<AppendResult> {
   const count = Math.min(append.events.length, head - firstRevision + 1)
   const stored = count <= 0 ? [] : await readTaken(context, append, firstRevision, count)
-  const ids = new Set(stored.map(({ event }) => event.id))
+  const ids = new Set(stored.map(({ id }) => id))
   const repeated = append.events.find((event) => ids.has(event.id))
   if (repeated === undefined) throw refusedError(revisionConflict(append, head))
   return replayOf(append, stored)
@@ -120,14 +121,16 @@ async function readTaken(
   append: EncodedAppend,
   firstRevision: Revision,
   count: number,
-): Promise<StoredEvent[]> {
+): Promise<RecordedEvent[]> {
   for (const pauseMs of [...TAKEN_PAUSES_MS, undefined]) {
-    const stored = await readPlace(context, append, firstRevision, count).catch((error: unknown) => {
+    const stored = await Array.fromAsync(
+      readStoredStream(context, append.stream, { from: firstRevision, limit: count }),
+    ).catch((error: unknown) => {
       throw isServiceError(error, 'store_unavailable')
         ? notReadableError(append.stream, firstRevision, error)
         : error
     })
-    const shown = stored[0]?.event.revision ?? -1
+    const shown = stored[0]?.revision ?? -1
     // Later events that show say that those of the place were removed. Where none shows, the server begins at the end.
     if (shown > firstRevision || (shown === firstRevision && stored.length === count)) return stored
     if (pauseMs === undefined || context.closing.aborted) break
@@ -136,33 +139,10 @@ async function readTaken(
   throw notReadableError(append.stream, firstRevision)
 }
 
-/** Finds out whether an answered append was written by this attempt, or was in the log already. */
-async function recognise(
-  context: AppendContext,
-  append: EncodedAppend,
-  attempt: string,
-  lastRevision: Revision,
-): Promise<AppendResult> {
-  const count = append.events.length
-  try {
-    const [last] = await readPlace(context, append, lastRevision, 1)
-    if (last?.attempt === attempt) {
-      return { revision: lastRevision, position: last.event.position, replayed: false }
-    }
-    return replayOf(append, await readPlace(context, append, lastRevision - count + 1, count))
-  } catch (error) {
-    if (!isServiceError(error, 'store_unavailable')) throw error
-    throw new ServiceError('append_unknown', {
-      message: `append to ${append.stream}: written, but it could not be read back to see when`,
-      cause: error,
-    })
-  }
-}
-
-function replayOf(append: EncodedAppend, stored: readonly StoredEvent[]): AppendResult {
+function replayOf(append: EncodedAppend, stored: readonly RecordedEvent[]): AppendResult {
   const last = stored.at(-1)
   const differing = append.events.find((event, index) => {
-    const there = stored[index]?.event
+    const there = stored[index]
     return (
       there?.id !== event.id ||
       there.type !== event.type ||
@@ -172,18 +152,7 @@ function replayOf(append: EncodedAppend, stored: readonly StoredEvent[]): Append
   })
   if (differing !== undefined || last === undefined)
     throw refusedError(idempotencyConflict(differing, append.stream))
-  return { revision: last.event.revision, position: last.event.position, replayed: true }
-}
-
-async function readPlace(
-  context: AppendContext,
-  { stream }: EncodedAppend,
-  from: Revision,
-  limit: number,
-): Promise<StoredEvent[]> {
-  const place: StoredEvent[] = []
-  for await (const stored of readStoredStream(context, stream, { from, limit })) place.push(stored)
-  return place
+  return { revision: last.revision, position: last.position, replayed: true }
 }
 
 const refusedError = (refusal: AppendRefusal): ServiceError => new ServiceError(refusal.code, refusal)

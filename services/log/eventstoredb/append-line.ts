@@ -1,46 +1,27 @@
-import type { Position as LogPosition } from '@eventstore/db-client'
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
-import type { BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
-import type { Revision } from '../../../contracts/event.ts'
-import type { ExpectedRevision } from '../event-store.ts'
-import { encodeRequest } from './append-message.ts'
+import type { PlaceExpected } from '../event-store.ts'
+import { type Appended, encodeRequest } from './append-message.ts'
 import { isNeverBegun } from './client-error.ts'
 import type { ProposedEvent } from './recorded-event.ts'
 
-/** The server's answer to an append. */
-export interface ServerAnswer {
-  /** Revision of the last event of the append. */
-  readonly revision: Revision
-  /** Undefined where the server wrote nothing, because it did earlier. */
-  readonly position: LogPosition | undefined
-}
-
 /** A call to the server over which many appends go, answered in any order. */
-export interface AppendCall {
-  readonly stream: ClientDuplexStream<Buffer, BatchAppendResp>
-  /** Receives the error that ended it, so that the next one goes to the leader of that moment. */
-  readonly failed: (error: unknown) => void
+export type AppendCall = ClientDuplexStream<Buffer, Appended>
+
+export interface SentAppend {
+  readonly stream: string
+  readonly events: readonly ProposedEvent[]
+  readonly expected: PlaceExpected
+  /** Whether it comes behind all others of its kind in the log, and not behind those of its stream alone. */
+  readonly isInOrder: boolean
 }
 
 /** Appends on their way to the server. */
-export interface AppendLine {
-  /**
-   * One try to append. The caller bounds the wait, and ends it by the signal. @throws what the server says of this
-   * append, or what ended the call: then nobody knows whether it was written
-   */
-  send(
-    append: { stream: string; events: readonly ProposedEvent[]; expected: ExpectedRevision },
-    signal: AbortSignal,
-  ): Promise<ServerAnswer>
-  /** The next append goes over another call: who is asked over this one does not answer. */
-  leave(): void
-  close(): void
-}
+export type AppendLine = ReturnType<typeof createAppendLine>
 
 interface Waiting {
   readonly stream: string
-  readonly answer: PromiseWithResolvers<ServerAnswer>
+  readonly answer: PromiseWithResolvers<Appended>
 }
 
 /** An open call, and those who wait for its answers, by correlation id. */
@@ -53,6 +34,8 @@ interface Line {
   lookedAt: number
 }
 
+/** gRPC sends one message of a call in a turn of the event loop, where many appends begin in one. */
+const CALLS = 8
 /** So long without any answer is no sign of health, and how often it is looked. */
 const [SILENT_MS, LOOK_MS] = [1_500, 500]
 
@@ -66,70 +49,87 @@ export interface AppendLineOptions {
 }
 
 /**
- * Sends all appends over one call that stays open. An HTTP/2 stream, its headers and its end for each append cost four
- * times what the append itself does. What ends the call ends it for all who wait, who then learn from the log what
- * became of theirs; the next append opens another. No deadline is sent: the server would hold it against a clock of its
- * own.
+ * Sends appends over a few calls that stay open, those of a stream over the same. An HTTP/2 stream, its headers and its
+ * end for each append cost four times what the append itself does. What ends a call ends it for all who wait, who then
+ * learn from the log what became of theirs; the next append opens another. No deadline is sent: the server would hold it
+ * against a clock of its own.
  */
-export function createAppendLine(options: AppendLineOptions): AppendLine {
+export function createAppendLine(options: AppendLineOptions) {
   const { open, newId, hasMoved, onMoved } = options
-  let current: Promise<Line> | undefined
+  const current = new Map<number, Promise<Line>>()
+  const lines = new Set<Line>()
 
   /** A leader that stands still breaks no connection; who waits for it asks the others whether they have another one. */
-  async function lookAround(line: Line): Promise<void> {
-    line.lookedAt = performance.now()
+  async function lookAround(): Promise<void> {
+    for (const line of lines) line.lookedAt = performance.now()
     // Where nobody can tell, the connection's own signs of life decide.
     const isElsewhere = await hasMoved().catch(() => false)
-    if (!isElsewhere || line.waiting.size === 0) return
+    if (!isElsewhere || [...lines].every(({ waiting }) => waiting.size === 0)) return
     leave()
-    line.isLeft = true
-    endLine(line, new Error('another node leads by now'))
-    line.call.stream.cancel()
+    for (const line of lines) {
+      line.isLeft = true
+      endLine(line, new Error('another node leads by now'))
+      line.call.cancel()
+    }
     onMoved()
   }
 
   function watch(line: Line): void {
+    lines.add(line)
     const timer = setInterval(() => {
-      if (line.isLeft && line.waiting.size === 0) clearInterval(timer)
-      else if (line.waiting.size > 0 && performance.now() - line.lookedAt >= SILENT_MS)
-        lookAround(line).catch(line.call.failed)
+      if (line.waiting.size > 0 && performance.now() - line.lookedAt >= SILENT_MS) void lookAround()
     }, LOOK_MS)
     timer.unref()
-    line.call.stream.on('close', () => clearInterval(timer))
+    line.call.on('close', () => {
+      clearInterval(timer)
+      lines.delete(line)
+    })
   }
 
-  function lineNow(): Promise<Line> {
-    if (current !== undefined) return current
+  function lineAt(place: number): Promise<Line> {
+    const there = current.get(place)
+    if (there !== undefined) return there
     const beginning = begin(open, () => {
-      if (current === beginning) current = undefined
+      if (current.get(place) === beginning) current.delete(place)
     })
-    current = beginning
+    current.set(place, beginning)
     beginning.then(watch, () => undefined)
     return beginning
   }
 
   function leave(): void {
     // One that could not be begun has told those who asked for it.
-    current?.then(leaveLine, () => undefined)
-    current = undefined
+    for (const line of current.values()) line.then(leaveLine, () => undefined)
+    current.clear()
   }
 
   return {
-    async send({ stream, events, expected }, signal) {
-      const line = await lineNow()
+    /**
+     * One try to append. The caller bounds the wait, and ends it by the signal. @throws what the server says of this
+     * append, or what ended the call: then nobody knows whether it was written
+     */
+    async send({ stream, events, expected, isInOrder }: SentAppend, signal: AbortSignal): Promise<Appended> {
+      const line = await lineAt(isInOrder ? 0 : placeOf(stream))
       // Nobody waits for it any more, and it was not sent.
       if (signal.aborted) throw new Error('given up before it was sent')
       const id = newId()
-      const answer = Promise.withResolvers<ServerAnswer>()
+      const answer = Promise.withResolvers<Appended>()
       if (line.waiting.size === 0) line.lookedAt = performance.now()
       line.waiting.set(id, { stream, answer })
       signal.addEventListener('abort', () => forget(line, id))
-      line.call.stream.write(encodeRequest(id, stream, events, expected))
+      line.call.write(encodeRequest(id, stream, events, expected))
       return answer.promise
     },
+    /** The next append goes over another call: who is asked over these does not answer. */
     leave,
-    close: leave,
   }
+}
+
+/** Which of the calls a stream takes. */
+function placeOf(stream: string): number {
+  let sum = 0
+  for (let at = 0; at < stream.length; at++) sum = (sum * 31 + stream.charCodeAt(at)) | 0
+  return Math.abs(sum % CALLS)
 }
 
 /** @param onEnd told as soon as nothing more can be sent over it */
@@ -143,12 +143,12 @@ async function begin(open: () => Promise<AppendCall>, onEnd: () => void): Promis
     onEnd()
     endLine(line, error)
   }
-  call.stream.on('data', (response: BatchAppendResp) => answerOne(line, response))
-  call.stream.on('end', () => end(new Error('the call ended without an answer')))
-  call.stream.on('error', (error: unknown) => {
-    end(error)
-    if (!line.isLeft) call.failed(error)
+  call.on('data', (appended: Appended) => answerOne(line, appended))
+  call.on('end', () => {
+    end(new Error('the call ended without an answer'))
+    call.end()
   })
+  call.on('error', end)
   return line
 }
 
@@ -160,7 +160,7 @@ function endLine({ waiting }: Line, error: unknown): void {
 
 function leaveLine(line: Line): void {
   line.isLeft = true
-  if (line.waiting.size === 0) line.call.stream.cancel()
+  if (line.waiting.size === 0) line.call.cancel()
 }
 
 function forget(line: Line, id: string): void {
@@ -172,21 +172,12 @@ function forget(line: Line, id: string): void {
 const brokenOff = (error: unknown): Error =>
   new Error(error instanceof Error ? error.message : String(error), { cause: error })
 
-function answerOne(line: Line, response: BatchAppendResp): void {
+function answerOne(line: Line, appended: Appended): void {
   line.lookedAt = performance.now()
-  const id = response.getCorrelationId()?.getString() ?? ''
-  const waited = line.waiting.get(id)
+  const waited = line.waiting.get(appended.id)
   // Its caller has given up.
   if (waited === undefined) return
-  forget(line, id)
-  const [refusal, success] = [response.getError(), response.getSuccess()]
-  if (refusal !== undefined) return waited.answer.reject(unpackToCommandError(refusal, waited.stream))
-  const place = success?.getPosition()
-  waited.answer.resolve({
-    revision: Number(success?.getCurrentRevision()),
-    position: place && {
-      commit: BigInt(place.getCommitPosition()),
-      prepare: BigInt(place.getPreparePosition()),
-    },
-  })
+  forget(line, appended.id)
+  if (appended.refusal === undefined) waited.answer.resolve(appended)
+  else waited.answer.reject(unpackToCommandError(appended.refusal, waited.stream))
 }

@@ -1,3 +1,6 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import status from '@eventstore/db-client/generated/status_pb.js'
+import code from '@eventstore/db-client/generated/code_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -5,14 +8,15 @@ import {
   fromExpectation,
   fromProposed,
   streamNameOf,
+  toIdentifier,
 } from '../../../testing/eventstoredb-double/wire-messages.ts'
-import { encodeRequest } from './append-message.ts'
+import { decodeAppended, encodeRequest } from './append-message.ts'
 
 const text = fc.string({ maxLength: 300, unit: 'grapheme' })
 
 test('a request is what the package reads, whatever is in it', () => {
   const event = fc.record({ id: fc.uuid(), type: text, data: text, metadata: text })
-  const expected = fc.oneof(fc.constantFrom('any', 'no-stream', 'stream-exists'), fc.maxSafeNat())
+  const expected = fc.oneof(fc.constant('no-stream' as const), fc.maxSafeNat())
   fc.assert(
     fc.property(fc.uuid(), text, fc.array(event, { maxLength: 5 }), expected, (id, stream, events, at) => {
       const request = streams.BatchAppendReq.deserializeBinary(encodeRequest(id, stream, events, at))
@@ -32,4 +36,41 @@ test('a request is what the package reads, whatever is in it', () => {
       for (const { headers } of proposed) expect(headers.get('content-type')).toBe('application/json')
     }),
   )
+})
+
+const number = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
+
+test('an answer is read as the package reads it', () => {
+  const position = fc.option(fc.record({ commit: number, prepare: number }))
+  fc.assert(
+    fc.property(fc.uuid(), text, number, position, (id, stream, revision, place) => {
+      const success = new streams.BatchAppendResp.Success().setCurrentRevision(String(revision))
+      if (place === null) success.setNoPosition(new shared.Empty())
+      else
+        success.setPosition(
+          new shared.AllStreamPosition()
+            .setCommitPosition(String(place.commit))
+            .setPreparePosition(String(place.prepare)),
+        )
+      const response = new streams.BatchAppendResp()
+        .setCorrelationId(new shared.UUID().setString(id))
+        .setSuccess(success)
+        .setStreamIdentifier(toIdentifier(stream))
+      expect(decodeAppended(Buffer.from(response.serializeBinary()))).toEqual({
+        id,
+        refusal: undefined,
+        revision: Number(revision),
+        position: place === null ? undefined : `${place.commit}/${place.prepare}`,
+      })
+    }),
+  )
+})
+
+test('a refusal is what the package reads, and an answer that is cut off is refused', () => {
+  const response = new streams.BatchAppendResp()
+    .setCorrelationId(new shared.UUID().setString('0190a000-0000-7000-8000-000000000001'))
+    .setError(new status.Status().setCode(code.Code.DEADLINE_EXCEEDED).setMessage('too late'))
+  const bytes = Buffer.from(response.serializeBinary())
+  expect(decodeAppended(bytes).refusal?.getMessage()).toBe('too late')
+  expect(() => decodeAppended(bytes.subarray(0, 30))).toThrow('cut off')
 })

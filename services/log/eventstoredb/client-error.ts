@@ -1,3 +1,4 @@
+import type { Metadata } from '@grpc/grpc-js'
 import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
 
 /** Status codes of gRPC that are distinguished here. */
@@ -6,26 +7,18 @@ const GRPC = { invalidArgument: 3, permissionDenied: 7, unimplemented: 12, unaut
 /** The server's `exception` names that are distinguished here, as the client passes them in `type`. */
 export type ClientErrorType =
   | 'wrong-expected-version'
-  | 'stream-not-found'
   | 'stream-deleted'
   | 'maximum-append-size-exceeded'
   | 'not-leader'
   | 'access-denied'
 
-/** The known members of a failed call's error: the client rejects with its own errors and with raw gRPC errors. */
-export interface ClientError {
-  /** A {@link ClientErrorType}, another name of the client's, or undefined for a raw gRPC error. */
-  readonly type: string | undefined
-  /** gRPC status code, where there was one. */
-  readonly code: number | undefined
-  readonly message: string
-}
-
-export function describeClientError(error: unknown): ClientError {
+/** Tells what is known of a failed call's error, which is one of the client or of gRPC. */
+export function describeClientError(error: unknown) {
   if (!(error instanceof Error)) return { type: undefined, code: undefined, message: String(error) }
-  const type = 'type' in error && typeof error.type === 'string' ? error.type : undefined
+  const { type, metadata } = error as { type?: unknown; metadata?: Partial<Metadata> }
+  const name = type ?? metadata?.get?.('exception')[0]
   const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
-  return { type, code, message: error.message }
+  return { type: typeof name === 'string' ? name : undefined, code, message: error.message }
 }
 
 export const isClientError = (error: unknown, type: ClientErrorType): boolean =>

@@ -1,99 +1,76 @@
-import type { ResolvedEvent } from '@eventstore/db-client'
+import type { Readable } from 'node:stream'
+import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
+import type { ReadAnswer } from './read-message.ts'
 
-/** A call that streams events: a read or a subscription of the client. */
-export interface EventSource {
-  /** The used part of a `Readable`; the client's types are of another version of Node's. */
-  readonly stream: {
-    read(): unknown
-    readonly readableLength: number
-    on(event: string, listener: (...args: unknown[]) => void): unknown
-  }
-  /** Ends the call on the server. */
-  readonly cancel: () => Promise<void>
-}
-
-/** Takes events out of a stream one by one, so that what is not taken stays with the server. */
-export interface EventPull {
-  /** The next event, or undefined where none is at hand; throws the stream's error. */
-  take(): ResolvedEvent | undefined
-  /** Whether the stream has ended and everything was taken. */
-  readonly ended: boolean
-  /** Events that are at hand. */
-  readonly ready: number
-  /** Resolves once there may be something to take. */
-  change(): Promise<void>
-  /** Wakes the reader that waits for a change. */
-  readonly wake: () => void
-  /** Ends the call on the server. */
-  cancel(): void
-}
+/** A call that streams answers. */
+export type ReadCall = Readable & { cancel(): void }
 
 /** Calls that stream events, each of which can be given up from outside. */
 export type EventPulls = Set<(error: unknown) => void>
 
-/**
- * Takes hold of a stream. Call it in the turn that made the stream: an error nobody listens for is thrown. @param pulls
- * has it until it is cancelled
- */
-export function pullEvents({ stream, cancel }: EventSource, pulls: EventPulls = new Set()): EventPull {
-  let failure: { readonly error: unknown } | undefined
-  let ended = false
-  let hasChanged = false
-  let resolveChange: (() => void) | undefined
+/** Answers that wait to be taken before the server has to wait. */
+const MOST_WAITING = 64
 
-  const wake = (): void => {
-    hasChanged = true
-    resolveChange?.()
-    resolveChange = undefined
-  }
-  stream.on('readable', wake)
-  stream.on('end', () => {
-    ended = true
-    wake()
-  })
+/**
+ * Takes events out of a call one by one, so that what is not taken stays with the server.
+ * @param pulls has the call until it is cancelled
+ */
+export function pullEvents(opening: Promise<ReadCall>, pulls: EventPulls = new Set()) {
+  const changes = createWakeSignal()
+  let call: ReadCall | undefined
+  let waiting: Exclude<ReadAnswer, 'other'>[] = []
+  let taken = 0
+  let isGivenUp = false
+  let isEnded = false
+  let failure: { readonly error: unknown } | undefined
+
   const fail = (error: unknown): void => {
     failure ??= { error }
-    wake()
+    changes.notify()
   }
-  stream.on('error', fail)
-  pulls.add(fail)
+  const giveUp = (error: unknown): void => {
+    isGivenUp = true
+    fail(error)
+  }
+  function begin(begun: ReadCall): void {
+    call = begun
+    call.on('error', fail)
+    call.on('end', () => {
+      isEnded = true
+      changes.notify()
+    })
+    call.on('data', (answer: ReadAnswer) => {
+      if (answer !== 'other' && !isGivenUp && waiting.push(answer) >= MOST_WAITING) begun.pause()
+      changes.notify()
+    })
+  }
+  pulls.add(giveUp)
+  const began = opening.then(begin, fail)
 
   return {
+    /** Told where there may be something to take. */
+    changes,
+    /** The next event, or the word that all has come; undefined where nothing is at hand. @throws the call's error */
     take() {
-      const next = stream.read() as ResolvedEvent | null
-      if (next !== null) return next
-      if (failure !== undefined) throw failure.error
+      const next = waiting[taken++]
+      if (next !== undefined) return next
+      if (waiting.length >= MOST_WAITING) call?.resume()
+      waiting = []
+      taken = 0
+      if (failure !== undefined && (isGivenUp || (call?.readableLength ?? 0) === 0)) throw failure.error
       return undefined
     },
+    /** Whether the call has ended and everything was taken. */
     get ended() {
-      return ended
+      return isEnded && taken >= waiting.length
     },
-    get ready() {
-      return stream.readableLength
-    },
-    change() {
-      if (hasChanged) {
-        hasChanged = false
-        return Promise.resolve()
-      }
-      return new Promise((resolve) => {
-        resolveChange = () => {
-          hasChanged = false
-          resolve()
-        }
-      })
-    },
-    wake,
+    /** Ends the call on the server. */
     cancel() {
-      pulls.delete(fail)
-      // What has been sent already is taken: a call whose answers nobody takes never ends, and closing waits for it.
-      const drop = (): void => {
-        while (stream.read() !== null);
-      }
-      stream.on('readable', drop)
-      drop()
-      // Rejects only where the call could not be made, which is the stream's error too.
-      cancel().catch(fail)
+      pulls.delete(giveUp)
+      isGivenUp = true
+      // A call whose answers nobody takes never ends, and closing waits for it. It is ended a turn later, since one that
+      // is ended while it gives an answer gives another one behind its end.
+      void began.then(() => call?.resume()).then(() => setImmediate(() => call?.cancel()))
     },
   }
 }

@@ -2,9 +2,12 @@ import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
 import streamsService, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { CallOptions, Metadata } from '@grpc/grpc-js'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { AppendCall } from './append-line.ts'
+import { decodeAppended } from './append-message.ts'
+import type { ReadCall } from './event-pull.ts'
+import { decodeAnswer, encodeRead, type ReadRequest } from './read-message.ts'
 
 interface Credentials {
   readonly username: string
@@ -25,21 +28,12 @@ interface ClientInternals {
   readonly capabilities: Promise<{ readonly serverVersion: string }>
   /** The connection that there is, or a new one. */
   getChannel: () => Promise<{ getTarget(): string; close(): void }>
-  /** The one of the connection that there is. */
-  getGRPCClient: (type: typeof StreamsClient, name: string) => Promise<StreamsClient>
-}
-
-/** A client, and what it does not do by itself. */
-export interface Connection {
-  readonly client: EventStoreDBClient
-  /** Gives up the connection, so that the next call looks for the leader anew: who is asked there does not answer. */
-  readonly lookElsewhere: () => void
-  /** Begins a call over which many appends go. */
-  readonly openAppends: () => Promise<AppendCall>
-  /** Whether, by what the nodes of a cluster say, another one leads than the one that is asked. Never of a single node. */
-  readonly hasMoved: () => Promise<boolean>
-  /** Version of the server; undefined where it is too old to say. */
-  readonly version: () => Promise<string | undefined>
+  /** Begins a call that ends with the client, and whose errors have it connect anew. */
+  GRPCStreamCreator: <Call>(
+    type: typeof StreamsClient,
+    name: string,
+    begin: (grpcClient: StreamsClient) => Call,
+  ) => () => Promise<Call>
 }
 
 /**
@@ -75,7 +69,7 @@ const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
  * @throws ServiceError `config_invalid`, which never quotes the connection string; `dependency_changed` where the package
  * has not the functions that are replaced or called here.
  */
-export function createEventStoreDbClient(connectionString: string): Connection {
+export function createEventStoreDbClient(connectionString: string) {
   const { address, credentials } = splitCredentials(connectionString.replace(SAME_SCHEME, 'esdb'))
   const { hosts, parameters } = splitAddress(address)
   requireUsable(parameters)
@@ -87,36 +81,45 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   const inner = client as unknown as ClientInternals
   requireKnownInside(inner)
   const { callArguments, handleError, createGRPCClient } = inner
-  const always = { requiresLeader: true, ...(credentials && { credentials }) }
   let newest: unknown
+  inner.createGRPCClient = async (made) => (newest = await createGRPCClient(made))
+  const always = { requiresLeader: true, ...(credentials && { credentials }) }
   inner.callArguments = (options, callOptions) => callArguments({ ...always, ...options }, callOptions)
-  inner.createGRPCClient = async (type) => {
-    newest = await createGRPCClient(type)
-    return newest
-  }
   inner.handleError = (grpcClient, error) => handleError(grpcClient, error).catch(() => undefined)
+  const { StreamsClient: type, StreamsService } = streamsService
+  // It stays open for as long as it lasts.
+  const argumentsOf = () => inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY })
   return {
     client,
-    async openAppends() {
-      const { StreamsClient: type, StreamsService } = streamsService
-      const { path, responseDeserialize } = StreamsService.batchAppend
-      const grpcClient = await inner.getGRPCClient(type, 'batchAppend')
-      return {
-        // Requests are encoded already. It stays open for as long as it lasts.
-        stream: grpcClient.makeBidiStreamRequest(
-          path,
-          (request: Buffer) => request,
-          responseDeserialize,
-          ...inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY }),
+    /** Begins a read or a subscription. */
+    openRead: (request: ReadRequest): Promise<ReadCall> => {
+      const bytes = encodeRead(request)
+      return inner.GRPCStreamCreator(type, 'read', (grpcClient) =>
+        grpcClient.makeServerStreamRequest(
+          StreamsService.read.path,
+          asItIs,
+          decodeAnswer,
+          bytes,
+          ...argumentsOf(),
         ),
-        failed: (error) => void inner.handleError(grpcClient, error),
-      }
+      )()
     },
-    async version() {
+    /** Begins a call over which many appends go. */
+    openAppends: inner.GRPCStreamCreator(type, 'batchAppend', (grpcClient) =>
+      grpcClient.makeBidiStreamRequest(
+        StreamsService.batchAppend.path,
+        asItIs,
+        decodeAppended,
+        ...argumentsOf(),
+      ),
+    ),
+    /** Version of the server; undefined where it is too old to say. */
+    async version(): Promise<string | undefined> {
       const { serverVersion } = await inner.capabilities
       return serverVersion === 'unknown' ? undefined : serverVersion
     },
-    async hasMoved() {
+    /** Whether, by what the nodes of a cluster say, another one leads than the one that is asked. Never of a single node. */
+    hasMoved: async (): Promise<boolean> => {
       // A client of its own finds the leader anew, and nothing is asked of it but where that is.
       const { getChannel } = connect(whole) as unknown as ClientInternals
       const [asked, leading] = await Promise.all([inner.getChannel(), getChannel()])
@@ -124,11 +127,14 @@ export function createEventStoreDbClient(connectionString: string): Connection {
       leading.close()
       return isElsewhere
     },
-    lookElsewhere() {
+    /** Gives up the connection, so that the next call looks for the leader anew: who is asked there does not answer. */
+    lookElsewhere(): void {
       if (newest !== undefined) void inner.handleError(newest, noAnswerError())
     },
   }
 }
+
+const asItIs = (request: Buffer): Buffer => request
 
 /** Refuses a package whose inside is another: a function that is replaced and never called would fail silently, in an outage. */
 function requireKnownInside(inner: ClientInternals): void {
@@ -137,10 +143,12 @@ function requireKnownInside(inner: ClientInternals): void {
     handleError: inner.handleError,
     createGRPCClient: inner.createGRPCClient,
     getChannel: inner.getChannel,
-    getGRPCClient: inner.getGRPCClient,
+    GRPCStreamCreator: inner.GRPCStreamCreator,
     unpackToCommandError,
     StreamsClient: streamsService.StreamsClient,
-    responseDeserialize: streamsService.StreamsService.batchAppend.responseDeserialize,
+    read: streamsService.StreamsService.read.responseDeserialize,
+    batchAppend: streamsService.StreamsService.batchAppend.responseDeserialize,
+    BatchAppendResp: streams.BatchAppendResp,
   }
   const missing = Object.keys(functions).filter((name) => typeof functions[name] !== 'function')
   // A getter that asks the server: it is looked for and not read.

@@ -6,7 +6,7 @@ import type { Position } from '../../../contracts/position.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { bytesOf, type EncodedEvent, encodeAppend, requireErasable } from '../encode-append.ts'
-import type { AppendResult, EventStore, ExpectedRevision } from '../event-store.ts'
+import type { AppendResult, EventStore, PlaceExpected } from '../event-store.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
@@ -15,6 +15,7 @@ import type { EventPulls } from './event-pull.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
 import { type ReadContext, readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
+import type { ServerEvent } from './read-message.ts'
 
 export interface EventStoreDbOptions {
   /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
@@ -32,7 +33,7 @@ export interface EventStoreDbOptions {
   /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
   readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
   /** Told of each event in the log that something else wrote, once: it is left out. */
-  readonly onForeignEvent?: (place: ForeignPlace) => void
+  readonly onForeignEvent?: (place: ServerEvent) => void
 }
 
 /** The store, with what a copy of a whole log needs besides. */
@@ -43,23 +44,23 @@ export interface EventStoreDbStore extends EventStore {
   appendCopied(
     stream: string,
     events: readonly EncodedEvent[],
-    options: { readonly expected: ExpectedRevision; readonly at: string },
+    options: { readonly expected: PlaceExpected; readonly at: string },
   ): Promise<AppendResult>
 }
-
-export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
 
 /**
  * The log in EventStoreDB or KurrentDB (23.10 or later, which say when a subscription has caught up). Each store has a client and a
  * connection of its own; several in one process do not disturb each other. The connection is made by the first call and
  * again by the next call after it broke, so opening a store whose server is away succeeds, and `health()` says so. What
- * the server cannot promise, this store does not either: with an expectation of `any` or `stream-exists` a repeat is
- * recognised only while the server remembers the ids, and the same id at another place of the log is not noticed.
+ * the server cannot promise, this store does not either: with an expectation of `any` a repeat is not recognised, and the
+ * same id at another place of the log is not noticed.
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  */
 // oxlint-disable-next-line max-lines-per-function -- the methods of the port share one connection and its tail; none has more than thirty lines
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
-  const { client, openAppends, hasMoved, ...connection } = createEventStoreDbClient(options.connectionString)
+  const { client, openRead, openAppends, hasMoved, ...connection } = createEventStoreDbClient(
+    options.connectionString,
+  )
   const pulls: EventPulls = new Set()
   const newId = options.newId ?? randomUUID
   const appends = createAppendLine({
@@ -75,6 +76,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
   const closing = new AbortController()
   const context: FollowContext & AppendContext = {
     client,
+    openRead,
     lookElsewhere() {
       connection.lookElsewhere()
       appends.leave()
@@ -128,7 +130,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async *read(stream, readOptions) {
       requireOpen()
-      for await (const { event } of readStoredStream(context, stream, readOptions)) yield event
+      yield* readStoredStream(context, stream, readOptions)
     },
     async *readAll(readOptions) {
       requireOpen()
@@ -178,7 +180,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     async close() {
       closing.abort()
       disposal ??= Promise.allSettled(appending).then(() => {
-        appends.close()
+        appends.leave()
         return client.dispose()
       })
       await disposal
@@ -190,12 +192,12 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
 const FOREIGN_REMEMBERED = 10_000
 
 /** Tells of each place once, however often it is read. */
-function once(tell: (place: ForeignPlace) => void): (place: ForeignPlace) => void {
+function once(tell: (place: ServerEvent) => void): (place: ServerEvent) => void {
   const told = new Set<string>()
-  return ({ stream, type, position }) => {
-    if (told.has(position) || told.size === FOREIGN_REMEMBERED) return
-    told.add(position)
-    tell({ stream, type, position })
+  return (place) => {
+    if (told.has(place.position) || told.size === FOREIGN_REMEMBERED) return
+    told.add(place.position)
+    tell(place)
   }
 }
 
@@ -205,9 +207,8 @@ function once(tell: (place: ForeignPlace) => void): (place: ForeignPlace) => voi
  */
 async function eraseStream(context: ReadContext, stream: string): Promise<void> {
   // The tombstone of a stream that never was would keep it from ever being.
-  for await (const { event } of readStoredStream(context, stream, { limit: 1 })) {
+  for await (const event of readStoredStream(context, stream, { limit: 1 }))
     return tombstone(context, event.stream)
-  }
 }
 
 async function tombstone({ client, answerTimeoutMs }: ReadContext, stream: string): Promise<void> {

@@ -1,4 +1,3 @@
-import { type AllStreamSubscription, streamNameFilter } from '@eventstore/db-client'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -8,9 +7,9 @@ import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
 import { isTooSlow, readError } from './client-error.ts'
 import { pullEvents } from './event-pull.ts'
-import { type LogEntry, toEntry } from './log-entry.ts'
+import type { ServerEvent } from './read-message.ts'
 import { isNoPlaceError, type ReadContext, readEntries, readHead } from './read-events.ts'
-import { toLogPosition } from './recorded-event.ts'
+import { eventOf, isEntry, toLogPosition } from './recorded-event.ts'
 
 /** Wait before the first try to resume a broken subscription; it doubles with each try that fails. */
 const FIRST_RESUME_DELAY_MS = 100
@@ -41,7 +40,7 @@ export interface LogTail {
 export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
   const arrived = createWakeSignal()
   /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
-  let held: LogEntry[] = []
+  let held: ServerEvent[] = []
   let dropped = 0
   let since: Position | undefined
   /** Everything up to here has come. */
@@ -52,7 +51,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   let followers = 0
   let running: AbortController | undefined
 
-  function take(entry: LogEntry): void {
+  function take(entry: ServerEvent): void {
     if (comparePositions(entry.position, reached) <= 0) return
     reached = entry.position
     held.push(entry)
@@ -76,35 +75,19 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     // What came while nobody was connected is read: behind a place that was scavenged a subscription leaves out an event.
     for await (const entry of readEntries(context, reached, signal)) take(entry)
     if (signal.aborted) return
-    const subscription: AllStreamSubscription = context.client.subscribeToAll({
-      fromPosition: toLogPosition(reached),
-      filter: streamNameFilter({ regex: '^[^$]', maxSearchWindow: LIMITS.readPageEvents }),
-    })
-    const pull = pullEvents({ stream: subscription, cancel: () => subscription.unsubscribe() }, context.pulls)
-    /** Events that came before the server said that all have. */
-    let until: number | undefined
-    let taken = 0
-    subscription.on('caughtUp', () => {
-      until = taken + pull.ready
-      pull.wake()
-    })
-    signal.addEventListener('abort', pull.wake)
+    const request = { from: toLogPosition(reached), searchWindow: LIMITS.readPageEvents }
+    const pull = pullEvents(context.openRead(request), context.pulls)
     try {
       while (!signal.aborted) {
-        if (until !== undefined && taken >= until) {
-          until = undefined
-          onLive()
-        }
+        const seen = pull.changes.count
         const next = pull.take()
-        if (next !== undefined) {
-          taken += 1
-          const entry = toEntry(next, context.onForeign)
-          if (entry !== undefined) take(entry)
+        if (next === 'caught-up') onLive()
+        else if (next !== undefined) {
+          if (isEntry(next)) take(next)
         } else if (pull.ended) return
-        else await pull.change()
+        else await pull.changes.wait(seen, signal)
       }
     } finally {
-      signal.removeEventListener('abort', pull.wake)
       pull.cancel()
     }
   }
@@ -177,7 +160,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     let high = held.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if (comparePositions((held[middle] as LogEntry).position, position) <= 0) low = middle + 1
+      if (comparePositions((held[middle] as ServerEvent).position, position) <= 0) low = middle + 1
       else high = middle
     }
     return dropped + low
@@ -195,14 +178,14 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
     let failures = 0
     let next = numberBehind(position)
 
-    function* pass(entry: LogEntry): Generator<SubscriptionItem, void, void> {
-      if (comparePositions(entry.position, position) <= 0) return
+    function pass(entry: ServerEvent): SubscriptionItem | undefined {
+      if (comparePositions(entry.position, position) <= 0) return undefined
       position = entry.position
       assert(comparePositions(position, told) > 0, 'a follower of the log only advances', position)
-      const event = matchesFilter(entry, filter) ? entry.event() : undefined
-      if (event === undefined) return
+      const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign) : undefined
+      if (event === undefined) return undefined
       told = position
-      yield { kind: 'event', event }
+      return { kind: 'event', event }
     }
     function* tellPassed(): Generator<SubscriptionItem, void, void> {
       if (told === position) return
@@ -216,7 +199,8 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
         try {
           let looked = 0
           for await (const entry of readEntries(context, position, signal)) {
-            yield* pass(entry)
+            const item = pass(entry)
+            if (item !== undefined) yield item
             if (++looked % LIMITS.readPageEvents === 0) yield* tellPassed()
           }
           failures = 0
@@ -233,7 +217,8 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
       const entry = held[next - dropped]
       if (entry !== undefined) {
         next += 1
-        yield* pass(entry)
+        const item = pass(entry)
+        if (item !== undefined) yield item
         continue
       }
       yield* tellPassed()

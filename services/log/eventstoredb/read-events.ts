@@ -1,4 +1,4 @@
-import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import type { EventStoreDBClient } from '@eventstore/db-client'
 import { assert } from '../../../contracts/assert.ts'
 import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
@@ -10,13 +10,15 @@ import { withTimeout } from '../../runtime/async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
 import { isClientError, isNoPlace, readError } from './client-error.ts'
-import { type EventPulls, pullEvents } from './event-pull.ts'
-import { type LogEntry, toEntry } from './log-entry.ts'
-import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
+import { type EventPulls, pullEvents, type ReadCall } from './event-pull.ts'
+import type { ReadRequest, ServerEvent } from './read-message.ts'
+import { eventOf, isEntry, parseStored, toLogPosition } from './recorded-event.ts'
 
 /** The connection, as reads need it. */
 export interface ReadContext {
   readonly client: EventStoreDBClient
+  /** Begins a read or a subscription. */
+  readonly openRead: (request: ReadRequest) => Promise<ReadCall>
   /** Gives up the connection: who is asked there does not answer. The next call looks for the leader anew. */
   readonly lookElsewhere: () => void
   /** The reads and subscriptions under way. */
@@ -26,7 +28,7 @@ export interface ReadContext {
   /** Resolves after the time, or as soon as the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** Told of each event in the log that this service did not write, where somebody would have read it. */
-  readonly onForeign: (entry: Pick<LogEntry, 'stream' | 'type' | 'position'>) => void
+  readonly onForeign: (stored: ServerEvent) => void
 }
 
 /** Events that the search for the newest one asks for at first: the server's own and erasable ones are rarely more. */
@@ -40,8 +42,8 @@ const NEVER = new AbortController().signal
 export async function* readStoredStream(
   context: ReadContext,
   stream: string,
-  { from, to, direction = 'forwards', limit = Infinity, signal }: ReadOptions = {},
-): AsyncGenerator<StoredEvent, void, void> {
+  { from, to, direction = 'forwards', limit = Infinity, signal, asText }: ReadOptions = {},
+): AsyncGenerator<RecordedEvent, void, void> {
   if (!isStreamName(stream)) return
   const isForwards = direction === 'forwards'
   const first = from === undefined ? undefined : Math.max(from, 0)
@@ -49,26 +51,27 @@ export async function* readStoredStream(
   const span = isForwards ? last - (first ?? 0) + 1 : (first ?? Infinity) - last + 1
   const maxCount = Math.min(limit, span, Number.MAX_SAFE_INTEGER)
   if (maxCount <= 0) return
-  const open = (): StreamingRead<ResolvedEvent> =>
-    context.client.readStream(stream, {
-      direction,
-      maxCount,
-      fromRevision: first === undefined ? (isForwards ? 'start' : 'end') : BigInt(first),
-    })
+  const request = { stream, from: first ?? (isForwards ? 'start' : 'end'), direction, maxCount } as const
   try {
-    for await (const resolved of streamEvents(context, open, signal)) {
-      const stored = parseStored(resolved)
-      if (stored === undefined) continue
-      const { revision } = stored.event
+    for await (const given of streamEvents(context, request, signal)) {
+      if (!isEntry(given, true)) continue
+      const event = parseStored(given, asText)
+      if (event === undefined) throw foreignError(given)
+      const { revision } = event
       // A first revision past the end makes the server begin at the end, so that a count is no bound.
       if (isForwards ? revision > last : revision < last) return
-      yield stored
+      yield event
     }
   } catch (error) {
-    if (isClientError(error, 'stream-not-found') || isClientError(error, 'stream-deleted')) return
+    if (isClientError(error, 'stream-deleted')) return
     throw readError(error, `reading ${stream}`)
   }
 }
+
+const foreignError = ({ type, revision, stream }: ServerEvent): ServiceError =>
+  new ServiceError('event_unreadable', {
+    message: `${type} at revision ${revision} of ${stream} in EventStoreDB was not written by this service; give the service a database of its own`,
+  })
 
 /**
  * The log after a position, without the server's own events and erasable ones, which are read by name only. `look` is
@@ -80,19 +83,16 @@ export async function* readEntries(
   signal: AbortSignal | undefined,
   look: (position: Position) => void = () => undefined,
   withKeys = false,
-): AsyncGenerator<LogEntry, void, void> {
+): AsyncGenerator<ServerEvent, void, void> {
   let reached = after
   let hasTriedAgain = false
   for (let isWhole = false; !isWhole; ) {
     const began = reached
-    const fromPosition = toLogPosition(began)
-    const open = () => context.client.readAll({ fromPosition })
     try {
-      for await (const resolved of streamEvents(context, open, signal)) {
-        if (resolved.event?.position !== undefined) look(toPosition(resolved.event.position))
-        const entry = toEntry(resolved, context.onForeign, withKeys)
+      for await (const entry of streamEvents(context, { from: toLogPosition(began) }, signal)) {
+        look(entry.position)
         // The server's reads include the position they begin at.
-        if (entry === undefined || comparePositions(entry.position, reached) <= 0) continue
+        if (!isEntry(entry, withKeys) || comparePositions(entry.position, reached) <= 0) continue
         reached = entry.position
         yield entry
       }
@@ -121,22 +121,17 @@ export async function* readCopies(
   after: Position = START,
 ): AsyncGenerator<RecordedEvent, void, void> {
   for await (const entry of readEntries(context, after, undefined, () => undefined, true)) {
-    const event = entry.event()
+    const event = eventOf(entry, context.onForeign)
     if (event === undefined) continue
     if (!isErasable(event.stream)) yield event
-    else
-      for await (const { event: kept } of readStoredStream(context, event.stream, {
-        from: event.revision,
-        limit: 1,
-      }))
-        yield kept
+    else yield* readStoredStream(context, event.stream, { from: event.revision, limit: 1 })
   }
 }
 
 /** Events of the whole log. The client can filter subscriptions only, so that reads are filtered here. */
 export async function* readWholeLog(
   context: ReadContext,
-  { after = START, upTo, filter, limit = Infinity, signal, onLooked }: ReadAllOptions = {},
+  { after = START, upTo, filter, limit = Infinity, signal, asText, onLooked }: ReadAllOptions = {},
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (limit <= 0) return
   if (typeof upTo === 'string') toLogPosition(upTo)
@@ -150,7 +145,7 @@ export async function* readWholeLog(
   for await (const entry of entries) {
     const isPast =
       upTo instanceof Date
-        ? entry.at > upTo.toISOString()
+        ? (eventOf(entry, () => undefined, true)?.at ?? entry.created) > upTo.toISOString()
         : upTo !== undefined && comparePositions(entry.position, upTo) > 0
     if (isPast) return
     if (++looked === LIMITS.readPageEvents) {
@@ -159,7 +154,7 @@ export async function* readWholeLog(
     }
     before = entry.position
     lookedUpTo = entry.position
-    const event = matchesFilter(entry, filter) ? entry.event() : undefined
+    const event = matchesFilter(entry, filter) ? eventOf(entry, context.onForeign, asText) : undefined
     if (event === undefined) continue
     assert(left > 0, 'a read gives no more events than its limit', left)
     yield event
@@ -179,12 +174,11 @@ export async function* readWholeLog(
 export async function readHead(context: ReadContext, signal?: AbortSignal): Promise<Position> {
   try {
     for (const maxCount of [HEAD_EVENTS, Number.MAX_SAFE_INTEGER]) {
-      const open = () => context.client.readAll({ direction: 'backwards', fromPosition: 'end', maxCount })
+      const request = { from: 'end', direction: 'backwards', maxCount } as const
       let given = 0
-      for await (const resolved of streamEvents(context, open, signal)) {
+      for await (const stored of streamEvents(context, request, signal)) {
         given += 1
-        const entry = toEntry(resolved, context.onForeign)
-        if (entry !== undefined) return entry.position
+        if (isEntry(stored)) return stored.position
       }
       if (given < maxCount) return START
     }
@@ -213,23 +207,23 @@ export const isNoPlaceError = (error: unknown): boolean => isServiceError(error,
 
 async function* streamEvents(
   context: ReadContext,
-  open: () => StreamingRead<ResolvedEvent>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<ResolvedEvent, void, void> {
-  const isAborted = (): boolean => signal?.aborted === true
-  if (isAborted()) return
-  const stream = open()
-  const pull = pullEvents({ stream, cancel: () => stream.cancel() }, context.pulls)
-  signal?.addEventListener('abort', pull.wake)
+  request: ReadRequest,
+  signal: AbortSignal = NEVER,
+): AsyncGenerator<ServerEvent, void, void> {
+  if (signal.aborted) return
+  const pull = pullEvents(context.openRead(request), context.pulls)
   try {
-    while (!isAborted()) {
+    while (!signal.aborted) {
+      const seen = pull.changes.count
       const next = pull.take()
-      if (next !== undefined) yield next
+      if (typeof next === 'object') yield next
       else if (pull.ended) return
-      else await withTimeout(pull.change(), context.answerTimeoutMs, () => noAnswerError(context))
+      else
+        await withTimeout(pull.changes.wait(seen, signal), context.answerTimeoutMs, () =>
+          noAnswerError(context),
+        )
     }
   } finally {
-    signal?.removeEventListener('abort', pull.wake)
     pull.cancel()
   }
 }

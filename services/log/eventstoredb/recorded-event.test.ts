@@ -1,29 +1,25 @@
-import type { ResolvedEvent } from '@eventstore/db-client'
+import { randomUUID } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { NewEvent } from '../../../contracts/event.ts'
+import { z } from 'zod'
+import { eventMetaSchema, type NewEvent } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
+import { eventMessage } from '../../../testing/eventstoredb-double/wire-messages.ts'
 import { encodeAppend } from '../encode-append.ts'
-import {
-  isPlainlySound,
-  parseStored,
-  proposeEvent,
-  storedMetadataSchema,
-  toLogPosition,
-  toPosition,
-} from './recorded-event.ts'
+import { anEvent } from '../event-store.contract.ts'
+import { decodeAnswer, ServerEvent } from './read-message.ts'
+import { isEntry, isSound, parseStored, proposeEvent, toLogPosition } from './recorded-event.ts'
 
-const logPosition = fc
-  .tuple(fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }), fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }))
-  .map(([commit, prepare]) => ({ commit, prepare }))
+const number = fc.integer({ min: 0, max: 1e15 - 1 })
+const logPosition = fc.tuple(number, number)
 
 test('positions come back as they were, in the same order', () => {
   fc.assert(
     fc.property(logPosition, logPosition, (a, b) => {
-      expect(toLogPosition(toPosition(a))).toEqual(a)
-      const order = Number(a.commit > b.commit) - Number(a.commit < b.commit)
-      const expected = order || Number(a.prepare > b.prepare) - Number(a.prepare < b.prepare)
-      expect(Math.sign(comparePositions(toPosition(a), toPosition(b)))).toBe(expected)
+      const [, fields] = toLogPosition(a.join('/'))
+      expect(fields).toEqual(a.map((value, index) => [index + 1, value]))
+      const expected = Math.sign(a[0] - b[0]) || Math.sign(a[1] - b[1])
+      expect(Math.sign(comparePositions(a.join('/'), b.join('/')))).toBe(expected)
     }),
   )
 })
@@ -35,21 +31,30 @@ const json = fc
   .filter((value) => !JSON.stringify(value).includes('"__proto__":'))
 
 /** An event as the server returns it. */
-function recordAs(proposed: ReturnType<typeof proposeEvent>, stream: string): ResolvedEvent {
-  const { id, type } = proposed
-  const [data, metadata] = [proposed.data, proposed.metadata].map((sent): unknown => JSON.parse(sent))
-  const event = {
-    streamId: stream,
-    id,
-    type,
-    data,
-    metadata,
-    isJson: true,
-    revision: 7n,
-    position: { commit: 12n, prepare: 12n },
-    created: new Date(1_735_689_600_123),
-  }
-  return { event } as unknown as ResolvedEvent
+function recordAs(
+  proposed: ReturnType<typeof proposeEvent>,
+  stream: string,
+  contentType = 'application/json',
+) {
+  const answer = decodeAnswer(
+    Buffer.from(
+      eventMessage({
+        id: proposed.id,
+        stream,
+        revision: 7,
+        position: 12n,
+        createdMs: 1_735_689_600_123,
+        headers: new Map([
+          ['type', proposed.type],
+          ['content-type', contentType],
+        ]),
+        data: Buffer.from(proposed.data),
+        metadata: Buffer.from(proposed.metadata),
+      }).serializeBinary(),
+    ),
+  )
+  if (!(answer instanceof ServerEvent)) throw new Error('one event was answered')
+  return answer
 }
 
 test('an event comes back as it was, whatever id the server knows it by', () => {
@@ -67,38 +72,42 @@ test('an event comes back as it was, whatever id the server knows it by', () => 
     ),
   })
   fc.assert(
-    fc.property(events, fc.uuid(), fc.uuid(), (event, serverId, attempt) => {
+    fc.property(events, fc.uuid(), (event, attempt) => {
       const original = JSON.parse(JSON.stringify(event)) as NewEvent
       const [encoded] = encodeAppend('s-1', [original], 'any').events
       if (encoded === undefined) throw new Error('one event was encoded')
-      const stored = parseStored(recordAs(proposeEvent(encoded, serverId, attempt), 's-1'))
-      expect(stored).toEqual({
-        attempt,
-        event: { ...original, stream: 's-1', revision: 7, position: '12/12', at: '2025-01-01T00:00:00.123Z' },
-      })
+      const given = recordAs(proposeEvent(encoded, attempt), 's-1')
+      const place = { stream: 's-1', revision: 7, position: '12/12', at: '2025-01-01T00:00:00.123Z' }
+      expect(parseStored(given)).toEqual({ ...original, ...place })
+      const asText = parseStored(given, true)
+      expect(asText).toMatchObject({ ...place, id: original.id, schema: original.schema, text: encoded.data })
+      expect([asText?.data, asText?.meta]).toEqual([original.data, original.meta])
     }),
     { numRuns: 200 },
   )
 })
 
 test("EventStoreDB's own events are none of ours; others without our metadata are refused", () => {
-  const own = { streamId: '$$s-1', type: '$metadata' }
-  expect(parseStored({ event: own } as unknown as ResolvedEvent)).toBeUndefined()
-  expect(parseStored({})).toBeUndefined()
-  const foreign = {
-    streamId: 's-1',
-    type: 'Foreign',
-    revision: 3n,
-    isJson: true,
-    data: {},
-    metadata: { id: 'x' },
-  }
-  expect(() => parseStored({ event: foreign } as unknown as ResolvedEvent)).toThrow(
-    'Foreign at revision 3 of s-1',
-  )
+  const given = { id: randomUUID(), type: 'Foreign', data: '{}', metadata: '{"id":"x"}' }
+  expect(isEntry(recordAs({ ...given, type: '$metadata' }, '$$s-1'))).toBe(false)
+  expect(isEntry(recordAs({ ...given, type: '$>' }, 's-1'))).toBe(false)
+  const [encoded] = encodeAppend('s-1', [anEvent()], 'any').events
+  if (encoded === undefined) throw new Error('one event was encoded')
+  const own = proposeEvent(encoded, randomUUID())
+  const foreign = [given, { ...given, metadata: '' }, { ...own, metadata: '{' }, { ...own, data: '{' }]
+  for (const event of [...foreign.map((one) => recordAs(one, 's-1')), recordAs(own, 's-1', 'text/plain')])
+    expect(parseStored(event)).toBeUndefined()
+  expect(parseStored(recordAs(own, 's-1'))).toBeDefined()
 })
 
-test('metadata that is looked at without its schema is what the schema lets pass, and what is written is so', () => {
+const storedMetadataSchema = z.object({
+  id: z.uuid(),
+  schema: z.int().positive(),
+  at: z.iso.datetime().optional(),
+  meta: eventMetaSchema,
+})
+
+test('metadata that is taken is what a schema lets pass, and what is written is so', () => {
   const written = {
     id: '019abcde-7c00-7001-8000-000000000001',
     attempt: '5f0c2d7e-91ab-4c34-a6d2-07e4b8139c55',
@@ -106,9 +115,10 @@ test('metadata that is looked at without its schema is what the schema lets pass
     meta: { correlationId: 'c', actor: 'a' },
     $correlationId: 'c',
   }
-  expect(isPlainlySound(written)).toBe(true)
-  expect(isPlainlySound({ ...written, at: '2026-11-22T12:00:00.007Z' })).toBe(true)
-  expect(isPlainlySound({ ...written, at: '2026-02-30T12:00:00.007Z' })).toBe(false)
+  expect(isSound(written)).toBe(true)
+  expect(isSound({ ...written, at: '2026-11-22T12:00:00.007Z' })).toBe(true)
+  expect(isSound({ ...written, at: '2026-02-30T12:00:00.007Z' })).toBe(false)
+  expect(isSound({ ...written, meta: { ...written.meta, traceparent: '' } })).toBe(true)
   const anything = fc.oneof(
     fc.jsonValue(),
     fc.string({ maxLength: 200 }),
@@ -146,7 +156,7 @@ test('metadata that is looked at without its schema is what the schema lets pass
   fc.assert(
     fc.property(changed, (change) => {
       const metadata = JSON.parse(JSON.stringify({ ...written, ...change })) as unknown
-      if (!isPlainlySound(metadata)) return
+      if (!isSound(metadata)) return
       expect(metadata).toMatchObject(storedMetadataSchema.parse(metadata))
     }),
     { numRuns: 2_000 },

@@ -1,78 +1,44 @@
-import type { Position as LogPosition, ResolvedEvent } from '@eventstore/db-client'
-import { z } from 'zod'
+import { isErasable } from '../../../contracts/erasable-streams.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { eventMetaSchema, type RecordedEvent } from '../../../contracts/event.ts'
+import { type EventMeta, eventMetaSchema, type RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { eventAt, type Position, START } from '../../../contracts/position.ts'
 import type { EncodedEvent } from '../encode-append.ts'
+import { UnparsedEvent } from '../unparsed-event.ts'
+import type { ServerEvent } from './read-message.ts'
+import { type Field, message } from './wire-format.ts'
 
-/**
- * The metadata of each event as EventStoreDB holds it. `$correlationId` and `$causationId` repeat what is in
- * `meta`, because EventStoreDB's own projections group by these two names.
- */
-export const storedMetadataSchema = z.object({
-  /** The event's id; EventStoreDB's own event id may be that of the attempt, see `append-events.ts`. */
-  id: z.uuid(),
-  /** The attempt that wrote the event: tells a first append from a repeat that the server took for done. */
-  attempt: z.uuid(),
-  schema: z.int().positive(),
-  /** When an event that was copied from another store was appended there. */
-  at: z.iso.datetime().optional(),
-  meta: eventMetaSchema,
-  $correlationId: z.string(),
-  $causationId: z.string().optional(),
-})
-
-type StoredMetadata = z.infer<typeof storedMetadataSchema>
+/** The part of an event's metadata that is read: its id, and when it was appended to the log that it was copied from. */
+type StoredMetadata = Pick<RecordedEvent, 'id' | 'schema' | 'meta'> & { readonly at?: string }
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 const MOST_META_CHARACTERS = 128
 const META_NAMES: ReadonlySet<string> = new Set(Object.keys(eventMetaSchema.shape))
 const REQUIRED_META = ['correlationId', 'actor'] as const
 
-const isMetaText = (text: unknown): boolean =>
-  typeof text === 'string' && text.length > 0 && text.length <= MOST_META_CHARACTERS
-
-/** As every adapter writes it: a time in any other form is looked at with the schema. */
+/** As every adapter writes it. */
 const isTime = (at: unknown): boolean =>
   typeof at === 'string' &&
   at.length === 24 &&
   !Number.isNaN(Date.parse(at)) &&
   new Date(at).toISOString() === at
 
-/**
- * Whether metadata is as this service writes it, told without the schema, which takes as long as everything else that
- * is done with an event here. What it does not know for sound is looked at with the schema.
- */
-export function isPlainlySound(metadata: unknown): metadata is StoredMetadata {
+/** Whether metadata is as this service writes it. A schema would take as long as all else that is done with an event here. */
+export function isSound(metadata: unknown): metadata is StoredMetadata {
   if (typeof metadata !== 'object' || metadata === null) return false
-  const {
-    id,
-    attempt,
-    schema,
-    meta,
-    $correlationId,
-    $causationId = '',
-    at,
-  } = metadata as Record<string, unknown>
+  const { id, schema, meta, at } = metadata as Record<string, unknown>
   if (at !== undefined && !isTime(at)) return false
-  if (typeof id !== 'string' || typeof attempt !== 'string' || !UUID.test(id) || !UUID.test(attempt))
-    return false
+  if (typeof id !== 'string' || !UUID.test(id)) return false
   if (!Number.isSafeInteger(schema) || (schema as number) < 1) return false
-  if (typeof $correlationId !== 'string' || typeof $causationId !== 'string') return false
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return false
-  const texts = meta as Record<string, unknown>
-  return (
-    REQUIRED_META.every((name) => name in texts) &&
-    Object.entries(texts).every(([name, text]) => META_NAMES.has(name) && isMetaText(text))
-  )
+  return REQUIRED_META.every((name) => name in meta) && Object.entries(meta).every(isMetaText)
 }
 
-/** An event of this service in EventStoreDB. */
-export interface StoredEvent {
-  readonly event: RecordedEvent
-  readonly attempt: string
-}
+const isMetaText = ([name, text]: [string, unknown]): boolean =>
+  META_NAMES.has(name) &&
+  typeof text === 'string' &&
+  (text.length > 0 || name === 'traceparent') &&
+  text.length <= MOST_META_CHARACTERS
 
 /** An event on its way to EventStoreDB: data and metadata are JSON. */
 export interface ProposedEvent {
@@ -83,71 +49,65 @@ export interface ProposedEvent {
   readonly metadata: string
 }
 
-export function proposeEvent(
-  event: EncodedEvent,
-  serverId: string,
-  attempt: string,
-  at?: string,
-): ProposedEvent {
-  const meta = JSON.parse(event.meta) as StoredMetadata['meta']
-  const metadata: StoredMetadata = {
+export function proposeEvent(event: EncodedEvent, attempt: string, at?: string): ProposedEvent {
+  const meta = JSON.parse(event.meta) as EventMeta
+  const metadata = {
     id: event.id,
+    // Former releases tell by it who wrote an event.
     attempt,
     schema: event.schema,
     ...(at !== undefined && { at }),
     meta,
+    // EventStoreDB's own projections group by these two names.
     $correlationId: meta.correlationId,
-    ...(meta.causationId === undefined ? {} : { $causationId: meta.causationId }),
+    ...(meta.causationId !== undefined && { $causationId: meta.causationId }),
   }
-  return { id: serverId, type: event.type, data: event.data, metadata: JSON.stringify(metadata) }
+  return { id: attempt, type: event.type, data: event.data, metadata: JSON.stringify(metadata) }
 }
+
+/** Whether the log shows it: none of EventStoreDB's own, and what can be erased where it is asked for. */
+export const isEntry = ({ stream, type }: ServerEvent, withKeys = false): boolean =>
+  !stream.startsWith('$') && !type.startsWith('$') && (withKeys || !isErasable(stream))
+
+/** The event itself, which all who ask share; undefined for one that this service did not write. */
+export function eventOf(
+  stored: ServerEvent,
+  onForeign: (stored: ServerEvent) => void,
+  asText = false,
+): RecordedEvent | undefined {
+  const event = asText ? parseStored(stored, true) : (stored.recorded ??= parseStored(stored))
+  if (event === undefined) onForeign(stored)
+  return event
+}
+
+/** The service's event in what EventStoreDB hands over; undefined for one that something else wrote into this log. */
+export function parseStored(stored: ServerEvent, asText = false): RecordedEvent | undefined {
+  const { stream, revision, position, type } = stored
+  const metadata = parseJson(stored.metadata)
+  const data = asText ? null : parseJson(stored.data)
+  if (!isSound(metadata) || !stored.isJson || data === undefined) return undefined
+  const { id, schema, meta, at = stored.created } = metadata
+  const place = { id, type, schema, stream, revision, position, at }
+  if (asText) return new UnparsedEvent(place, stored.data, meta)
+  return { ...place, data: data as JsonObject, meta }
+}
+
+/** Undefined for a text that is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const LOG_POSITION = /^(\d{1,15})\/(\d{1,15})$/
 
 /**
- * The service's event in what EventStoreDB hands over, or undefined for one of EventStoreDB's own (`$…`). @throws
- * ServiceError `event_unreadable` for an event that something else wrote into this log.
+ * A position as requests name it, and the server's own word for `START`. @throws ServiceError `invalid_request` for a position
+ * of another kind of store
  */
-export function parseStored({ event: stored }: ResolvedEvent): StoredEvent | undefined {
-  if (stored === undefined || stored.streamId.startsWith('$') || stored.type.startsWith('$')) return undefined
-  const metadata: StoredMetadata | undefined = isPlainlySound(stored.metadata)
-    ? stored.metadata
-    : storedMetadataSchema.safeParse(stored.metadata).data
-  if (metadata === undefined || !stored.isJson || stored.position === undefined) {
-    throw new ServiceError('event_unreadable', {
-      message: `${stored.type} at revision ${stored.revision} of ${stored.streamId} in EventStoreDB was not written by this service; give the service a database of its own`,
-    })
-  }
-  const { id, attempt, schema, meta, at } = metadata
-  return {
-    attempt,
-    event: {
-      id,
-      type: stored.type,
-      schema,
-      data: stored.data as JsonObject,
-      meta,
-      stream: stored.streamId,
-      revision: Number(stored.revision),
-      position: toPosition(stored.position),
-      at: at ?? stored.created.toISOString(),
-    },
-  }
-}
-
-/** When an event was appended, to here or to the log that it was copied from. */
-export function appendedAt({ created, metadata }: NonNullable<ResolvedEvent['event']>): string {
-  const at = typeof metadata === 'object' && metadata !== null && 'at' in metadata ? metadata.at : undefined
-  return typeof at === 'string' ? at : created.toISOString()
-}
-
-export const toPosition = ({ commit, prepare }: LogPosition): Position => `${commit}/${prepare}`
-
-const LOG_POSITION = /^(\d{1,20})\/(\d{1,20})$/
-
-/**
- * Inverse of {@link toPosition}; `START` is the server's own word for it. @throws ServiceError `invalid_request` for a
- * position of another kind of store.
- */
-export function toLogPosition(position: Position): LogPosition | 'start' {
+export function toLogPosition(position: Position): Field | 'start' {
   if (position === START) return 'start'
   // A read includes the place that it begins at.
   const match = LOG_POSITION.exec(eventAt(position))
@@ -156,5 +116,5 @@ export function toLogPosition(position: Position): LogPosition | 'start' {
       message: `position ${JSON.stringify(position)} is not one of EventStoreDB, which look like "12/12"`,
     })
   }
-  return { commit: BigInt(match[1] ?? ''), prepare: BigInt(match[2] ?? '') }
+  return message(1, [1, Number(match[1])], [2, Number(match[2])])
 }

@@ -1,0 +1,39 @@
+import type { EventPlace, RecordedEvent } from '../../contracts/event.ts'
+import type { Position } from '../../contracts/position.ts'
+
+/** An event whose JSON is parsed when somebody reads it. */
+export class UnparsedEvent implements RecordedEvent {
+  readonly id: string
+  readonly stream: string
+  readonly revision: number
+  readonly position: Position
+  readonly type: string
+  readonly schema: number
+  readonly at: string
+  readonly text: string
+  readonly #meta: string | RecordedEvent['meta']
+
+  constructor(
+    place: EventPlace & Pick<RecordedEvent, 'at'>,
+    text: string,
+    meta: string | RecordedEvent['meta'],
+  ) {
+    this.id = place.id
+    this.stream = place.stream
+    this.revision = place.revision
+    this.position = place.position
+    this.type = place.type
+    this.schema = place.schema
+    this.at = place.at
+    this.text = text
+    this.#meta = meta
+  }
+
+  get data(): RecordedEvent['data'] {
+    return JSON.parse(this.text) as RecordedEvent['data']
+  }
+
+  get meta(): RecordedEvent['meta'] {
+    return typeof this.#meta === 'string' ? (JSON.parse(this.#meta) as RecordedEvent['meta']) : this.#meta
+  }
+}
