@@ -88,16 +88,22 @@ test.each(['kurrentdb', 'kurrent', 'kdb'])(
   },
 )
 
-test.each(['handleError', 'getChannel'])('a package without %s is refused at the start', (name) => {
-  const changed = Object.assign(EventStoreDBClient.connectionString`esdb://127.0.0.1:1?tls=false`, {
-    [name]: undefined,
-  })
-  vi.spyOn(EventStoreDBClient, 'connectionString').mockReturnValue(changed)
-  expect(() => createEventStoreDbClient('esdb://127.0.0.1:1?tls=false')).toThrow(
-    expect.objectContaining({ code: 'dependency_changed', message: expect.stringContaining(name) as string }),
-  )
-  vi.restoreAllMocks()
-})
+test.each(['handleError', 'getChannel', 'GRPCStreamCreator'])(
+  'a package without %s is refused at the start',
+  (name) => {
+    const changed = Object.assign(EventStoreDBClient.connectionString`esdb://127.0.0.1:1?tls=false`, {
+      [name]: undefined,
+    })
+    vi.spyOn(EventStoreDBClient, 'connectionString').mockReturnValue(changed)
+    expect(() => createEventStoreDbClient('esdb://127.0.0.1:1?tls=false')).toThrow(
+      expect.objectContaining({
+        code: 'dependency_changed',
+        message: expect.stringContaining(name) as string,
+      }),
+    )
+    vi.restoreAllMocks()
+  },
+)
 
 test.each([
   'esdb://a:2113,b:2113,c:2113?tls=false',
