@@ -26,6 +26,7 @@ import { sleep } from '../services/runtime/async/sleep.ts'
 import { createRandomPool } from '../services/runtime/ids/random-pool.ts'
 import { uuidV7 } from '../services/runtime/ids/uuid.ts'
 import { createPaidCalls } from '../services/tool-calls/index.ts'
+import { answersLike } from './support/counted-calls.ts'
 import { loadCandidate } from './support/http-load.ts'
 import { type Candidate, measure, print, report } from './support/measure.ts'
 import {
@@ -94,7 +95,7 @@ const paid = createPaidCalls({
   calls: { call: nobody },
   payments,
   identify: async () => ({ outcome: 'ABSENT' }),
-  answer: async () => answer,
+  answer: answersLike(answer),
   plans: { requireRoom: nobody, started: nobody },
   market: 'simulated',
   version: '0.0.0',

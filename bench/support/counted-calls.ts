@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../contracts/json.ts'
+import { textOf } from '../../contracts/json-text.ts'
 import { START } from '../../contracts/position.ts'
 import { createQuotaLedger, planWindow } from '../../services/accounts/index.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
@@ -13,6 +14,21 @@ import { type CallPath, createCallPath } from '../../services/tool-calls/index.t
 const draw = createRandomPool(randomBytes)
 /** Made as the service makes its ids. */
 export const newId = (): string => uuidV7(Date.now(), draw(10))
+
+/** Answers at once as the tool handler does, without the part that the path adds: what is made anew is their age. */
+export function answersLike({
+  _service,
+  data_age_ms: _age,
+  ...ageless
+}: JsonObject): () => Promise<JsonObject> {
+  const begun = Date.now()
+  return async () => {
+    const age = Date.now() - begun
+    const aged = { ...ageless, data_age_ms: age }
+    textOf(aged, textOf(ageless).with(`"data_age_ms":${age}`))
+    return aged
+  }
+}
 
 /**
  * Tool calls that are counted and durable, of accounts whose allowance does not end before a benchmark does. The tool handler
@@ -33,8 +49,6 @@ export async function openCountedCalls(store: EventStore) {
   const begun = Date.now()
   const window = planWindow(begun, begun + 86_400_000)
   const answer: JsonObject = sampleAnswer('get_trade_call')
-  /** The answer of a tool handler, without the part that the path adds. */
-  const { _service, ...computed } = answer
   const keyId = newId()
 
   return {
@@ -54,7 +68,7 @@ export async function openCountedCalls(store: EventStore) {
         },
         anonymousPayer: () => 'nobody',
         ledger,
-        answer: async () => computed,
+        answer: answersLike(answer),
         market: 'simulated',
         version: '0.0.0',
         now: Date.now,

@@ -69,7 +69,10 @@ export function encodeAppend(
   return { stream, expected, events: encoded, bytes }
 }
 
+/** Bytes of events; where they are sure to fit an append, the most that they can be. */
 export function bytesOf(events: readonly EncodedEvent[]): number {
+  const most = events.reduce((sum, { data, meta }) => sum + 3 * (data.length + meta.length), 0)
+  if (most <= LIMITS.appendBytes) return most
   let bytes = 0
   for (const { data, meta } of events) bytes += Buffer.byteLength(data) + Buffer.byteLength(meta)
   return bytes

@@ -39,6 +39,20 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
     )
   })
 
+  test.each(['−1 é 😀', '"\\u2212"', 'plain'])(
+    'answers with the id %s and a text of any characters',
+    async (id) => {
+      const sent = request('tools/call', { ...CALL, name: 'get_trade_−call' })
+      const response = await post({
+        ...sent,
+        payload: sent.payload.replace('"id":1', `"id":${JSON.stringify(id)}`),
+      })
+      expect(response.json().id).toBe(id)
+      expect(response.headers['content-length']).toBe(String(response.rawPayload.length))
+      expect(JSON.stringify(response.json())).toContain('get_trade_−call')
+    },
+  )
+
   test('takes a tool by the name that others give it, and lists it once', async () => {
     const response = await post(request('tools/call', { ...CALL, name: 'get_trade_signal' }))
     expect(response.json().result).toMatchObject({ isError: false, structuredContent: { call: 'SELL' } })
