@@ -73,9 +73,7 @@ export function encodeAppend(
 export function bytesOf(events: readonly EncodedEvent[]): number {
   const most = events.reduce((sum, { data, meta }) => sum + 3 * (data.length + meta.length), 0)
   if (most <= LIMITS.appendBytes) return most
-  let bytes = 0
-  for (const { data, meta } of events) bytes += Buffer.byteLength(data) + Buffer.byteLength(meta)
-  return bytes
+  return events.reduce((sum, { data, meta }) => sum + Buffer.byteLength(data) + Buffer.byteLength(meta), 0)
 }
 
 function encodeEvent(event: NewEvent): EncodedEvent {

@@ -177,7 +177,7 @@ class ProjectionRun implements Follower {
   #retries = 0
   #inService: VersionState | undefined
   /** Everything up to here is folded: every counted call reads it. */
-  #reached: Position = START
+  reached: Position = START
   /** The checkpoint in the file, and the newest event folded since it was written. */
   #stored: Position = START
   #newest: EventMark | undefined
@@ -199,10 +199,6 @@ class ProjectionRun implements Follower {
     this.done = this.#run()
   }
 
-  get reached(): Position {
-    return this.#reached
-  }
-
   get inService(): Promise<void> {
     return Promise.race([this.#answers.promise, this.done])
   }
@@ -213,10 +209,10 @@ class ProjectionRun implements Follower {
     return {
       name: this.name,
       version,
-      position: former?.position ?? this.#reached,
+      position: former?.position ?? this.reached,
       goesOn: former === undefined && !this.#isRebuilt && !STANDING.has(this.#status.state),
       hasBeenLive: this.#hasBeenLive,
-      ...(former && { former: { version: former.version, upTo: this.#reached } }),
+      ...(former && { former: { version: former.version, upTo: this.reached } }),
       retries: this.#retries,
       lostEvent: this.#parts.lostEvent(),
       ...this.#status,
@@ -303,7 +299,7 @@ class ProjectionRun implements Follower {
     // No version that this one can answer from: it answers as far as it has come.
     if (former === undefined) tables.activate(this.name, this.version)
     this.#refreshInService()
-    this.#reached = this.#own()?.position ?? START
+    this.reached = this.#own()?.position ?? START
     if (!(await this.#replaceFormer(signal))) return
     if (!(await this.#catchUp(await head(), signal))) return
     this.#isRebuilt = false
@@ -343,16 +339,16 @@ class ProjectionRun implements Follower {
   /** Folds the past, from the checkpoint to a position; false where the projection or the process ends. */
   async #catchUp(upTo: Position, signal: AbortSignal): Promise<boolean> {
     this.#stored = this.#own()?.position ?? START
-    this.#reached = this.#stored
+    this.reached = this.#stored
     this.#forget()
     // A server that was asked may not have come so far yet.
-    if (comparePositions(upTo, this.#reached) <= 0) return true
+    if (comparePositions(upTo, this.reached) <= 0) return true
     return this.#parts.passes.catchUp(this, upTo, signal)
   }
 
   fold(events: readonly RecordedEvent[], upTo: Position, isDue: boolean): boolean {
     // The others of a pass may be some way before it.
-    if (comparePositions(upTo, this.#reached) < 0) return false
+    if (comparePositions(upTo, this.reached) < 0) return false
     this.#requireNext(events, upTo)
     const table = this.#parts.tables.table(this.name, this.version)
     const [known, unwritten] = [this.#known, this.#unwritten]
@@ -365,14 +361,14 @@ class ProjectionRun implements Follower {
     const { changes, poison } = foldBatch(this.#projection, before, events)
     for (const [key, row] of changes) unwritten.set(key, row)
     this.#newest = events[(poison?.folded ?? events.length) - 1] ?? this.#newest
-    this.#reached = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.#reached)
+    this.reached = poison === undefined ? upTo : (events[poison.folded - 1]?.position ?? this.reached)
     this.#poison = poison
-    return poison !== undefined || ((isDue || unwritten.size >= MOST_ROWS) && this.#reached !== this.#stored)
+    return poison !== undefined || ((isDue || unwritten.size >= MOST_ROWS) && this.reached !== this.#stored)
   }
 
   write(): void {
     const table = this.#parts.tables.table(this.name, this.version)
-    table.commit(this.#unwritten, this.#stored, this.#reached, this.#newest)
+    table.commit(this.#unwritten, this.#stored, this.reached, this.#newest)
   }
 
   committed(): boolean {
@@ -380,7 +376,7 @@ class ProjectionRun implements Follower {
     else for (const [key, row] of this.#unwritten) this.#known.set(key, row ?? null)
     this.#unwritten = new Map()
     this.#newest = undefined
-    this.#stored = this.#reached
+    this.#stored = this.reached
     if (this.#poison === undefined) return true
     const { position, reason } = this.#poison
     this.#problem('stopped', `cannot fold the event at position ${position}: ${reason}`)
@@ -389,7 +385,7 @@ class ProjectionRun implements Follower {
 
   #requireNext(events: readonly RecordedEvent[], upTo: Position): void {
     assert(events.length <= LIMITS.projectionBatchEvents, 'a batch is within its limit', events.length)
-    let before = this.#reached
+    let before = this.reached
     for (const { position } of events) {
       assert(
         comparePositions(position, before) > 0,
