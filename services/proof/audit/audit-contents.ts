@@ -14,7 +14,7 @@ import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
-import { COPIED, type Judged, judged, type Labelled, labelled } from './labelled.ts'
+import { COPIED, type Judged, judged, Outcomes } from './labelled.ts'
 import { Neighbours } from './neighbours.ts'
 import { SealedDays } from './sealed-days.ts'
 import { type Delays, Timeliness } from './timeliness.ts'
@@ -26,11 +26,11 @@ interface SeriesState {
   covered: number | undefined
   /** Verdicts that wait for their outcome, oldest first. */
   readonly open: Judged[]
-  readonly outcomes: Labelled[]
+  readonly outcomes: Outcomes
   /** Without verdicts, oldest first. */
   readonly stretches: Stretch[]
   /** Bars of a window, by the model: the newest, and those that were before it. */
-  readonly windows: Map<string, { readonly bars: number; readonly left: ReadonlySet<number> }>
+  readonly windows: Map<string, readonly number[]>
 }
 
 /** Closes of the first and the last bar of a stretch without verdicts. */
@@ -39,7 +39,7 @@ export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
 /** The part of a series that is compared with bars. */
 export interface AuditedSeries {
   readonly series: Series
-  readonly outcomes: readonly Labelled[]
+  readonly outcomes: Outcomes
   readonly stretches: readonly Stretch[]
   /** Close of the last bar that is accounted for. */
   readonly covered: number
@@ -162,12 +162,7 @@ export class AuditedContents {
         ...neighbours.unchecked,
         ...(this.#challengers === 0 ? [] : [challengers]),
       ],
-      series: states.map(({ series, outcomes, stretches, covered = 0 }) => ({
-        series,
-        outcomes,
-        stretches,
-        covered,
-      })),
+      series: states.map((state) => ({ ...state, covered: state.covered ?? 0 })),
     }
   }
 
@@ -177,7 +172,7 @@ export class AuditedContents {
       series,
       covered: undefined,
       open: [],
-      outcomes: [],
+      outcomes: new Outcomes(),
       stretches: [],
       windows: new Map(),
     }
@@ -212,14 +207,15 @@ export class AuditedContents {
     if (barClose % barMs !== 0)
       this.#findings.add('edited_verdict', index, `${name}: no bar of ${series.timeframe} closes then`)
     const bars = (validUntil - barClose) / barMs
-    const known = windows.get(modelVersion) ?? { bars, left: new Set<number>() }
-    if (bars !== known.bars) windows.set(modelVersion, { bars, left: new Set([...known.left, known.bars]) })
-    else if (!windows.has(modelVersion)) windows.set(modelVersion, known)
-    if (known.left.has(bars) && bars !== known.bars)
+    const known = windows.get(modelVersion) ?? []
+    const newest = known.at(-1)
+    if (bars === newest) return
+    windows.set(modelVersion, [...known.filter((one) => one !== bars), bars])
+    if (known.includes(bars))
       this.#findings.add(
         'wrong_outcome',
         index,
-        `${name}: its window has ${bars} bars, as others had before those with ${known.bars}`,
+        `${name}: its window has ${bars} bars, as others had before those with ${newest}`,
       )
   }
 
@@ -284,7 +280,7 @@ export class AuditedContents {
         index,
         `${name}: ${differing.join(', ')} differs from the verdict`,
       )
-    outcomes.push(labelled(index, data))
+    outcomes.add(index, data)
     this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)

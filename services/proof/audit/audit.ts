@@ -1,7 +1,7 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
-import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
+import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
@@ -167,20 +167,14 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
 }
 
 /** @throws ServiceError `proof_invalid` for what is no note */
-function noteText(bytes: Buffer): string {
-  const text = bytes.toString()
-  parseCheckpoint(text)
-  return text
-}
+const noteText = (bytes: Buffer): string => parseCheckpoint(bytes.toString()) && bytes.toString()
 
 /** Verdicts of former schemas lack fields that are computed today. */
 const FIRST_COMPARABLE_SCHEMA = 3
 
-const GROUPINGS: readonly RecordGrouping[] = ['series', 'timeframe']
-
 async function readRecords(tools: AuditTools, unchecked: string[]) {
   const records = []
-  for (const grouping of GROUPINGS) {
+  for (const grouping of ['series', 'timeframe'] as const) {
     const said = await tools.published(grouping)
     if (said === undefined) unchecked.push(`the track record by ${grouping}: none is published here`)
     else records.push({ recount: recountRecord(said, grouping) })
@@ -254,23 +248,21 @@ async function checkOutcomes(
   for (const [index, about] of all.entries()) {
     onProgress?.('series with outcomes', index, all.length)
     const { series, outcomes } = about
-    const [first, last] = [outcomes[0], outcomes.at(-1)]
-    if (first === undefined || last === undefined) continue
-    const bars = await barsOf(series, first.barClose, last.validUntil)
+    if (outcomes.length === 0) continue
+    const to = outcomes.at(outcomes.length - 1).validUntil
+    const bars = await barsOf(series, outcomes.at(0).barClose, to)
     let from = 0
-    for (const outcome of outcomes) {
-      const opens = (): number => bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY
-      while (opens() < outcome.barClose) from += 1
-      const { timeframe } = series
+    for (let place = 0; place < outcomes.length; place++) {
+      const outcome = outcomes.at(place)
+      while ((bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY) < outcome.barClose) from += 1
       const window = bars?.slice(from, from + MOST_WINDOW_BARS) ?? []
-      const race = { ...raceOf({ ...outcome, timeframe }, window) }
-      const names = Object.keys(race)
-      if (bars !== undefined && names.every((key) => race[key] === outcome[key as keyof Labelled])) {
-        counts.same += 1
-        continue
-      }
-      const said = Object.fromEntries(names.map((key) => [key, outcome[key as keyof Labelled]]))
-      if (!outcome.hasForecast) leaveOut(race, said, outcome)
+      const ends = raceOf({ ...outcome, timeframe: series.timeframe }, window)
+      const said = Object.fromEntries(
+        Object.keys(ends)
+          .map((key) => [key, outcome[key as keyof Labelled]] as const)
+          .filter(([key, value]) => outcome.hasForecast || value !== null || !LATER_MEASURES.has(key)),
+      )
+      const race = Object.fromEntries(Object.keys(said).map((key) => [key, ends[key] ?? null]))
       const found = bars === undefined ? 'without' : compared(about, { outcome, race, said, window })
       counts[found] += 1
       if (found !== 'wrong') continue
@@ -291,8 +283,8 @@ async function checkOutcomes(
 interface Compared {
   readonly outcome: Labelled
   /** The race that its bars give, and the one that the outcome records. */
-  readonly race: Readonly<Record<string, Json>>
-  readonly said: Record<string, Json | undefined>
+  readonly race: JsonObject
+  readonly said: JsonObject
   /** Bars of today, from the first of the window on. */
   readonly window: readonly Candle[]
 }
@@ -305,7 +297,7 @@ function compared(
   about: AuditedSeries,
   { outcome, race, said, window }: Compared,
 ): 'same' | 'wrong' | 'without' | 'later' {
-  if (canonicalJson(race) === canonicalJson(said as JsonObject)) return 'same'
+  if (Object.keys(said).every((key) => race[key] === said[key])) return 'same'
   const isWhole = hasAll(window, outcome, about.series.timeframe)
   const isSameDecision = DECISION.every((key) => race[key] === said[key])
   if (!isWhole && (race.race === 'incomplete' || isSameDecision)) return 'without'
@@ -348,17 +340,5 @@ async function doubtMissing(
 /** Stretches compared for each series, the newest: each takes a request of its own. */
 const MOST_STRETCHES = 20
 
-/** Leaves out measures that former releases did not take. */
-function leaveOut(
-  race: Record<string, Json>,
-  said: Record<string, Json | undefined>,
-  outcome: Labelled,
-): void {
-  for (const key of LATER_MEASURES) {
-    if (outcome[key] !== null) continue
-    delete race[key]
-    delete said[key]
-  }
-}
-
-const LATER_MEASURES = ['highest', 'lowest', 'closePrice'] as const
+/** Measures that former releases did not take. */
+const LATER_MEASURES: ReadonlySet<string> = new Set(['highest', 'lowest', 'closePrice'])

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../contracts/outcome.ts'
+import { type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 
 /** Fields that an outcome repeats of its verdict. */
@@ -17,21 +17,23 @@ export const COPIED = [
 /** The fields of a verdict that its outcome is compared with. */
 export type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
 
-/** The fields that a race is run with, and those that it ends with. */
-type Raced =
-  | 'barClose'
-  | 'validUntil'
-  | 'barrier'
-  | 'race'
-  | 'entryPrice'
-  | 'exitPrice'
-  | 'decidedAt'
-  | 'highest'
-  | 'lowest'
-  | 'closePrice'
+/** Fields of an outcome that a race is run with and ends with, and that are numbers or null. */
+const NUMBERS = [
+  'barClose',
+  'validUntil',
+  'barrier',
+  'entryPrice',
+  'exitPrice',
+  'decidedAt',
+  'highest',
+  'lowest',
+  'closePrice',
+] as const
+/** Beside them: the index of its entry, its race, and whether it has a forecast. */
+const WIDTH = NUMBERS.length + 3
 
-/** An outcome to recompute. An audit holds one of these for each outcome of the log, so it has no other field. */
-export interface Labelled extends Pick<Outcome, Raced> {
+/** An outcome to recompute. */
+export interface Labelled extends Pick<Outcome, (typeof NUMBERS)[number] | 'race'> {
   readonly index: number
   readonly hasForecast: boolean
 }
@@ -44,11 +46,27 @@ export const judged = (verdict: Verdict): Judged => {
   return { verdictId, barClose, validUntil, modelVersion, call, ...foretold, barrier, forecast, recordedLate }
 }
 
-/** @param index of the entry of the outcome */
-export const labelled = (index: number, outcome: Outcome): Labelled => {
-  const { barClose, validUntil, barrier, race, entryPrice, exitPrice, decidedAt, forecast } = outcome
-  const { highest, lowest, closePrice } = outcome
-  const hasForecast = forecast !== null
-  const raced = { barClose, validUntil, barrier, race, entryPrice, exitPrice, decidedAt }
-  return { index, hasForecast, ...raced, highest, lowest, closePrice }
+/** Outcomes of a series. An audit holds those of the whole log, so they are numbers: objects take three times the memory. */
+export class Outcomes {
+  readonly #numbers: number[] = []
+
+  /** @param index of the entry of the outcome */
+  add(index: number, outcome: Outcome): void {
+    const { race, forecast } = outcome
+    for (const name of NUMBERS) this.#numbers.push(outcome[name] ?? Number.NaN)
+    this.#numbers.push(index, RACE_OUTCOMES.indexOf(race), forecast === null ? 0 : 1)
+  }
+
+  get length(): number {
+    return this.#numbers.length / WIDTH
+  }
+
+  at(place: number): Labelled {
+    const numbers = this.#numbers.slice(place * WIDTH, (place + 1) * WIDTH)
+    const [index = 0, race = 0, hasForecast] = numbers.slice(NUMBERS.length)
+    // No number of JSON is NaN.
+    const fields = NUMBERS.map((name, n) => [name, Number.isNaN(numbers[n]) ? null : numbers[n]])
+    const found = Object.fromEntries(fields) as Pick<Labelled, (typeof NUMBERS)[number]>
+    return { ...found, index, race: RACE_OUTCOMES[race] ?? 'incomplete', hasForecast: hasForecast === 1 }
+  }
 }

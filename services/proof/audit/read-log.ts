@@ -21,7 +21,7 @@ interface Bundle {
   readonly leaves: Buffer
 }
 
-/** Memory that an entry takes until its audit has ended, measured on a live log of verdicts and outcomes: 152 of heap, 74 of buffers. */
+/** Memory that an entry takes until its audit has ended, with garbage; of verdicts and outcomes 70 of heap and 74 of buffers are live. */
 const BYTES_AN_ENTRY = 250
 
 /**

@@ -38,7 +38,7 @@ export async function giveMemoryBack({
 }
 
 /** A collection as in a process that is short of memory: no other gives freed pages back. */
-function collector(): () => void {
+export function collector(): () => void {
   const collect = exposedGc()
   return () => collect({ type: 'major', flavor: 'last-resort' })
 }
