@@ -18,6 +18,7 @@ import { findCommand, readCommandLine } from '../../services/cli/run-command.ts'
 import { type RunningService, startService } from '../../services/composition/start-service.ts'
 import { loadModel, readRanges } from '../../services/engine/index.ts'
 import { readMarkdown, spansOf } from '../../services/knowledge/testing/read-markdown.ts'
+import { MEMORY_SETTINGS } from '../../services/own-node.js'
 import { readSettings } from '../../services/runtime/config/read-settings.ts'
 import { SETTINGS } from '../../services/runtime/config/settings.ts'
 import { commandsPage } from '../../tools/commands-page.ts'
@@ -139,6 +140,8 @@ describe('names', () => {
   /** Variables that every client of S3 reads, under Amazon's names. */
   for (const name of ['PROFILE', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'])
     others.add(`AWS_${name}`)
+  /** Variables of the C library. */
+  for (const name of Object.keys(MEMORY_SETTINGS)) others.add(name)
   /** Variables of the tests. */
   for (const name of ['FAST_CHECK_SEED', 'FREQTRADE_SOURCE']) others.add(name)
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
