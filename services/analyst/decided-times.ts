@@ -44,6 +44,7 @@ export function createDecidedTimes(
   { upTo, signal }: { readonly upTo: Position | Date | undefined; readonly signal: AbortSignal },
 ) {
   const bySeries = new RecentMap<string, Ahead>(MOST_SERIES)
+  let without = 0
 
   const wasThere = ({ position, at }: RecordedEvent): boolean =>
     upTo === undefined ||
@@ -76,7 +77,10 @@ export function createDecidedTimes(
     for (;;) {
       const found = lookIn(ahead, barClose)
       if (found !== undefined) return found
-      if (ahead.isAtEnd || signal.aborted) return null
+      if (ahead.isAtEnd || signal.aborted) {
+        without += 1
+        return null
+      }
       await readOn(series, ahead)
     }
   }
@@ -96,6 +100,8 @@ export function createDecidedTimes(
   }
 
   return {
+    /** How often an outcome was asked for that may come later. */
+    without: () => without,
     /**
      * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
      * outcome. It is quickest where the verdicts of a series come oldest first.

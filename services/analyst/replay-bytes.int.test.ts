@@ -138,7 +138,7 @@ async function replayed(from: EventStore, format: VerdictFormat): Promise<Buffer
   const replay = replaysOnThisThread(from, createTurns({ turnMs: 1, time: PROCESS_TIME }))
   const parts: Buffer[] = []
   for await (const chunk of replay({ options: asked, format, owner: 'one', signal }).chunks)
-    parts.push(Buffer.from(chunk as string))
+    parts.push(Buffer.from(chunk))
   return Buffer.concat(parts)
 }
 

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../contracts/limits.ts'
+import type { WrittenPages } from '../log/embedded/written-pages.ts'
 import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import type { VerdictLog } from './matching-verdicts.ts'
@@ -7,7 +8,7 @@ import { type ReplayOptions, type ReplaySearch, replayTexts } from './replay-ver
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
-  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal'>
+  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal' | 'pages'>
   readonly format: VerdictFormat
   /** The owner of the replay; all replays of one owner share one owner's time. */
   readonly owner: string
@@ -35,7 +36,7 @@ export type ReplaySource = (request: ReplayRequest) => Replay
 
 /** Replays on the thread that asks for them, one at a time and each for a moment. */
 export const replaysOnThisThread =
-  (store: VerdictLog, turns: Turns): ReplaySource =>
+  (store: VerdictLog, turns: Turns, pagesOf?: (format: VerdictFormat) => WrittenPages): ReplaySource =>
   ({ options, format, owner, signal }) => {
     let notes: ReplayNotes = {}
     const turn = turns.join(owner)
@@ -48,8 +49,10 @@ export const replaysOnThisThread =
         notes = { nextVisibleAt }
       },
     }
-    const rows = replayTexts(store, { ...options, signal, turn, search })
-    return { chunks: inTurns(FORMATS[format].encode(rows), turn), notes: () => notes }
+    const { write, encode } = FORMATS[format]
+    const pages = write && pagesOf && { ...pagesOf(format), write }
+    const rows = replayTexts(store, { ...options, signal, turn, search, pages })
+    return { chunks: inTurns(encode(rows), turn), notes: () => notes }
   }
 
 /** Makes each next item in its turn; between two of them the thread is others'. */

@@ -1,11 +1,15 @@
 import { setPriority } from 'node:os'
+import { dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { assert } from '../../contracts/assert.ts'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
 import { LogReader } from '../log/embedded/log-reader.ts'
+import { openWrittenPages } from '../log/embedded/written-pages.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
+import { ROW_LAYOUT } from './formats/verdict-columns.ts'
 import { type ReplayNotes, type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
 
 /** Messages to the replay thread. */
@@ -21,8 +25,7 @@ export type ReplayMessage =
   | {
       readonly kind: 'chunk'
       readonly id: number
-      /** Text crosses as text: bytes lie outside of the heap, and collecting them takes longer than writing them. */
-      readonly chunk: string | Uint8Array<ArrayBuffer>
+      readonly chunk: Uint8Array
       readonly notes: ReplayNotes
     }
   | { readonly kind: 'done'; readonly id: number; readonly notes: ReplayNotes }
@@ -49,7 +52,9 @@ reportInvariantsToMainThread()
 const LOWER_PRIORITY = 10
 if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 
-const reader = new LogReader((workerData as { readonly file: string }).file)
+const { file } = workerData as { readonly file: string }
+const reader = new LogReader(file)
+const pages = openWrittenPages(join(dirname(file), 'replays.db'), file, ROW_LAYOUT)
 const replay = replaysOnThisThread(
   {
     read: (stream, options = {}) => reader.read(stream, options),
@@ -69,6 +74,7 @@ const replay = replaysOnThisThread(
       },
     },
   }),
+  pages.pagesOf,
 )
 
 interface UnderWay {
@@ -88,11 +94,10 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
   try {
     const { chunks, notes } = replay({ ...request, signal: one.ending.signal })
     for await (const chunk of chunks) {
-      if (typeof chunk === 'string') post({ kind: 'chunk', id, chunk, notes: notes() })
-      else {
-        const bytes = new Uint8Array(chunk)
-        post({ kind: 'chunk', id, chunk: bytes, notes: notes() }, [bytes.buffer])
-      }
+      assert(typeof chunk !== 'string', 'rows are written as bytes')
+      // Small ones share their memory with others.
+      const bytes = chunk.buffer.byteLength > Buffer.poolSize ? chunk : new Uint8Array(chunk)
+      post({ kind: 'chunk', id, chunk: bytes, notes: notes() }, [bytes.buffer as ArrayBuffer])
       one.wanted -= 1
       while (one.wanted <= 0 && !one.ending.signal.aborted) {
         await new Promise<void>((wake) => {
@@ -118,6 +123,7 @@ function close(): void {
     wake()
   }
   reader.close()
+  pages.close()
   port?.close()
 }
 

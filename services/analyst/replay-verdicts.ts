@@ -1,12 +1,19 @@
+import { assert } from '../../contracts/assert.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type { WrittenPages } from '../log/embedded/written-pages.ts'
 import type { LookedAt } from '../log/event-store.ts'
+import { toPosition, toSequence } from '../log/sequence-position.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
-import { createDecidedTimes } from './decided-times.ts'
+import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
 import { type RowTexts, rowOf } from './formats/row-texts.ts'
+import type { FormatDefinition } from './formats/verdict-formats.ts'
 import { matchingVerdicts, type VerdictLog } from './matching-verdicts.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
+
+/** Events of the log in a page: of as many bytes as a chunk has. */
+const PAGE_EVENTS = 250
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
@@ -21,6 +28,8 @@ export interface ReplayOptions {
   readonly turn?: Pick<Turn, 'isOver' | 'again'>
   /** How long to look for a first verdict; to the end of the log without it. */
   readonly search?: ReplaySearch
+  /** Pages that were written out before, and how one is; each row is read without them. */
+  readonly pages?: (WrittenPages & Required<Pick<FormatDefinition, 'write'>>) | undefined
 }
 
 export interface ReplaySearch {
@@ -43,46 +52,105 @@ export async function* replayVerdicts(
   store: VerdictLog,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
-  for await (const row of replayTexts(store, options)) yield rowOf(row)
+  for await (const row of replayTexts(store, { ...options, pages: undefined })) {
+    assert(!(row instanceof Uint8Array), 'rows are given one by one where no pages are kept')
+    yield rowOf(row)
+  }
 }
 
-/** As {@link replayVerdicts}, for rows that are written out. */
+/** As {@link replayVerdicts}, for rows that are written out: those of a page that is kept in its bytes. */
 export async function* replayTexts(
   store: VerdictLog,
   options: ReplayOptions,
-): AsyncGenerator<RowTexts, void, void> {
-  const { filter, limit, turn, search } = options
+): AsyncGenerator<RowTexts | Uint8Array, void, void> {
+  const { filter, limit, turn, search, now, pages } = options
   const upTo = options.upTo ?? (await store.head())
   const found = new AbortController()
   const signal = AbortSignal.any([options.signal, found.signal])
   const decided = createDecidedTimes(store, { upTo, signal })
-  let left = limit
+  const progress = { left: limit, closedAt: 0 }
   let searched = 0
   let nextVisibleAt = Number.POSITIVE_INFINITY
   for (let from: ReplayCursor | undefined = options.after; from !== undefined; ) {
-    const look = createLook(from, options.now)
+    const look = createLook(from, now)
     const onLooked = async ({ upTo: passed, events: count }: LookedAt): Promise<void> => {
       searched += count
-      if (search !== undefined && left === limit && searched >= search.events) {
+      if (search !== undefined && progress.left === limit && searched >= search.events) {
         search.onEnd(look.passed(passed))
         found.abort()
       }
       if (turn?.isOver() === true) await turn.again()
     }
-    const events = matchingVerdicts(store, { filter, after: look.readAfter, upTo, signal, onLooked })
-    for await (const event of events) {
-      if (turn?.isOver() === true) await turn.again()
-      const { validUntil } = event.data
-      if (validUntil > options.now) nextVisibleAt = Math.min(nextVisibleAt, validUntil)
-      const cursor = look.offer(event.position, validUntil)
-      if (look.isHeldUp()) return
-      if (cursor === undefined || !isCallAsked(filter, event.data)) continue
-      const decidedAt = decided.of(event.data)
-      yield event.texts(formatCursor(cursor), decidedAt instanceof Promise ? await decidedAt : decidedAt)
-      left -= 1
-      if (left === 0) return
+    async function* rowsOf(after: Position, end: Position | Date): AsyncGenerator<RowTexts, void, void> {
+      const events = matchingVerdicts(store, { filter, after, upTo: end, signal, onLooked })
+      for await (const event of events) {
+        if (turn?.isOver() === true) await turn.again()
+        const { validUntil } = event.data
+        progress.closedAt = Math.max(progress.closedAt, validUntil)
+        if (validUntil > now) nextVisibleAt = Math.min(nextVisibleAt, validUntil)
+        const cursor = look.offer(event.position, validUntil)
+        if (look.isHeldUp()) return
+        if (cursor === undefined || !isCallAsked(filter, event.data)) continue
+        const decidedAt = decided.of(event.data)
+        yield event.texts(formatCursor(cursor), decidedAt instanceof Promise ? await decidedAt : decidedAt)
+        progress.left -= 1
+        if (progress.left === 0) return
+      }
     }
-    from = from.second === undefined || signal.aborted ? undefined : look.end()
+    const isOver = (): boolean => progress.left === 0 || look.isHeldUp() || signal.aborted
+    let after = look.readAfter
+    // Other replays show a part of a page, or one as it was.
+    const isPlain = options.upTo === undefined && Object.keys(filter).length === 0
+    if (pages !== undefined && isPlain && from.second === undefined && from.complete === from.looked)
+      after = yield* inPages(pages, { after, upTo, look, progress, decided, now, turn, isOver, rowsOf })
+    if (!isOver()) yield* rowsOf(after, upTo)
+    if (isOver()) return
+    from = from.second === undefined ? undefined : look.end()
   }
-  if (left === limit && Number.isFinite(nextVisibleAt) && !signal.aborted) search?.onNothing(nextVisibleAt)
+  if (progress.left === limit && Number.isFinite(nextVisibleAt)) search?.onNothing(nextVisibleAt)
+}
+
+interface InPages extends Pick<ReplayOptions, 'now'> {
+  readonly turn: ReplayOptions['turn'] | undefined
+  readonly after: Position
+  readonly upTo: Position | Date
+  readonly look: ReturnType<typeof createLook>
+  /** Rows that may be given, and the latest end of a window among those that were read. */
+  readonly progress: { left: number; closedAt: number }
+  readonly decided: DecidedTimes
+  readonly isOver: () => boolean
+  readonly rowsOf: (after: Position, upTo: Position) => AsyncGenerator<RowTexts, void, void>
+}
+
+/** Gives pages from a position on, and keeps those that are final. @returns where it ended: the rest is no page, or is withheld in part */
+async function* inPages(
+  pages: NonNullable<ReplayOptions['pages']>,
+  { after, upTo, look, progress, decided, now, turn, isOver, rowsOf }: InPages,
+): AsyncGenerator<RowTexts | Uint8Array, Position, void> {
+  const end = typeof upTo === 'string' ? toSequence(upTo) : 0
+  for (let [at, isShown] = [toSequence(after), true]; ; ) {
+    const page = Math.floor(at / PAGE_EVENTS)
+    const next = (page + 1) * PAGE_EVENTS
+    if (next > end || !isShown || isOver()) return toPosition(at)
+    const isWhole = at === page * PAGE_EVENTS
+    const kept = isWhole ? pages.get(page) : undefined
+    if (kept !== undefined && kept.rows <= progress.left && kept.closedAt <= now) {
+      look.passed(toPosition(next))
+      progress.left -= kept.rows
+      if (kept.rows > 0) yield kept.bytes
+    } else {
+      const [rows, before]: [RowTexts[], number] = [[], decided.without()]
+      progress.closedAt = 0
+      for await (const row of rowsOf(toPosition(at), toPosition(next))) rows.push(row)
+      isShown = look.passed(toPosition(next)).complete === toPosition(next)
+      // An outcome that is not there yet may come.
+      if (isWhole && isShown && decided.without() === before && !isOver()) {
+        const bytes = pages.write(rows)
+        pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })
+        if (rows.length > 0) yield bytes
+      } else yield* rows
+    }
+    at = next
+    if (turn?.isOver() === true) await turn.again()
+  }
 }

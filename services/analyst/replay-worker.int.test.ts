@@ -65,7 +65,7 @@ const request = (
 
 async function bytesOf({ chunks }: Replay): Promise<Buffer> {
   const all: Buffer[] = []
-  for await (const chunk of chunks) all.push(Buffer.from(chunk as string))
+  for await (const chunk of chunks) all.push(Buffer.from(chunk))
   return Buffer.concat(all)
 }
 

@@ -98,7 +98,7 @@ export class ReplayWorker {
   async *#chunksOf(
     { signal, ...request }: ReplayRequest,
     onTold: (notes: ReplayNotes) => void,
-  ): AsyncGenerator<string | Uint8Array, void, void> {
+  ): AsyncGenerator<Uint8Array, void, void> {
     if (this.#isClosed) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
     this.#thread ??= this.#startThread()
     const id = ++this.#lastId

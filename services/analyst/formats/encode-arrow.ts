@@ -31,14 +31,18 @@ const TYPES: Readonly<Record<ColumnKind, readonly [number, FlatTable]>> = {
 export async function* encodeArrow(rows: Rows): AsyncGenerator<Uint8Array, void, void> {
   let head: Buffer | undefined = message(HEADERS.schema, schema(), [])
   let batch: RowTexts[] = []
-  const written = (): Uint8Array => {
-    const bytes = batchMessage(batch)
+  const written = (bytes: Uint8Array = arrowPage(batch)): Uint8Array => {
     const whole = head === undefined ? bytes : Buffer.concat([head, bytes])
     batch = []
     head = undefined
     return whole
   }
-  for await (const row of rows) if (batch.push(asTexts(row)) === BATCH_ROWS) yield written()
+  for await (const row of rows) {
+    const isWritten = row instanceof Uint8Array
+    if (batch.length > 0 && (isWritten || batch.length === BATCH_ROWS)) yield written()
+    if (isWritten) yield written(row)
+    else batch.push(asTexts(row))
+  }
   if (batch.length > 0) yield written()
   yield head === undefined ? END_OF_STREAM : Buffer.concat([head, END_OF_STREAM])
 }
@@ -52,7 +56,8 @@ function schema(): FlatTable {
   return [undefined, to({ items: fields }), to({ items: [[to('schema_version'), to('1')]] })]
 }
 
-function batchMessage(rows: readonly RowTexts[]): Buffer {
+/** One batch of rows. */
+export function arrowPage(rows: readonly RowTexts[]): Uint8Array {
   const columns = VERDICT_COLUMNS.map(({ kind }, index) =>
     columnOf(
       kind,
@@ -75,7 +80,7 @@ function batchMessage(rows: readonly RowTexts[]): Buffer {
 }
 
 /** How long the metadata is, the metadata, and the body, each a multiple of eight bytes. */
-function message(kind: number, header: FlatTable, parts: readonly Uint8Array[]): Buffer {
+function message(kind: number, header: FlatTable, parts: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   const bodyLength = parts.reduce((sum, { length }) => sum + padded(length), 0)
   const metadata = flatBuffer([i16(VERSION_5), i8(kind), to(header), i64(bodyLength)])
   const bytes = Buffer.alloc(8 + metadata.length + bodyLength)

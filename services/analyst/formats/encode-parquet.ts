@@ -1,3 +1,4 @@
+import { assert } from '../../../contracts/assert.ts'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { asTexts, NULL, type Rows, type RowTexts, valueOf } from './row-texts.ts'
 import { type Column, type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
@@ -123,6 +124,7 @@ export async function* encodeParquet(rows: Rows): AsyncGenerator<Uint8Array, voi
   const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
   const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: ROW_GROUP_ROWS })
   for await (const row of rows) {
+    assert(!(row instanceof Uint8Array), 'Parquet is written from rows')
     await encoder.add(asTexts(row))
     yield* parts.splice(0)
   }

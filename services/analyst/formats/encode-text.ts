@@ -7,17 +7,13 @@ import { VERDICT_COLUMNS } from './verdict-columns.ts'
 const CHUNK_CHARACTERS = 98_304
 
 /** One JSON object a line. */
-export const encodeNdjson = (rows: Rows): AsyncGenerator<string, void, void> =>
-  inChunks('', rows, (row) => `${jsonOf(row)}\n`)
+export const NDJSON = linesOf('', (row) => `${jsonOf(row)}\n`)
 
 /**
  * CSV after RFC 4180: a header, CRLF, quotes only where they are needed. Times are ISO 8601, numbers as JSON
  * writes them, factors and ranges JSON in one column, what there is not an empty field. Values are never altered to please a spreadsheet.
  */
-export const encodeCsv = (rows: Rows): AsyncGenerator<string, void, void> =>
-  inChunks(CSV_HEADER, rows, csvRow)
-
-const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
+export const CSV = linesOf(`${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`, csvRow)
 
 /** Null is an empty field; lists and objects are JSON. */
 export const csvLine = (values: readonly Json[]): string => `${values.map(csvField).join(',')}\r\n`
@@ -54,18 +50,21 @@ function quoted(text: string): string {
   return `${field}${text.slice(from)}"`
 }
 
-/** The first chunk comes with the first rows, so that a source that fails at once has written nothing. */
-async function* inChunks(
-  head: string,
-  rows: Rows,
-  lineOf: (row: RowTexts) => string,
-): AsyncGenerator<string, void, void> {
-  let chunk = head
-  for await (const row of rows) {
-    chunk += lineOf(asTexts(row))
-    if (chunk.length < CHUNK_CHARACTERS) continue
-    yield chunk
-    chunk = ''
+/** Rows as lines. The first chunk comes with the first rows, so that a source that fails at once has written nothing. */
+function linesOf(head: string, lineOf: (row: RowTexts) => string) {
+  return {
+    write: (rows: readonly RowTexts[]): Uint8Array => Buffer.from(rows.map(lineOf).join('')),
+    async *encode(rows: Rows): AsyncGenerator<Uint8Array, void, void> {
+      let chunk = head
+      for await (const row of rows) {
+        const isWritten = row instanceof Uint8Array
+        if (!isWritten) chunk += lineOf(asTexts(row))
+        if (!isWritten && chunk.length < CHUNK_CHARACTERS) continue
+        if (chunk !== '') yield Buffer.from(chunk)
+        chunk = ''
+        if (isWritten) yield row
+      }
+      if (chunk !== '') yield Buffer.from(chunk)
+    },
   }
-  if (chunk !== '') yield chunk
 }

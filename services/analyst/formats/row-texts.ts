@@ -5,8 +5,8 @@ import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 /** The fields of a row in the order of the columns: JSON, most of it as the log has it, or an instant in Unix milliseconds. */
 export type RowTexts = readonly (string | number)[]
 
-/** Rows on their way into a format. */
-export type Rows = AsyncIterable<VerdictRow | RowTexts>
+/** Rows on their way into a format, some of them in its bytes. */
+export type Rows = AsyncIterable<VerdictRow | RowTexts | Uint8Array>
 
 export const NULL = 'null'
 

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 
 /** How the values of a column are written where a format has types. */
@@ -50,3 +51,7 @@ export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
   column('visible_at', 'instant'),
   column('decided_at', 'instant', true),
 ]
+
+/** Raised where a row is written otherwise than before, in any format; columns say it by themselves. */
+const VERSION = 1
+export const ROW_LAYOUT = crc32(`${VERSION} ${JSON.stringify(VERDICT_COLUMNS)}`) >>> 1

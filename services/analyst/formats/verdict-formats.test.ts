@@ -53,7 +53,7 @@ async function* from(rows: readonly VerdictRow[]): AsyncGenerator<VerdictRow, vo
 
 async function chunksOf(format: VerdictFormat, rows: readonly VerdictRow[]): Promise<Buffer[]> {
   const chunks: Buffer[] = []
-  for await (const chunk of FORMATS[format].encode(from(rows))) chunks.push(Buffer.from(chunk as string))
+  for await (const chunk of FORMATS[format].encode(from(rows))) chunks.push(Buffer.from(chunk))
   return chunks
 }
 

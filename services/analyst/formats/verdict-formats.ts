@@ -1,6 +1,6 @@
-import { encodeArrow } from './encode-arrow.ts'
-import { encodeCsv, encodeNdjson } from './encode-text.ts'
-import type { Rows } from './row-texts.ts'
+import { arrowPage, encodeArrow } from './encode-arrow.ts'
+import { CSV, NDJSON } from './encode-text.ts'
+import type { Rows, RowTexts } from './row-texts.ts'
 
 export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
@@ -17,7 +17,9 @@ export interface FormatDefinition {
   /** Whether it is compressed as it is. */
   readonly isPacked: boolean
   /** The bytes of rows, while they come. */
-  readonly encode: (rows: Rows) => AsyncGenerator<string | Uint8Array, void, void>
+  readonly encode: (rows: Rows) => AsyncGenerator<Uint8Array, void, void>
+  /** The bytes of some rows, which fit in behind those of others; absent where a file has to be written as a whole. */
+  readonly write?: (rows: readonly RowTexts[]) => Uint8Array
 }
 
 /** How verdicts are written out. */
@@ -28,7 +30,7 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     ending: 'ndjson',
     isText: true,
     isPacked: false,
-    encode: encodeNdjson,
+    ...NDJSON,
   },
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
@@ -36,7 +38,7 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     ending: 'csv',
     isText: true,
     isPacked: false,
-    encode: encodeCsv,
+    ...CSV,
   },
   parquet: {
     mediaType: 'application/vnd.apache.parquet',
@@ -57,6 +59,7 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     isText: false,
     isPacked: false,
     encode: encodeArrow,
+    write: arrowPage,
   },
 }
 

@@ -110,14 +110,15 @@ async function writeVerdicts(
   )
 }
 
+const LINE_END = 10
+
 /** Encodes each row as it comes instead of waiting for a chunk full of them; one header for all. */
 const rowByRow = (name: keyof typeof FORMATS): (typeof FORMATS)[typeof name]['encode'] =>
   async function* (rows) {
     let isFirst = true
     for await (const row of rows) {
       for await (const chunk of FORMATS[name].encode(only(row))) {
-        const text = String(chunk)
-        yield isFirst || name !== 'csv' ? text : text.slice(text.indexOf('\n') + 1)
+        yield isFirst || name !== 'csv' ? chunk : chunk.subarray(chunk.indexOf(LINE_END) + 1)
       }
       isFirst = false
     }

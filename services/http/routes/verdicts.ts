@@ -52,9 +52,6 @@ export interface CallerOptions {
 /** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
 const OWNER = 'owner'
 
-/** Text stays text up to the socket: bytes lie outside of the heap, and collecting them takes long. */
-const AS_TEXT = { objectMode: false, encoding: 'utf8' } as const
-
 const replaySchema = z.strictObject({
   ...replayParameters,
   format: z
@@ -171,7 +168,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     if (nextVisibleAt !== undefined) reply.header('x-next-visible-at', isoTime(nextVisibleAt))
     // Not before: a refusal is sent as it is.
     reply.headers(encoding)
-    const source = Readable.from(asRead(chunks, place), format.isText ? AS_TEXT : { objectMode: false })
+    const source = Readable.from(asRead(chunks, place), { objectMode: false })
     return reply.send(encoded(source, coding))
   })
 
@@ -191,7 +188,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
       now,
       signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
     })
-    return reply.send(Readable.from(await begin(serverSentEvents(items)), AS_TEXT))
+    return reply.send(Readable.from(await begin(serverSentEvents(items)), { objectMode: false }))
   })
 }
 

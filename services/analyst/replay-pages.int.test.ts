@@ -1,0 +1,298 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { NewEvent } from '../../contracts/event.ts'
+import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
+import { openWrittenPages } from '../log/embedded/written-pages.ts'
+import type { EventStore, ReadAllOptions } from '../log/event-store.ts'
+import { PROCESS_TIME } from '../runtime/admission/line.ts'
+import { createTurns } from '../runtime/admission/turns.ts'
+import { ROW_LAYOUT } from './formats/verdict-columns.ts'
+import { VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { AT_START, parseCursor } from './replay-cursor.ts'
+import { type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
+
+const START = Date.UTC(2026, 0, 5)
+const COINS = 4
+const WINDOW = 8
+const meta = { correlationId: 'a bar', actor: 'engine' }
+const { signal } = new AbortController()
+let id = 0
+const nextId = (): string => `0190a000-0000-8000-8000-${String(++id).padStart(12, '0')}`
+
+let directory: string
+let store: EventStore
+let time: number
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'replay-pages-'))
+  time = START
+  store = await openEmbeddedStore({ directory, now: () => time })
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const verdictOf = (bar: number, coin: string) => {
+  const barClose = START + bar * HOUR_MS
+  const validUntil = barClose + WINDOW * HOUR_MS
+  return aVerdict({ exchange: 'SIM', coin, timeframe: '1h', barClose, validUntil, verdictId: nextId() })
+}
+
+/** The outcome of a bar; every fifth race was decided by none. */
+function outcomeAt(bar: number, coin: string): NewEvent {
+  const { exchange, timeframe, verdictId, barClose, validUntil, ...verdict } = verdictOf(bar, coin)
+  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
+  const about = { exchange, coin, timeframe, verdictId, barClose, validUntil, modelVersion, call }
+  const decidedAt = bar % 5 === 0 ? null : barClose + HOUR_MS
+  const race = decidedAt === null ? ('timeout' as const) : ('up' as const)
+  const prices = { entryPrice: 1, exitPrice: 2, highest: 0.1, lowest: null, closePrice: 2 }
+  const data = { ...about, probability, barrier, forecast, recordedLate, race, decidedAt, ...prices }
+  return newEvent(OutcomeLabelled, { id: nextId(), data, meta })
+}
+
+/** Bars as a market records them: the verdicts of all coins, and the outcomes that are due. */
+async function record(from: number, to: number, isDue = (_bar: number): boolean => true): Promise<void> {
+  const append = (stream: string, event: NewEvent) => store.append(stream, [event], { expected: 'any' })
+  for (let bar = from; bar < to; bar++) {
+    time = START + bar * HOUR_MS
+    const all = Array.from({ length: COINS }, (_, n) => {
+      const data = verdictOf(bar, `C${n}`)
+      const verdict = append(
+        verdictStream(data),
+        newEvent(VerdictRecorded, { id: data.verdictId, data, meta }),
+      )
+      if (bar < WINDOW || !isDue(bar - WINDOW)) return [verdict]
+      return [verdict, append(outcomeStream(data), outcomeAt(bar - WINDOW, `C${n}`))]
+    })
+    await Promise.all(all.flat())
+  }
+}
+
+const pagesFile = (): string => join(directory, 'replays.db')
+const openPages = () => openWrittenPages(pagesFile(), logFile(directory), ROW_LAYOUT)
+const turns = () => createTurns({ turnMs: 1, time: PROCESS_TIME })
+
+async function replayed(
+  change: Partial<ReplayRequest['options']> = {},
+  pages?: ReturnType<typeof openPages>,
+  format: VerdictFormat = 'ndjson',
+): Promise<Buffer> {
+  const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1), ...change }
+  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf)
+  const parts: Buffer[] = []
+  for await (const chunk of replay({ options, format, owner: 'one', signal }).chunks)
+    parts.push(Buffer.from(chunk))
+  return Buffer.concat(parts)
+}
+
+/** By format, how many are kept. */
+function keptPages(): Record<string, number> {
+  if (!existsSync(pagesFile())) return {}
+  const db = new DatabaseSync(pagesFile(), { readOnly: true })
+  const rows = db
+    .prepare(
+      "SELECT substr(name, 1, instr(name, ' ') - 1) AS format, count(*) AS pages FROM page GROUP BY format",
+    )
+    .all()
+  db.close()
+  return Object.fromEntries(rows.map(({ format, pages }) => [String(format), Number(pages)]))
+}
+
+test.each(VERDICT_FORMATS)('%s from kept pages has the rows that it has from the log', async (format) => {
+  await record(0, 160)
+  const plain = await replayed({}, undefined, format)
+  const pages = openPages()
+  const [first, second] = [await replayed({}, pages, format), await replayed({}, pages, format)]
+  pages.close()
+  expect(second.equals(first)).toBe(true)
+  expect(keptPages()).toEqual(format === 'parquet' ? {} : { [format]: 4 })
+  // A batch of Arrow is as long as a page.
+  if (format !== 'arrow') expect(first.equals(plain)).toBe(true)
+})
+
+test('any requests, while the log grows and outcomes come, are answered as without pages', async () => {
+  const step = fc.record({
+    bars: fc.nat(30),
+    labelled: fc.boolean(),
+    requests: fc.array(
+      fc.record({
+        limit: fc.oneof(fc.constant(1_000_000), fc.integer({ min: 1, max: 400 })),
+        goOn: fc.boolean(),
+        /** Bars behind the newest one. */
+        behind: fc.nat(200),
+        format: fc.constantFrom('ndjson' as const, 'csv' as const),
+      }),
+      { maxLength: 4 },
+    ),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      await store.close()
+      rmSync(directory, { recursive: true })
+      store = await openEmbeddedStore({ directory, now: () => time })
+      let pages = openPages()
+      let bar = 0
+      let after = AT_START
+      for (const { bars, labelled, requests } of steps) {
+        await record(bar, (bar += bars), () => labelled)
+        for (const { limit, goOn, behind, format } of requests) {
+          const now = START + (bar - behind) * HOUR_MS
+          const asked = { limit, now, after: goOn ? after : AT_START }
+          const found = await replayed(asked, pages, format)
+          expect(found.toString()).toBe((await replayed(asked, undefined, format)).toString())
+          const [, cursor] = /"?cursor"?:?.*"([\d~]+)",[^\n]*\n$/.exec(found.toString()) ?? []
+          after = parseCursor(cursor ?? '') ?? after
+        }
+        pages.close()
+        pages = openPages()
+      }
+      pages.close()
+    }),
+    { numRuns: 15 },
+  )
+}, 60_000)
+
+test('a page waits for the last of its outcomes, and shows it then', async () => {
+  await record(0, 80, (bar) => bar < 3)
+  const pages = openPages()
+  await replayed({}, pages)
+  expect(keptPages()).toEqual({})
+  for (let bar = 3; bar < 80; bar++)
+    for (let n = 0; n < COINS; n++)
+      await store.append(outcomeStream(verdictOf(bar, `C${n}`)), [outcomeAt(bar, `C${n}`)], {
+        expected: 'any',
+      })
+  const expected = await replayed()
+  expect(
+    [await replayed({}, pages), await replayed({}, pages)].every((found) => found.equals(expected)),
+  ).toBe(true)
+  expect(keptPages()).toEqual({ ndjson: 2 })
+  pages.close()
+})
+
+test('a request that begins within a page, is of an earlier time or of fewer rows, is answered as without pages', async () => {
+  await record(0, 160)
+  const pages = openPages()
+  for (const change of [
+    { after: parseCursor('100') ?? AT_START },
+    {},
+    { now: START + 40 * HOUR_MS },
+    { now: START + 100 * HOUR_MS, limit: 300 },
+    { after: parseCursor('250') ?? AT_START, limit: 120 },
+    { after: parseCursor('100') ?? AT_START },
+    { upTo: '510' },
+    { upTo: new Date(START + 90 * HOUR_MS) },
+    { filter: { calls: ['BUY' as const] } },
+    { now: Number.POSITIVE_INFINITY },
+  ])
+    expect((await replayed(change, pages)).toString()).toBe((await replayed(change)).toString())
+  pages.close()
+})
+
+test('kept pages are not read from the log', async () => {
+  await record(0, 160)
+  const pages = openPages()
+  await replayed({}, pages)
+  const read: string[] = []
+  const counting = {
+    ...store,
+    read: store.read.bind(store),
+    head: () => store.head(),
+    readAll(options: ReadAllOptions = {}) {
+      read.push(String(options.after))
+      return store.readAll(options)
+    },
+  }
+  const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
+  const replay = replaysOnThisThread(counting, turns(), pages.pagesOf)
+  for await (const _ of replay({ options, format: 'ndjson', owner: 'one', signal }).chunks);
+  // The fifth page has verdicts without an outcome, and is the last.
+  expect(read).toEqual(['1000'])
+  pages.close()
+})
+
+const WRONG: Readonly<Record<string, string>> = {
+  'other bytes': "UPDATE page SET packed = CAST('x' || substr(packed, 2) AS BLOB) WHERE name = 'ndjson 1'",
+  'another number of rows': "UPDATE page SET rows = rows - 1 WHERE name = 'ndjson 2'",
+  'the place of another':
+    "UPDATE page SET name = 'x ' || name; UPDATE page SET name = 'ndjson ' || (3 - substr(name, 10))",
+  'a later end of its windows': "UPDATE page SET closedAt = 0 WHERE name = 'ndjson 0'",
+}
+
+test.each(Object.entries(WRONG))(
+  'a page with %s is not shown, and the file is begun anew',
+  async (_, sql) => {
+    await record(0, 160)
+    const expected = await replayed()
+    let pages = openPages()
+    await replayed({}, pages)
+    pages.close()
+    const db = new DatabaseSync(pagesFile())
+    db.exec(sql)
+    db.close()
+    pages = openPages()
+    const found = [await replayed({}, pages), existsSync(pagesFile())] as const
+    expect([found[0].equals(expected), found[1]]).toEqual([true, false])
+    pages = openPages()
+    await replayed({}, pages)
+    expect(keptPages()).toEqual({ ndjson: 4 })
+    pages.close()
+  },
+)
+
+test('a file that is no database, or of another layout, is begun anew', async () => {
+  await record(0, 160)
+  const expected = await replayed()
+  writeFileSync(pagesFile(), 'no database '.repeat(1_000))
+  let pages = openPages()
+  expect((await replayed({}, pages)).equals(expected)).toBe(true)
+  pages = openPages()
+  expect((await replayed({}, pages)).equals(expected)).toBe(true)
+  pages.close()
+  expect(keptPages()).toEqual({ ndjson: 4 })
+  const db = new DatabaseSync(pagesFile())
+  db.exec('PRAGMA user_version = 1')
+  db.close()
+  pages = openPages()
+  expect(pages.pagesOf('ndjson').get(0)).toBeUndefined()
+  expect(keptPages()).toEqual({})
+  pages.close()
+})
+
+test('pages of a log that lost its end, and went on, are forgotten', async () => {
+  await record(0, 160)
+  const pages = openPages()
+  await replayed({}, pages)
+  pages.close()
+  await store.close()
+  const db = new DatabaseSync(logFile(directory))
+  const { newest } = db.prepare('SELECT max(position) AS newest FROM event').get() as { newest: number }
+  // The same facts have the same ids, and come later.
+  db.exec(`UPDATE event SET at = '2027-01-01T00:00:00.000Z' WHERE position = ${newest}`)
+  db.close()
+  store = await openEmbeddedStore({ directory, now: () => time })
+  const again = openPages()
+  expect(again.pagesOf('ndjson').get(0)).toBeUndefined()
+  again.close()
+  expect(keptPages()).toEqual({})
+})
+
+test('a folder that takes no file answers from the log', async () => {
+  await record(0, 80)
+  const pages = openWrittenPages(
+    join(directory, 'no', 'such', 'folder', 'replays.db'),
+    logFile(directory),
+    ROW_LAYOUT,
+  )
+  expect((await replayed({}, pages)).equals(await replayed())).toBe(true)
+  pages.close()
+})
