@@ -123,7 +123,12 @@ describe('GET /api/verdicts', () => {
   test('filters by exchange, coin, timeframe, call and time of the bar', async () => {
     now = T0 + 100 * HOUR_MS
     const btc = await recordHours(3, { coin: 'BTC', call: 'BUY' })
-    const eth = await recordHours(3, { coin: 'ETH', exchange: 'BINANCE', timeframe: '4h' })
+    const eth: Verdict[] = []
+    for (const bars of [0, 1, 2]) {
+      const barClose = T0 + bars * 4 * HOUR_MS
+      const series = { coin: 'ETH', exchange: 'BINANCE', timeframe: '4h' } as const
+      eth.push(await record({ ...series, barClose, validUntil: barClose + 8 * HOUR_MS }))
+    }
     expect(rowIds(await rows('?coin=BTC'))).toEqual(idsOf(btc))
     expect(rowIds(await rows('?coin=BTC,ETH'))).toEqual(idsOf([...btc, ...eth]))
     expect(rowIds(await rows('?coin=btc,Eth&exchange=sim,binance'))).toEqual(idsOf([...btc, ...eth]))
@@ -133,9 +138,9 @@ describe('GET /api/verdicts', () => {
     expect(rowIds(await rows('?timeframe=4h'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?call=BUY,SELL'))).toEqual(idsOf(btc))
     const from = new Date(T0 + HOUR_MS).toISOString()
-    const to = new Date(T0 + 2 * HOUR_MS).toISOString()
+    const to = new Date(T0 + 5 * HOUR_MS).toISOString()
     expect(rowIds(await rows(`?from=${from}&to=${to}`))).toEqual(
-      idsOf([btc[1] as Verdict, eth[1] as Verdict]),
+      idsOf([btc[1] as Verdict, btc[2] as Verdict, eth[1] as Verdict]),
     )
     expect(rowIds(await rows('?to=2025-01-01'))).toEqual([])
   })

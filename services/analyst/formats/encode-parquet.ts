@@ -1,5 +1,5 @@
-import { assert } from '../../../contracts/assert.ts'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import { assert } from '../../../contracts/assert.ts'
 import { asTexts, NULL, type Rows, type RowTexts, valueOf } from './row-texts.ts'
 import { type Column, type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 

@@ -1,6 +1,6 @@
+import code from '@eventstore/db-client/generated/code_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import status from '@eventstore/db-client/generated/status_pb.js'
-import code from '@eventstore/db-client/generated/code_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

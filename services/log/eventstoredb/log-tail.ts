@@ -7,8 +7,8 @@ import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
 import { isTooSlow, readError } from './client-error.ts'
 import { pullEvents } from './event-pull.ts'
-import type { ServerEvent } from './read-message.ts'
 import { isNoPlaceError, type ReadContext, readEntries, readHead } from './read-events.ts'
+import type { ServerEvent } from './read-message.ts'
 import { eventOf, isEntry, toLogPosition } from './recorded-event.ts'
 
 /** Wait before the first try to resume a broken subscription; it doubles with each try that fails. */
