@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { NewEvent } from '../../contracts/event.ts'
@@ -295,4 +298,40 @@ test('a folder that takes no file answers from the log', async () => {
   )
   expect((await replayed({}, pages)).equals(await replayed())).toBe(true)
   pages.close()
+})
+
+/** Writes pages over one another until it is killed. */
+const WRITER = `
+const [pages, file, log, layout] = process.argv.slice(1)
+const { openWrittenPages } = await import(pages)
+const { put } = openWrittenPages(file, log, Number(layout)).pagesOf('ndjson')
+for (let page = 0; ; page = (page + 1) % 20) {
+  put(page, { rows: page, closedAt: 0, bytes: Buffer.from(('page ' + page + ' ').repeat(20_000)) })
+  if (page === 0) process.stdout.write('.')
+}`
+
+test('a page is whole or absent, whenever two processes that write it are killed', {
+  timeout: 60_000,
+}, async () => {
+  await record(0, 80)
+  const module = new URL('../log/embedded/written-pages.ts', import.meta.url).href
+  const args = ['--input-type=module', '--eval', WRITER, module, pagesFile(), logFile(directory)]
+  let found = 0
+  for (let round = 0; round < 8; round++) {
+    const writers = [1, 2].map(() => spawn(process.execPath, [...args, String(ROW_LAYOUT)]))
+    const exits = writers.map((writer) => once(writer, 'exit'))
+    await Promise.all(writers.map((writer) => once(writer.stdout, 'data')))
+    await sleep(7 * round)
+    for (const writer of writers) writer.kill('SIGKILL')
+    await Promise.all(exits)
+    const pages = openPages()
+    for (let page = 0; page < 20; page++) {
+      const kept = pages.pagesOf('ndjson').get(page)
+      if (kept === undefined) continue
+      found += 1
+      expect([kept.rows, Buffer.from(kept.bytes).toString()]).toEqual([page, `page ${page} `.repeat(20_000)])
+    }
+    pages.close()
+  }
+  expect(found).toBeGreaterThan(20)
 })
