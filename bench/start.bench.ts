@@ -190,7 +190,7 @@ await starts(`over ${EVENTS} more events`, () => long, 'until it is ready', 2_00
 const service = await start(long, 'until it is ready')
 await delay(IDLE_MS)
 print('\nresident memory')
-told('idle', [residentMb(service)], 'MB', 180)
+told(`idle for ${IDLE_MS / 1_000} s`, [residentMb(service)], 'MB', 180)
 told(`at most, under ${CONNECTIONS} connections of mixed calls`, [await mixedCalls(service)], 'MB', 500)
 await stop(service)
 rmSync(directory, { recursive: true, force: true })
