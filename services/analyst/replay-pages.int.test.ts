@@ -289,6 +289,20 @@ test('pages of a log that lost its end, and went on, are forgotten', async () =>
   expect(keptPages()).toEqual({})
 })
 
+test('no page is kept where the disk has little room: the log needs it', async () => {
+  await record(0, 80)
+  const expected = await replayed()
+  for (const [free, kept] of [
+    [999_999_999, {}],
+    [1_000_000_000, { ndjson: 2 }],
+  ] as const) {
+    const pages = openWrittenPages(pagesFile(), logFile(directory), ROW_LAYOUT, () => free)
+    expect((await replayed({}, pages)).equals(expected)).toBe(true)
+    pages.close()
+    expect(keptPages()).toEqual(kept)
+  }
+})
+
 test('a folder that takes no file answers from the log', async () => {
   await record(0, 80)
   const pages = openWrittenPages(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
@@ -18,6 +18,7 @@ import { factSecretOf, identityOf, requireKeyOfLog } from '../../composition/ada
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import type { ProcessFacts } from '../../http/readiness.ts'
 import { openEmbeddedStore } from '../../log/embedded/embedded-store.ts'
+import { freeBytes } from '../../log/embedded/free-bytes.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { openEventStoreDbStore } from '../../log/eventstoredb/eventstoredb-store.ts'
 import { readLogFormat } from '../../log/log-format.ts'
@@ -207,9 +208,9 @@ function describeFolder(directory: string): string {
       cause,
     })
   }
-  const { bavail, bsize } = statfsSync(existing)
-  const free = `${Math.floor((bavail * bsize) / 1_000_000).toLocaleString('en')} MB free`
-  if (bavail * bsize < LITTLE_SPACE_BYTES) {
+  const bytes = freeBytes(existing)
+  const free = `${Math.floor(bytes / 1_000_000).toLocaleString('en')} MB free`
+  if (bytes < LITTLE_SPACE_BYTES) {
     throw new ServiceError('store_full', { message: `the disk of ${directory} has ${free}` })
   }
   return existing === resolve(directory)

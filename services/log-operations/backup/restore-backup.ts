@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, statfsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { buildLog, type LogBuild } from '../../log/embedded/build-log.ts'
 import { logFile } from '../../log/embedded/embedded-store.ts'
+import { freeBytes } from '../../log/embedded/free-bytes.ts'
 import { rowsOf, type StoredRow, textOf } from '../../log/embedded/stored-row.ts'
 import { openStoredRows } from '../../log/embedded/stored-rows.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
@@ -157,11 +158,11 @@ const isLeftOver = (name: string): boolean =>
 const FILE_SHARE = 1.4
 
 function requireRoom(directory: string, { segments }: Manifest): void {
-  const { bavail, bsize } = statfsSync(existsSync(directory) ? directory : dirname(directory))
+  const free = freeBytes(existsSync(directory) ? directory : dirname(directory))
   const needed = FILE_SHARE * segments.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (bavail * bsize > needed) return
+  if (free > needed) return
   throw new ServiceError('store_full', {
-    message: `the disk of ${directory} has ${megabytes(bavail * bsize)} MB free, and the log takes about ${megabytes(needed)} MB`,
+    message: `the disk of ${directory} has ${megabytes(free)} MB free, and the log takes about ${megabytes(needed)} MB`,
     nextStep: 'Free space there, or name a folder on another disk.',
   })
 }

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
 import { removeRows } from '../projector/rows-file.ts'
+import { freeBytes } from './free-bytes.ts'
 
 /** The rows of a page of the log, written out. No later event changes them. */
 export interface WrittenPage {
@@ -25,6 +26,9 @@ const NOTE_NEWEST =
   'INSERT OR REPLACE INTO newest SELECT 1, position, id, at FROM log.event ORDER BY position DESC LIMIT 1'
 const SIZE = 'SELECT page_count * page_size AS size FROM pragma_page_count, pragma_page_size'
 
+/** Bytes that stay free, so that replays do not fill the disk that the log is on. */
+const ROOM = 1_000_000_000
+
 /** Three times as quick as the usual level, and no longer. */
 const QUICK = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
@@ -35,8 +39,9 @@ export type WrittenPages = ReturnType<ReturnType<typeof openWrittenPages>['pages
  * to read and to write it. The file may be deleted. One that is damaged, or of another log, is begun anew.
  *
  * @param layout of the rows: pages with another are forgotten
+ * @param room free bytes of the disk, which the log needs more
  */
-export function openWrittenPages(file: string, log: string, layout: number) {
+export function openWrittenPages(file: string, log: string, layout: number, room = () => freeBytes(file)) {
   let db: DatabaseSync | undefined
   let isUsable = true
 
@@ -73,7 +78,7 @@ export function openWrittenPages(file: string, log: string, layout: number) {
       }),
     put: (page: number, { rows, closedAt, bytes }: WrittenPage): void =>
       attempt((into) => {
-        if (Number(into.prepare(SIZE).get()?.size) > LIMITS.replayPageBytes) return
+        if (Number(into.prepare(SIZE).get()?.size) > LIMITS.replayPageBytes || room() < ROOM) return
         const packed = zstdCompressSync(bytes, QUICK)
         const kept = { name: `${format} ${page}`, rows, closedAt, size: bytes.length, packed }
         transaction(into, () => {
