@@ -138,7 +138,7 @@ interface Read {
   readonly status: number
 }
 
-/** Reads the board over each connection, again and again, until it is told to end. */
+/** Each connection reads the board until the signal. */
 async function readAllTheTime({ url }: Service, reads: Read[], { signal }: AbortController): Promise<void> {
   const connection = async (): Promise<void> => {
     while (!signal.aborted) {

@@ -12,8 +12,6 @@ export interface FormatDefinition {
   readonly aliases: readonly string[]
   /** Ending of a file name. */
   readonly ending: string
-  /** Whether a terminal can show it. */
-  readonly isText: boolean
   /** Whether it is compressed as it is. */
   readonly isPacked: boolean
   /** The bytes of rows, while they come. */
@@ -28,7 +26,6 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     mediaType: 'application/x-ndjson; charset=utf-8',
     aliases: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
     ending: 'ndjson',
-    isText: true,
     isPacked: false,
     ...NDJSON,
   },
@@ -36,7 +33,6 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     mediaType: 'text/csv; charset=utf-8; header=present',
     aliases: ['text/csv'],
     ending: 'csv',
-    isText: true,
     isPacked: false,
     ...CSV,
   },
@@ -44,7 +40,6 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     mediaType: 'application/vnd.apache.parquet',
     aliases: ['application/vnd.apache.parquet', 'application/x-parquet'],
     ending: 'parquet',
-    isText: false,
     isPacked: true,
     async *encode(rows) {
       const { encodeParquet } = await import('./encode-parquet.ts')
@@ -56,7 +51,6 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     aliases: ['application/vnd.apache.arrow.stream'],
     // `.arrow` is the ending of files that can be read in any order, which a stream is not.
     ending: 'arrows',
-    isText: false,
     isPacked: false,
     encode: encodeArrow,
     write: arrowPage,

@@ -5,7 +5,6 @@ import {
   replayFilterOf,
   replayParameters,
   replayQueryFault,
-  VERDICT_FORMATS,
   type VerdictFormat,
 } from '../../analyst/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
@@ -64,7 +63,7 @@ export const replayCommand = defineCommand({
   flags: {
     ...REPLAY_FLAGS,
     format: {
-      schema: z.enum([...VERDICT_FORMATS.filter((format) => FORMATS[format].isText), TABLE]).optional(),
+      schema: z.enum(['ndjson', 'csv', TABLE]).optional(),
       help: 'How rows are written: ndjson or csv; with --what-if table or ndjson. Default: the former of both.',
       example: 'csv',
     },

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { crc32 } from 'node:zlib'
 import { assert } from '../../../contracts/assert.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
@@ -7,7 +6,7 @@ import type { EncodedAppend } from '../encode-append.ts'
 import { archivedMark, isArchivedData } from './archive-block.ts'
 import { isStreamErased } from './erase-stream.ts'
 import type { NewestEvent } from './newest-position.ts'
-import { eventsWithSums, type SummedRow, sound } from './row-sum.ts'
+import { eventsWithSums, type SummedRow, sound, sumOf } from './row-sum.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 
 /**
@@ -128,11 +127,10 @@ function prepareStatements(db: DatabaseSync) {
       at: string,
     ): void {
       const { type, schema, id, meta } = event
-      const row = [position, stream, revision, type, schema, id, at] as const
       // The text becomes bytes once, for the file and for the checksum.
       const data = Buffer.from(event.data)
-      insert.run(...row, data, meta)
-      insertSum.run(position, crc32(`\t${meta}`, crc32(data, crc32(`${row.join('\t')}\t`))))
+      insert.run(position, stream, revision, type, schema, id, at, data, meta)
+      insertSum.run(position, sumOf([position, stream, revision, type, schema, id, at, '', meta], data))
     },
     findById(id: string, data: string): StoredEvent | undefined {
       const found = byId.get(id) as unknown as SummedRow | undefined

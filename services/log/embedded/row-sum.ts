@@ -9,8 +9,9 @@ const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
 /** A row as {@link eventsWithSums} selects it: last the checksum, null where none was taken yet. */
 export type SummedRow = [...StoredRow, sum: number | null]
 
-/** CRC-32, which differs wherever no more than four neighbouring bytes changed. */
-export const sumOf = (row: StoredRow): number => crc32(row.join('\t'))
+/** CRC-32, which differs wherever no more than four neighbouring bytes changed. @param bytes of the data, where at hand */
+export const sumOf = (row: StoredRow, bytes: Uint8Array | string = row[7]): number =>
+  crc32(`\t${row[8]}`, crc32(bytes, crc32(`${row.slice(0, 7).join('\t')}\t`)))
 
 /** Selects events with their checksums. A log that this release never wrote to has none. */
 export function eventsWithSums(db: DatabaseSync, hint = ''): string {
