@@ -44,7 +44,6 @@ export const marketsAnswerSchema = z.object({
 })
 
 export type MarketRow = z.infer<typeof marketRowSchema>
-export type MarketsAnswer = z.infer<typeof marketsAnswerSchema>
 
 /** @example marketCursor({ exchange: 'SIM', coin: 'BTC' }) === 'SIM.BTC' */
 export const marketCursor = (row: Pick<MarketRow, 'exchange' | 'coin'>): string => marketName(row)

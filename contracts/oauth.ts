@@ -32,9 +32,6 @@ export const OAUTH_CODES = [
 ] as const
 export type OAuthCode = (typeof OAUTH_CODES)[number]
 
-/** Why an access token is refused where it is used: the codes of RFC 6750. */
-export const BEARER_CODES = ['invalid_token', 'insufficient_scope'] as const
-
 /** A refusal in OAuth's own words: programs read the code, people the description. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'

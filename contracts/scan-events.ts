@@ -25,8 +25,6 @@ export const digestRowSchema = z.object({
   verdictId: z.uuid(),
 })
 
-export type DigestRow = z.infer<typeof digestRowSchema>
-
 export const ScanCompleted = defineEvent({
   type: 'ScanCompleted',
   stream: 'scan-{exchange}.{timeframe}',

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../contracts/errors.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { BEARER_CODES, OAUTH_CODES } from '../../contracts/oauth.ts'
+import { OAUTH_CODES } from '../../contracts/oauth.ts'
 import { PLAN_DAYS, PLAN_LIMITS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
@@ -127,7 +127,12 @@ describe('what pages name', () => {
     .filter((file) => !/\.(?:test|fixture|contract)\.ts$/.test(file))
     .map(read)
   const words = new Set(sources.flatMap((text) => text.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
-  const codes = new Set<string>([...Object.keys(ERRORS), ...OAUTH_CODES, ...BEARER_CODES])
+  const codes = new Set<string>([
+    ...Object.keys(ERRORS),
+    ...OAUTH_CODES,
+    'invalid_token',
+    'insufficient_scope',
+  ])
   let routes: string[][]
   beforeAll(async () => {
     const app = await serverOfEveryRoute()

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS, type ErrorDefinition } from '../../contracts/errors.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
-import { BEARER_CODES, OAUTH_CODES } from '../../contracts/oauth.ts'
+import { OAUTH_CODES } from '../../contracts/oauth.ts'
 import { REGIME_DIRECTIONS, REGIMES } from '../../contracts/regime.ts'
 import { AUTH_OUTCOMES } from '../../contracts/service-block.ts'
 import { CALLS } from '../../contracts/verdict.ts'
@@ -145,7 +145,7 @@ describe('names', () => {
   /** Variables of the tests. */
   for (const name of ['FAST_CHECK_SEED', 'FREQTRADE_SOURCE']) others.add(name)
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
-  const ofOAuth = new Set<string>([...OAUTH_CODES, ...BEARER_CODES])
+  const ofOAuth = new Set<string>([...OAUTH_CODES, 'invalid_token', 'insufficient_scope'])
   const exitCodes = new Set([0, ...Object.values(errors).map(({ exitCode }) => exitCode)])
 
   test.each(pages)('of settings in $name exist', ({ spans }) => {

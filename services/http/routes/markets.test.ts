@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { z } from 'zod'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { type MarketsAnswer, marketsAnswerSchema } from '../../../contracts/markets.ts'
+import { marketsAnswerSchema } from '../../../contracts/markets.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { createServer } from '../../composition/server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -40,12 +41,13 @@ const given = (...names: readonly string[]): void => {
   })
 }
 
-async function ask(query = ''): Promise<MarketsAnswer> {
+async function ask(query = ''): Promise<z.infer<typeof marketsAnswerSchema>> {
   const response = await app.inject({ method: 'GET', url: `/api/markets${query}` })
   expect(response.statusCode).toBe(200)
   return marketsAnswerSchema.strict().parse(response.json())
 }
-const namesOf = ({ rows }: MarketsAnswer): string[] => rows.map(({ exchange, coin }) => `${exchange}.${coin}`)
+const namesOf = ({ rows }: Awaited<ReturnType<typeof ask>>): string[] =>
+  rows.map(({ exchange, coin }) => `${exchange}.${coin}`)
 
 describe('GET /api/markets', () => {
   test('says of every timeframe whether it is monitored and how old its newest bar is', async () => {

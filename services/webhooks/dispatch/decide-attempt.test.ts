@@ -9,7 +9,6 @@ import {
   type EndpointHealth,
   GONE_REASON,
   HEALTHY,
-  MOST_ATTEMPTS,
   nextAttemptAt,
   probeAt,
   RETRY_STEPS_MS,
@@ -132,12 +131,12 @@ describe('the time of the next try', () => {
       const at = (random: number) => retryAt({ attempts, at: NOW, retryAfterMs: undefined, random })
       expect([at(0), at(0.5)]).toEqual([NOW + step * 0.8, NOW + step])
     }
-    expect(retryAt({ attempts: MOST_ATTEMPTS, at: NOW, retryAfterMs: 1, random: 0 })).toBeUndefined()
+    expect(retryAt({ attempts: RETRY_STEPS_MS.length, at: NOW, retryAfterMs: 1, random: 0 })).toBeUndefined()
   })
 
   test('is never before what the endpoint asked for, up to an hour or four steps', () => {
     const given = fc.record({
-      attempts: fc.integer({ min: 1, max: MOST_ATTEMPTS - 1 }),
+      attempts: fc.integer({ min: 1, max: RETRY_STEPS_MS.length - 1 }),
       retryAfterMs: fc.integer({ min: 0, max: 10 * DAY_MS }),
       random: fc.double({ min: 0, max: 0.999, noNaN: true }),
     })

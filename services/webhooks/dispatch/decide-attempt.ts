@@ -22,8 +22,6 @@ export const RETRY_STEPS_MS = [
   24 * HOUR_MS,
 ] as const
 
-export const MOST_ATTEMPTS = RETRY_STEPS_MS.length
-
 /** Spreads what failed together. */
 const JITTER = 0.2
 /** A `Retry-After` is waited for up to this many times the step, and an hour at least. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { z } from 'zod'
 import type { NewEvent } from '../../../../contracts/event.ts'
 import {
   decodeEvent,
@@ -12,7 +13,7 @@ import type { Exchange } from '../../../../contracts/exchanges.ts'
 import type { JsonObject } from '../../../../contracts/json.ts'
 import { type Position, START } from '../../../../contracts/position.ts'
 import type { Regime } from '../../../../contracts/regime.ts'
-import { type DigestRow, ScanCompleted } from '../../../../contracts/scan-events.ts'
+import { type digestRowSchema, ScanCompleted } from '../../../../contracts/scan-events.ts'
 import {
   scanStream,
   subscriptionStream,
@@ -52,6 +53,8 @@ export const aFilter = (change: Partial<SubscriptionFilter> = {}): SubscriptionF
   digest: null,
   ...change,
 })
+
+type DigestRow = z.infer<typeof digestRowSchema>
 
 export const aDigestRow = (rank: number, change: Partial<DigestRow> = {}): DigestRow => ({
   rank,
