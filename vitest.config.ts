@@ -1,6 +1,7 @@
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { SOUND_COMPILER } from './services/own-node.js'
 
 const ROOMS = ['contracts', 'projections', 'services', 'bench', 'tools', 'testing', 'clients']
 /** These start servers or processes of their own, play long stretches of time, or hold one suite for several adapters. */
@@ -11,6 +12,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    execArgv: [SOUND_COMPILER],
     // Node.js reads TypeScript by itself: nothing is transformed, and tests run the code that ships.
     experimental: { viteModuleRunner: false },
     setupFiles: ['tools/draw-seeds.ts'],

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import v8 from 'node:v8'
 
 /** Exit code of `runtime_too_old` in contracts/errors.ts, which an older Node cannot read. */
 const RUNTIME_TOO_OLD = 11
@@ -22,6 +23,13 @@ const PARENT_CHECK_MS = 250
  * process begins.
  */
 export const MEMORY_SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' }
+
+/**
+ * Keeps V8's compiler Maglev from replacing a loop that runs. In Node.js 24 objects that a function makes behind such a loop may
+ * share their numbers: the next one made changes those before (docs/decisions/0172-no-loop-is-replaced-by-maglev.md).
+ */
+export const SOUND_COMPILER = '--no-maglev-osr'
+if (isRuntimeSound()) v8.setFlagsFromString(SOUND_COMPILER)
 
 /** Names the starting process to the one it waits for (main.ts), which ends when that one is gone. */
 const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
@@ -74,7 +82,7 @@ export function runOnOwnNode(args) {
     PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,
     [STARTER_VARIABLE]: String(process.pid),
   }
-  const child = spawn(node, args, { stdio: 'inherit', env })
+  const child = spawn(node, [SOUND_COMPILER, ...args], { stdio: 'inherit', env })
   child.on('error', (error) => refuse(`${node} cannot be run: ${error.message}`))
   passSignals(child)
   child.on('exit', (code, signal) => {

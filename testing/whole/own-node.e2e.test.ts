@@ -13,6 +13,10 @@ Object.defineProperty(process, 'versions', { value: versions })
 if (process.env.PRETEND_ARCHITECTURE) Object.defineProperty(process, 'arch', { value: process.env.PRETEND_ARCHITECTURE })
 `
 
+/** A loop that is hot while it runs, and what V8 prints when Maglev replaces it. */
+const LOOP = 'let sum = 0; for (let i = 0; i < 1e7; i++) sum += i % 3; console.log("summed", sum)'
+const REPLACED = '(target MAGLEV) OSR'
+
 const system = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 const manifest = join(import.meta.dirname, `../../node_modules/node-${system}/package.json`)
 const isThere = existsSync(manifest)
@@ -118,6 +122,12 @@ describe.skipIf(!isThere)(`on an older Node.js${reason}`, () => {
     expect((await evaluate(code, { MALLOC_ARENA_MAX: '8' }).ended).out).toBe('8 131072\n')
   })
 
+  test('a loop that runs is never replaced by code of Maglev', async () => {
+    const { out } = await startOnOlderNode('with-own-node.js', ['--trace-opt', '--eval', LOOP]).ended
+    expect(out).toContain('summed')
+    expect(out).not.toContain(REPLACED)
+  })
+
   test.each([
     ['an exit code', 'process.exit(7)', { code: 7, signal: null }],
     ['an uncaught error', 'throw new Error("no")', { code: 1, signal: null }],
@@ -143,6 +153,16 @@ describe.skipIf(!isThere)(`on an older Node.js${reason}`, () => {
     )
     expect((await run.ended).out.trim()).toBe(`v${ownVersion()}`)
   })
+})
+
+test.skipIf(!isRuntimeSound())('nor is it on a Node.js that is taken as it is', () => {
+  const traced = (code: string): string =>
+    execFileSync(process.execPath, ['--trace-opt', '--input-type=module', '--eval', code], {
+      encoding: 'utf8',
+    })
+  expect(traced(LOOP)).toContain(REPLACED)
+  const own = new URL('../../services/own-node.js', import.meta.url).href
+  expect(traced(`await import('${own}'); ${LOOP}`)).not.toContain(REPLACED)
 })
 
 test('a system without one is told where to get it', async () => {
