@@ -233,6 +233,18 @@ export function decodeEvent(event: RecordedEvent): ServiceEvent {
   return upcast(event, definitionOf(event)) as ServiceEvent
 }
 
+/** As {@link decodeEvent}, of a stream that holds these types. @throws ServiceError `event_unreadable` for others */
+export function decodeEventOf<Type extends ServiceEvent['type']>(
+  recorded: RecordedEvent,
+  ...types: readonly Type[]
+): Extract<ServiceEvent, { readonly type: Type }> {
+  const event = decodeEvent(recorded)
+  if (types.includes(event.type as Type)) return event as Extract<ServiceEvent, { readonly type: Type }>
+  const { stream, type, revision } = recorded
+  const message = `The stream ${stream} holds a ${type} at revision ${revision}.`
+  throw new ServiceError('event_unreadable', { message })
+}
+
 /**
  * Refuses an event that this release cannot read, where what the event says is not looked at.
  *

@@ -168,13 +168,9 @@ export const signatureCheckSchema = z.object({
   reason: z.string().nullable().describe('What does not fit; null where all does'),
 })
 
-export const replayAnswerSchema = z.object({
-  replay_id: z.uuid(),
-  from_sequence: sequence,
-  to_sequence: sequence,
-  only: z.enum(REPLAY_SCOPES),
-  deliveries: count.describe('How many that are'),
-})
+export const replayAnswerSchema = replayRowSchema
+  .pick({ replay_id: true, from_sequence: true, to_sequence: true, only: true })
+  .extend({ deliveries: count.describe('How many that are') })
 
 const results = Object.fromEntries(DELIVERY_RESULTS.map((result) => [result, count])) as Record<
   DeliveryResult,

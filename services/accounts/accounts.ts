@@ -7,7 +7,6 @@ import { accounts as accountsProjection, type PlanPeriod, planAt } from '../../p
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import type { Cache } from '../runtime/cache/cache.ts'
-import type { FactId } from '../runtime/ids/fact-id.ts'
 import {
   type AccountDeps,
   type IssuedKey,
@@ -17,7 +16,6 @@ import {
   recordOf,
   withKeyNames,
 } from './account-deps.ts'
-import type { AccountIndex } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
 import { requireRoomFor } from './decide-account.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
@@ -38,14 +36,10 @@ import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
-export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface AccountsOptions
+  extends Pick<Clock, 'now' | 'sleep'>,
+    Pick<AccountDeps, 'index' | 'idOf' | 'newId' | 'random'> {
   readonly store: EventStore
-  /** Undefined where this process keeps no read models: keys cannot be checked then. */
-  readonly index: AccountIndex | undefined
-  readonly idOf: FactId
-  readonly newId: () => string
-  /** Unpredictable bytes. */
-  readonly random: (bytes: number) => Uint8Array
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
   /** Default: the one that `deriveSecret` gives. */

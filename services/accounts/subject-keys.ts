@@ -2,7 +2,7 @@ import { SubjectKeyCreated } from '../../contracts/account-events.ts'
 import { assert } from '../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEventOf } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import type { OpenedTexts, Subject } from '../../contracts/owner-accounts.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
@@ -124,12 +124,7 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
   async function locate(subject: Subject) {
     for (const stream of streamsOf(subject)) {
       for await (const recorded of store.read(stream, { limit: 1 })) {
-        const event = decodeEvent(recorded)
-        if (event.type !== 'SubjectKeyCreated') {
-          throw new ServiceError('event_unreadable', {
-            message: `The stream ${recorded.stream} begins with a ${recorded.type}.`,
-          })
-        }
+        const event = decodeEventOf(recorded, 'SubjectKeyCreated')
         return { stream, ...unwrapped(event.data.wrappedKey, known, keyContext(subject)) }
       }
     }

@@ -1,15 +1,14 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
 import type { LogUse } from '../log/append-until-known.ts'
+import type { AccountDeps } from './account-deps.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
-export interface SubscriberAccountsOptions extends LogUse {
+export interface SubscriberAccountsOptions extends LogUse, Pick<AccountDeps, 'random'> {
   /** Undefined if this process keeps no read models: then it reports only erasures from now on. */
   readonly index: AccountIndex | undefined
-  /** Unpredictable bytes. */
-  readonly random: (bytes: number) => Uint8Array
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
   /** Default: the one that `deriveSecret` gives. */

@@ -1,6 +1,5 @@
-import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEventOf } from '../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
@@ -170,9 +169,5 @@ function knownOf(recorded: RecordedEvent): Known {
     const [, barClose, decidedAt] = times
     return { barClose: Number(barClose), decidedAt: decidedAt === undefined ? null : Number(decidedAt) }
   }
-  const event = decodeEvent(recorded)
-  if (event.type === 'OutcomeLabelled') return event.data
-  throw new ServiceError('event_unreadable', {
-    message: `The outcome stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
-  })
+  return decodeEventOf(recorded, 'OutcomeLabelled').data
 }

@@ -5,11 +5,11 @@ import type { Clock } from '../runtime/async/clock.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
 import type { RowTexts } from './formats/row-texts.ts'
 import { createLogArrivals } from './log-arrivals.ts'
-import { matchingVerdicts } from './matching-verdicts.ts'
+import { matchingVerdicts, scanned } from './matching-verdicts.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
-import { isCallAsked, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
-import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
+import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
+import type { ShownVerdict } from './shown-verdict.ts'
 
 export interface FollowOptions {
   readonly filter: ReplayFilter
@@ -124,10 +124,7 @@ async function* closedSince(
   { from, asOf, windows, itemOf }: Looking & { readonly from: ReplayCursor; readonly asOf: number },
 ): AsyncGenerator<FollowItem, void, void> {
   for (const { after, upTo } of windows.takeDue(asOf)) {
-    const options = { after, upTo, filter: storeFilter(filter), signal, asText: true }
-    for await (const recorded of store.readAll(options)) {
-      const event = shownVerdict(recorded)
-      if (event === undefined || !matchesFilter(filter, event.data)) continue
+    for await (const event of scanned(store, { filter, after, upTo, signal })) {
       const { validUntil } = event.data
       if (validUntil <= from.asOf || validUntil > asOf || !isCallAsked(filter, event.data)) continue
       yield await itemOf(event, { ...from, second: { at: event.position, asOf } })

@@ -98,11 +98,13 @@ async function streamsOf(log: VerdictLog, filter: ReplayFilter): Promise<StreamN
 const closesIn = ({ from = 0, to = Infinity }: ReplayFilter, timeframe: Timeframe): boolean =>
   Math.ceil(from / timeframeMs(timeframe)) * timeframeMs(timeframe) < to
 
-async function* scanned(
+/** As {@link matchingVerdicts}, from the log. */
+export async function* scanned(
   log: VerdictLog,
   { filter, ...options }: MatchingOptions,
 ): AsyncGenerator<ShownVerdict, void, void> {
-  for await (const recorded of log.readAll({ ...options, filter: storeFilter(filter), asText: true })) {
+  const asked = { ...options, filter: storeFilter(filter), asText: true, asLatin1: true }
+  for await (const recorded of log.readAll(asked)) {
     const verdict = shownVerdict(recorded)
     if (verdict !== undefined && matchesFilter(filter, verdict.data)) yield verdict
   }

@@ -13,7 +13,8 @@ import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
-import { openEmbeddedStore } from '../log/embedded/embedded-store.ts'
+import { archive } from '../log/embedded/archived-log.fixture.ts'
+import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
@@ -190,4 +191,12 @@ test.each(VERDICT_FORMATS)('%s is byte for byte what it was, from every store', 
   await fill(other)
   expect((await replayed(other, format)).equals(bytes)).toBe(true)
   await other.close()
+})
+
+test('rows whose events are archived have the same bytes', async () => {
+  const before = await replayed(store, 'ndjson')
+  expect(
+    (await archive(logFile(directory), { before: new Date(DAY + 2_000 * HOUR_MS) })).events,
+  ).toBeGreaterThan(ROWS)
+  expect((await replayed(store, 'ndjson')).equals(before)).toBe(true)
 })

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
+import { parquetMetadata } from 'hyparquet'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { NewEvent } from '../../contracts/event.ts'
 import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
@@ -110,17 +112,67 @@ function keptPages(): Record<string, number> {
   return Object.fromEntries(rows.map(({ format, pages }) => [String(format), Number(pages)]))
 }
 
-test.each(VERDICT_FORMATS)('%s from kept pages has the rows that it has from the log', async (format) => {
+const SHORT_PAGES = VERDICT_FORMATS.filter((format) => format !== 'parquet')
+
+test.each(SHORT_PAGES)('%s from kept pages has the rows that it has from the log', async (format) => {
   await record(0, 160)
   const plain = await replayed({}, undefined, format)
   const pages = openPages()
   const [first, second] = [await replayed({}, pages, format), await replayed({}, pages, format)]
   pages.close()
   expect(second.equals(first)).toBe(true)
-  expect(keptPages()).toEqual(format === 'parquet' ? {} : { [format]: 4 })
+  expect(keptPages()).toEqual({ [format]: 4 })
   // A batch of Arrow is as long as a page.
   if (format !== 'arrow') expect(first.equals(plain)).toBe(true)
 })
+
+/** Two pages of Parquet, and a part of a third. */
+async function recordLong(bars: number): Promise<void> {
+  for (let bar = 0; bar < bars; bar += 50) {
+    const some = Array.from({ length: 50 }, (_, n) => {
+      const { forecast, factors, ...rest } = verdictOf(bar + n, 'C0')
+      // They are longer than a page of a column may be.
+      const many = Array.from({ length: 12 }, () => factors.map((one) => ({ ...one, value: bar + n }))).flat()
+      return { ...rest, forecast: n % 3 === 0 ? null : forecast, factors: many, reasoning: `é ${n}` }
+    })
+    const verdicts = some.map((data) => newEvent(VerdictRecorded, { id: data.verdictId, data, meta }))
+    const outcomes = some.map((_, n) => outcomeAt(bar + n, 'C0'))
+    const [about] = some
+    if (about === undefined) return
+    await store.append(verdictStream(about), verdicts, { expected: 'any' })
+    await store.append(outcomeStream(about), outcomes, { expected: 'any' })
+  }
+}
+
+test('Parquet from kept pages has the rows that it has from the log, for another reader, too', async () => {
+  await recordLong(4_300)
+  const pages = openPages()
+  for (const change of [{}, { limit: 4_200 }, { after: parseCursor('3900') ?? AT_START }, {}]) {
+    const plain = await replayed(change, undefined, 'parquet')
+    const kept = await replayed(change, pages, 'parquet')
+    for (const [name, bytes] of Object.entries({ plain, kept }))
+      writeFileSync(join(directory, `${name}.parquet`), bytes)
+    const rows = parquetMetadata(new Uint8Array(plain).buffer).num_rows
+    expect(parquetMetadata(new Uint8Array(kept).buffer).num_rows).toBe(rows)
+    const duck = await (await DuckDBInstance.create(':memory:')).connect()
+    const [one, other] = ['plain', 'kept'].map((name) => `(FROM '${join(directory, `${name}.parquet`)}')`)
+    const late = "bar_close >= '2026-03-01' AND closes_higher IS NOT NULL"
+    const answer = await duck.runAndReadAll(
+      `SELECT (SELECT count(*) FROM ${one} a POSITIONAL JOIN ${other} b WHERE a IS NOT DISTINCT FROM b) AS same,
+        (SELECT count(*) FROM ${one} WHERE ${late}) = (SELECT count(*) FROM ${other} WHERE ${late}) AS found`,
+    )
+    expect(answer.getRowObjects()).toEqual([{ same: rows, found: true }])
+  }
+  expect(keptPages()).toEqual({ parquet: 2 })
+  const again = [await replayed({}, pages, 'parquet'), await replayed({}, pages, 'parquet')]
+  expect(again[0]?.equals(again[1] ?? Buffer.alloc(0))).toBe(true)
+  const { row_groups: groups } = parquetMetadata(new Uint8Array(again[0] ?? []).buffer)
+  expect(groups.map(({ num_rows }) => num_rows)).toEqual([2_000n, 2_000n, 300n])
+  // Its texts take two pages in each of the long groups: where they are was written anew.
+  const indexed = groups.map(({ columns }) => columns.filter((one) => one.offset_index_offset !== undefined))
+  expect(indexed.map(({ length }) => length)).toEqual([1, 1, 0])
+  pages.close()
+}, 60_000)
 
 test('any requests, while the log grows and outcomes come, are answered as without pages', async () => {
   const step = fc.record({

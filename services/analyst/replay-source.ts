@@ -49,8 +49,8 @@ export const replaysOnThisThread =
         notes = { nextVisibleAt }
       },
     }
-    const { write, encode } = FORMATS[format]
-    const pages = write && pagesOf && { ...pagesOf(format), write }
+    const { encode, ...writing } = FORMATS[format]
+    const pages = pagesOf && { ...pagesOf(format), ...writing }
     const rows = replayTexts(store, { ...options, signal, turn, search, pages })
     return { chunks: inTurns(encode(rows), turn), notes: () => notes }
   }

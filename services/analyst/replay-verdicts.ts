@@ -7,13 +7,10 @@ import { toPosition, toSequence } from '../log/sequence-position.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
 import { type RowTexts, rowOf } from './formats/row-texts.ts'
-import type { FormatDefinition } from './formats/verdict-formats.ts'
+import { type FormatDefinition, PAGE_EVENTS } from './formats/verdict-formats.ts'
 import { matchingVerdicts, type VerdictLog } from './matching-verdicts.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
-
-/** Events of the log in a page: of as many bytes as a chunk has. */
-const PAGE_EVENTS = 250
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
@@ -29,7 +26,7 @@ export interface ReplayOptions {
   /** How long to look for a first verdict; to the end of the log without it. */
   readonly search?: ReplaySearch
   /** Pages that were written out before, and how one is; each row is read without them. */
-  readonly pages?: (WrittenPages & Required<Pick<FormatDefinition, 'write'>>) | undefined
+  readonly pages?: (WrittenPages & Pick<FormatDefinition, 'write' | 'pageEvents'>) | undefined
 }
 
 export interface ReplaySearch {
@@ -127,12 +124,13 @@ async function* inPages(
   pages: NonNullable<ReplayOptions['pages']>,
   { after, upTo, look, progress, decided, now, turn, isOver, rowsOf }: InPages,
 ): AsyncGenerator<RowTexts | Uint8Array, Position, void> {
+  const { pageEvents: length = PAGE_EVENTS } = pages
   const end = typeof upTo === 'string' ? toSequence(upTo) : 0
   for (let [at, isShown] = [toSequence(after), true]; ; ) {
-    const page = Math.floor(at / PAGE_EVENTS)
-    const next = (page + 1) * PAGE_EVENTS
+    const page = Math.floor(at / length)
+    const next = (page + 1) * length
     if (next > end || !isShown || isOver()) return toPosition(at)
-    const isWhole = at === page * PAGE_EVENTS
+    const isWhole = at === page * length
     const kept = isWhole ? pages.get(page) : undefined
     if (kept !== undefined && kept.rows <= progress.left && kept.closedAt <= now) {
       look.passed(toPosition(next))
@@ -145,7 +143,7 @@ async function* inPages(
       isShown = look.passed(toPosition(next)).complete === toPosition(next)
       // An outcome that is not there yet may come.
       if (isWhole && isShown && decided.without() === before && !isOver()) {
-        const bytes = pages.write(rows)
+        const bytes = await pages.write(rows)
         pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })
         if (rows.length > 0) yield bytes
       } else yield* rows

@@ -1,5 +1,6 @@
 import type { RecordedEvent } from '../../contracts/event.ts'
 import { decodeEvent, VerdictRecorded } from '../../contracts/event-catalogue.ts'
+import { toLatin1 } from '../../contracts/latin1.ts'
 import { barsMissed, shiftedFrom, type Verdict } from '../../contracts/verdict.ts'
 import { verdictRow, visibleAt } from '../../contracts/verdict-row.ts'
 import { NULL, type RowTexts, textsOf } from './formats/row-texts.ts'
@@ -30,12 +31,8 @@ const SHAPE = new RegExp(
 
 /** The verdict of an event, if it is one. Its fields are cut out of the stored JSON where that has the shape of today. */
 export function shownVerdict(recorded: RecordedEvent): ShownVerdict | undefined {
-  if (
-    recorded.type === 'VerdictRecorded' &&
-    recorded.text !== undefined &&
-    SCHEMAS.includes(recorded.schema)
-  ) {
-    const parts = SHAPE.exec(recorded.text)
+  if (recorded.type === 'VerdictRecorded' && SCHEMAS.includes(recorded.schema)) {
+    const parts = SHAPE.exec(recorded.latin1 ?? toLatin1(recorded.text ?? ''))
     if (parts !== null) return new CutOut(recorded, parts)
   }
   const event = decodeEvent(recorded)

@@ -1,4 +1,5 @@
 import type { EventPlace, RecordedEvent } from '../../contracts/event.ts'
+import { fromLatin1 } from '../../contracts/latin1.ts'
 import type { Position } from '../../contracts/position.ts'
 
 /** An event whose JSON is parsed when somebody reads it. */
@@ -10,13 +11,15 @@ export class UnparsedEvent implements RecordedEvent {
   readonly type: string
   readonly schema: number
   readonly at: string
-  readonly text: string
+  readonly latin1: string | undefined
+  #text: string | undefined
   readonly #meta: string | RecordedEvent['meta']
 
   constructor(
     place: EventPlace & Pick<RecordedEvent, 'at'>,
     text: string,
     meta: string | RecordedEvent['meta'],
+    isLatin1 = false,
   ) {
     this.id = place.id
     this.stream = place.stream
@@ -25,8 +28,14 @@ export class UnparsedEvent implements RecordedEvent {
     this.type = place.type
     this.schema = place.schema
     this.at = place.at
-    this.text = text
+    this.latin1 = isLatin1 ? text : undefined
+    this.#text = isLatin1 ? undefined : text
     this.#meta = meta
+  }
+
+  get text(): string {
+    this.#text ??= fromLatin1(this.latin1 ?? '')
+    return this.#text
   }
 
   get data(): RecordedEvent['data'] {

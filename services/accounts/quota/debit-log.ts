@@ -1,6 +1,6 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import type { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
 import {
   type AppendOutcome,
   appendUntilKnown,
@@ -92,10 +92,5 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
   }
 }
 
-function quotaEvent(recorded: RecordedEvent): QuotaEvent {
-  const event = decodeEvent(recorded)
-  if (event.type === 'QuotaDebited' || event.type === 'QuotaGranted') return event
-  throw new ServiceError('event_unreadable', {
-    message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
-  })
-}
+const quotaEvent = (recorded: RecordedEvent): QuotaEvent =>
+  decodeEventOf(recorded, 'QuotaDebited', 'QuotaGranted')

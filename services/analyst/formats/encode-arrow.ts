@@ -1,5 +1,5 @@
 import { type FlatTable, flatBuffer, i8, i16, i32, i64, to } from './flat-buffer.ts'
-import { asTexts, NULL, type Rows, type RowTexts, valueOf } from './row-texts.ts'
+import { asTexts, NULL, type Rows, type RowTexts, stringIn, valueOf } from './row-texts.ts'
 import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Rows of a batch: they are in memory at a time, and a reader has them at once. */
@@ -118,13 +118,13 @@ function valuesOf(kind: ColumnKind, values: readonly Field[]): Uint8Array[] {
     case 'number':
       return [bytesOf(Float64Array.from(values, numberOf(kind)))]
     case 'instant':
-      return [instants(values.map(numberOf(kind)))]
+      return [bytesOf(BigInt64Array.from(values, (value) => BigInt(numberOf(kind)(value))))]
     case 'boolean':
       return [bits(values, (value) => value === 'true')]
     case 'json':
       return texts(values.map((value) => (value === NULL ? '' : String(value))))
     default:
-      return texts(values.map((value) => String(valueOf(value, kind))))
+      return texts(values.map((value) => stringIn(String(value))))
   }
 }
 
@@ -139,16 +139,6 @@ const numberOf =
 const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/** As 64-bit integers, whose halves need no `bigint`. */
-function instants(values: readonly number[]): Uint8Array {
-  const halves = new Int32Array(2 * values.length)
-  for (const [index, value] of values.entries()) {
-    halves[2 * index] = value % 2 ** 32
-    halves[2 * index + 1] = Math.floor(value / 2 ** 32)
-  }
-  return bytesOf(halves)
-}
-
 /** The first value is the lowest bit. */
 function bits(values: readonly Field[], isSet: (value: Field) => boolean): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(values.length / 8))
@@ -159,14 +149,6 @@ function bits(values: readonly Field[], isSet: (value: Field) => boolean): Uint8
 
 function texts(values: readonly string[]): Uint8Array[] {
   const ends = new Int32Array(values.length + 1)
-  const joined = values.join('')
-  const bytes = Buffer.from(joined)
-  // As many bytes as characters: each is one.
-  const isPlain = bytes.length === joined.length
-  let end = 0
-  for (const [index, value] of values.entries()) {
-    end += isPlain ? value.length : Buffer.byteLength(value)
-    ends[index + 1] = end
-  }
-  return [bytesOf(ends), bytes]
+  for (const [index, { length }] of values.entries()) ends[index + 1] = (ends[index] ?? 0) + length
+  return [bytesOf(ends), Buffer.from(values.join(''), 'latin1')]
 }

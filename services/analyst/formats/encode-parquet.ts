@@ -1,5 +1,5 @@
+import { deserialize, serialize } from 'node:v8'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import { assert } from '../../../contracts/assert.ts'
 import { asTexts, NULL, type Rows, type RowTexts, valueOf } from './row-texts.ts'
 import { type Column, type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
@@ -12,6 +12,12 @@ export interface RowEncoder<Row> {
   /** Resolves when every byte was given away. */
   finish(): Promise<void>
 }
+
+/** A file of one group of rows without its end, and where in it their parts are. */
+type WrittenGroup = Pick<ParquetWriter, 'row_groups' | 'pendingIndexes'> & { readonly file: Uint8Array }
+
+/** In front of the first group. */
+const HEAD_BYTES = 4
 
 /** Takes bytes of a file in their order; it may keep nothing of them. */
 export type TakeBytes = (bytes: Uint8Array) => void
@@ -67,7 +73,7 @@ export function parquetEncoder(
     ConstructorParameters<typeof ParquetWriter>[0],
     'writer' | 'schema' | 'createdBy'
   >,
-): RowEncoder<RowTexts> {
+) {
   const fields = columns.map(
     ({ name, kind, isOptional }): SchemaElement => ({
       name,
@@ -78,12 +84,8 @@ export function parquetEncoder(
   // The writer would parse and write them again if it knew before its end that they are JSON.
   const texts = new Set(columns.filter(({ kind }) => kind === 'json').map(({ name }) => name))
   const schema: SchemaElement[] = [{ name: 'verdict', num_children: columns.length }, ...fields]
-  const writer = new ParquetWriter({
-    writer: new FlushedWriter(take),
-    schema,
-    createdBy: 'signal-service',
-    ...settings,
-  })
+  const bytes = new FlushedWriter(take)
+  const writer = new ParquetWriter({ writer: bytes, schema, createdBy: 'signal-service', ...settings })
   let group: RowTexts[] = []
 
   async function writeGroup(): Promise<void> {
@@ -98,10 +100,30 @@ export function parquetEncoder(
   }
 
   return {
-    async add(row) {
+    async add(row: RowTexts): Promise<void> {
       if (group.push(row) === groupRows) await writeGroup()
     },
-    async finish() {
+    /** Adds rows that {@link parquetPage} wrote, as a group of their own. */
+    async addPage(page: Uint8Array): Promise<void> {
+      if (group.length > 0) await writeGroup()
+      const { row_groups, pendingIndexes, file } = deserialize(page) as WrittenGroup
+      const by = BigInt(bytes.offset - HEAD_BYTES)
+      for (const { chunk, offsetIndex } of pendingIndexes) {
+        chunk.file_offset += by
+        const { meta_data: about } = chunk
+        if (about !== undefined) about.data_page_offset += by
+        if (about?.dictionary_page_offset !== undefined) about.dictionary_page_offset += by
+        for (const place of offsetIndex?.page_locations ?? []) place.offset += by
+      }
+      for (const { num_rows } of row_groups) writer.num_rows += num_rows
+      writer.row_groups.push(...row_groups)
+      writer.pendingIndexes.push(...pendingIndexes)
+      bytes.appendBytes(file.subarray(HEAD_BYTES))
+      bytes.flush()
+    },
+    /** The places of its groups in the file. */
+    places: () => ({ row_groups: writer.row_groups, pendingIndexes: writer.pendingIndexes }),
+    async finish(): Promise<void> {
       if (group.length > 0) await writeGroup()
       for (const field of schema) if (texts.has(field.name)) field.converted_type = 'JSON'
       await writer.finish()
@@ -112,7 +134,7 @@ export function parquetEncoder(
 /** A value in the form that the writer takes without converting it. */
 function storedOf(field: string | number, kind: ColumnKind): unknown {
   if (field === NULL) return null
-  if (kind === 'json') return Buffer.from(String(field))
+  if (kind === 'json') return Buffer.from(String(field), 'latin1')
   const value = valueOf(field, kind)
   if (kind === 'instant') return BigInt(value)
   return kind === 'uuid' ? Buffer.from(String(value).replaceAll('-', ''), 'hex') : value
@@ -124,10 +146,18 @@ export async function* encodeParquet(rows: Rows): AsyncGenerator<Uint8Array, voi
   const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
   const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: ROW_GROUP_ROWS })
   for await (const row of rows) {
-    assert(!(row instanceof Uint8Array), 'Parquet is written from rows')
-    await encoder.add(asTexts(row))
+    await (row instanceof Uint8Array ? encoder.addPage(row) : encoder.add(asTexts(row)))
     yield* parts.splice(0)
   }
   await encoder.finish()
   yield* parts.splice(0)
+}
+
+/** Rows as a group that any file can take. */
+export async function parquetPage(rows: readonly RowTexts[]): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
+  const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: rows.length })
+  for (const row of rows) await encoder.add(row)
+  return serialize({ ...encoder.places(), file: Buffer.concat(parts) } satisfies WrittenGroup)
 }

@@ -2,6 +2,7 @@ import { createGzip, zstdCompressSync } from 'node:zlib'
 import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
+import { fieldOf } from './row-texts.ts'
 import { type SealedRow, sealedColumns } from './sealed-columns.ts'
 
 /**
@@ -29,7 +30,7 @@ export function encodeSealedParquet(
     ...(version === 1 && { instant: INSTANT_OF_SCHEMA_1 }),
   })
   return {
-    add: (row) => encoder.add(columns.map(({ name }) => JSON.stringify(row[name] ?? null))),
+    add: (row) => encoder.add(columns.map(({ name }) => fieldOf(row[name] ?? null))),
     finish: () => encoder.finish(),
   }
 }

@@ -1,13 +1,14 @@
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { Json } from '../../../contracts/json.ts'
-import { asTexts, jsonOf, NULL, type Rows, type RowTexts, stringIn } from './row-texts.ts'
+import { fromLatin1 } from '../../../contracts/latin1.ts'
+import { asTexts, fieldOf, NULL, objectOf, type Rows, type RowTexts, stringIn } from './row-texts.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 
 /** Characters gathered before they are handed on: a write per row would cost more than the row. */
 const CHUNK_CHARACTERS = 98_304
 
 /** One JSON object a line. */
-export const NDJSON = linesOf('', (row) => `${jsonOf(row)}\n`)
+export const NDJSON = linesOf('', (row) => `${objectOf(row)}\n`)
 
 /**
  * CSV after RFC 4180: a header, CRLF, quotes only where they are needed. Times are ISO 8601, numbers as JSON
@@ -16,24 +17,16 @@ export const NDJSON = linesOf('', (row) => `${jsonOf(row)}\n`)
 export const CSV = linesOf(`${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`, csvRow)
 
 /** Null is an empty field; lists and objects are JSON. */
-export const csvLine = (values: readonly Json[]): string => `${values.map(csvField).join(',')}\r\n`
+export const csvLine = (values: readonly Json[]): string => fromLatin1(csvRow(values.map(fieldOf)))
 
-const csvField = (value: Json): string => {
-  if (value === null) return ''
-  if (typeof value === 'number' || typeof value === 'boolean') return `${value}`
-  return quoted(typeof value === 'string' ? value : JSON.stringify(value))
-}
-
-/** As `csvLine`, without a list of the values: a replay writes millions of these. */
 function csvRow(row: RowTexts): string {
   let line = ''
-  for (const [index, { kind }] of VERDICT_COLUMNS.entries()) {
+  for (let index = 0; index < row.length; index++) {
     const field = row[index] ?? NULL
     if (index > 0) line += ','
-    if (field === NULL) continue
     if (typeof field === 'number') line += isoTime(field)
-    else if (kind === 'json') line += quoted(field)
-    else line += field.startsWith('"') ? quoted(stringIn(field)) : field
+    else if (field.startsWith('"')) line += quoted(stringIn(field))
+    else if (field !== NULL) line += quoted(field)
   }
   return `${line}\r\n`
 }
@@ -53,18 +46,18 @@ function quoted(text: string): string {
 /** Rows as lines. The first chunk comes with the first rows, so that a source that fails at once has written nothing. */
 function linesOf(head: string, lineOf: (row: RowTexts) => string) {
   return {
-    write: (rows: readonly RowTexts[]): Uint8Array => Buffer.from(rows.map(lineOf).join('')),
+    write: (rows: readonly RowTexts[]): Uint8Array => Buffer.from(rows.map(lineOf).join(''), 'latin1'),
     async *encode(rows: Rows): AsyncGenerator<Uint8Array, void, void> {
       let chunk = head
       for await (const row of rows) {
         const isWritten = row instanceof Uint8Array
         if (!isWritten) chunk += lineOf(asTexts(row))
         if (!isWritten && chunk.length < CHUNK_CHARACTERS) continue
-        if (chunk !== '') yield Buffer.from(chunk)
+        if (chunk !== '') yield Buffer.from(chunk, 'latin1')
         chunk = ''
         if (isWritten) yield row
       }
-      if (chunk !== '') yield Buffer.from(chunk)
+      if (chunk !== '') yield Buffer.from(chunk, 'latin1')
     },
   }
 }

@@ -13,12 +13,17 @@ export interface FormatDefinition {
   /** Ending of a file name. */
   readonly ending: string
   /** Whether it is compressed as it is. */
-  readonly isPacked: boolean
+  readonly isPacked?: true
   /** The bytes of rows, while they come. */
   readonly encode: (rows: Rows) => AsyncGenerator<Uint8Array, void, void>
-  /** The bytes of some rows, which fit in behind those of others; absent where a file has to be written as a whole. */
-  readonly write?: (rows: readonly RowTexts[]) => Uint8Array
+  /** Some rows as `encode` takes them between others. */
+  readonly write: (rows: readonly RowTexts[]) => Uint8Array | Promise<Uint8Array>
+  /** Events of the log whose rows are written together and kept, where not {@link PAGE_EVENTS}. */
+  readonly pageEvents?: number
 }
+
+/** Their rows have as many bytes as a chunk. */
+export const PAGE_EVENTS = 250
 
 /** How verdicts are written out. */
 export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
@@ -26,14 +31,12 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     mediaType: 'application/x-ndjson; charset=utf-8',
     aliases: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
     ending: 'ndjson',
-    isPacked: false,
     ...NDJSON,
   },
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
     aliases: ['text/csv'],
     ending: 'csv',
-    isPacked: false,
     ...CSV,
   },
   parquet: {
@@ -41,9 +44,15 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     aliases: ['application/vnd.apache.parquet', 'application/x-parquet'],
     ending: 'parquet',
     isPacked: true,
+    // Readers of whole columns like groups of some thousand rows.
+    pageEvents: 4_000,
     async *encode(rows) {
       const { encodeParquet } = await import('./encode-parquet.ts')
       yield* encodeParquet(rows)
+    },
+    async write(rows) {
+      const { parquetPage } = await import('./encode-parquet.ts')
+      return parquetPage(rows)
     },
   },
   arrow: {
@@ -51,7 +60,6 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     aliases: ['application/vnd.apache.arrow.stream'],
     // `.arrow` is the ending of files that can be read in any order, which a stream is not.
     ending: 'arrows',
-    isPacked: false,
     encode: encodeArrow,
     write: arrowPage,
   },

@@ -26,6 +26,9 @@ export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => 
   isSwitch: true,
 })
 
+/** Flags that choose the folder of a market. */
+export const FOLDER_FLAGS = { 'data-dir': settingFlag('DATA_DIR'), market: settingFlag('MARKET') } as const
+
 /** Flags that choose the service or the store to read verdicts from. */
 export const SOURCE_FLAGS = {
   server: {
@@ -34,8 +37,7 @@ export const SOURCE_FLAGS = {
     example: 'http://127.0.0.1:8402',
   },
   'operator-token': settingFlag('OPERATOR_TOKEN'),
-  'data-dir': settingFlag('DATA_DIR'),
-  market: settingFlag('MARKET'),
+  ...FOLDER_FLAGS,
   'eventstore-url': settingFlag('EVENTSTORE_URL'),
 } as const
 

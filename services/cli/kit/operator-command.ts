@@ -4,7 +4,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { findOwnerSocket } from '../../composition/adapters/owner-socket.ts'
 import type { FlagDefinitions } from '../../runtime/config/read-flags.ts'
 import { type Command, type CommandInput, defineCommand } from './command.ts'
-import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
+import { FOLDER_FLAGS, SOURCE_FLAGS, switchFlag } from './common-flags.ts'
 import { Service } from './service.ts'
 
 /** Flags that choose the service for an operator's command. */
@@ -14,8 +14,7 @@ export const OPERATOR_FLAGS = {
     help: 'Address of the service to ask, with --operator-token. Without it, the service that runs on --data-dir.',
   },
   'operator-token': SOURCE_FLAGS['operator-token'],
-  'data-dir': SOURCE_FLAGS['data-dir'],
-  market: SOURCE_FLAGS.market,
+  ...FOLDER_FLAGS,
 } as const
 
 export const OPERATOR_NOTE =

@@ -8,7 +8,7 @@ import { checkArchive } from '../../log/embedded/check-archive.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { makePrivateFolder } from '../../runtime/sqlite/private-files.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
 import { requireLog } from './backup.ts'
 
@@ -36,8 +36,7 @@ const FLAGS = {
   shrink: switchFlag(
     'Moves nothing: returns the free space in the file of the log to the disk. Only while no service runs on it; meanwhile it needs as much free disk as the file will have.',
   ),
-  'data-dir': SOURCE_FLAGS['data-dir'],
-  market: SOURCE_FLAGS.market,
+  ...FOLDER_FLAGS,
   'eventstore-url': { ...settingFlag('EVENTSTORE_URL'), schema: z.string().min(1).optional() },
   json: switchFlag('Writes what was done to standard output, as JSON.'),
 } as const

@@ -20,11 +20,18 @@ import { recordedOf, takeBackup } from '../../log-operations/backup/take-backup.
 import { sleep } from '../../runtime/async/sleep.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
 import { type CommandContext, defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
 import { drillBackup } from './backup-drill.ts'
 
-export const PLACE_FLAGS = {
+/** Also for the keys that sign backups, and for taking a backup that they do not vouch for. */
+export const BACKUP_FLAGS = {
+  ...FOLDER_FLAGS,
+  'sealing-key': settingFlag('SEALING_KEY'),
+  'wrapping-keys': settingFlag('WRAPPING_KEYS'),
+  unverified: switchFlag(
+    'Accepts a backup without a signature, as former releases made them, or whose key is not here. Anybody who can write to its address may have changed it.',
+  ),
   's3-credentials': {
     schema: z.string().min(1).optional(),
     help: 'File with the credentials for an s3:// address, in profiles (AWS_PROFILE, else default). Default: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else AWS_SHARED_CREDENTIALS_FILE.',
@@ -48,15 +55,6 @@ export const placeAt = (
     now,
     sleep: (milliseconds) => sleep(milliseconds, signal),
   })
-
-/** Flags for the keys that sign backups, and for taking a backup that they do not vouch for. */
-export const KEY_FLAGS = {
-  'sealing-key': settingFlag('SEALING_KEY'),
-  'wrapping-keys': settingFlag('WRAPPING_KEYS'),
-  unverified: switchFlag(
-    'Accepts a backup without a signature, as former releases made them, or whose key is not here. Anybody who can write to its address may have changed it.',
-  ),
-} as const
 
 /** @throws ServiceError `config_invalid` for keys that cannot be read */
 export const keysAt = (
@@ -142,10 +140,7 @@ export const backupCommand = defineCommand({
     alone: switchFlag(
       'States that no other backup to this address runs. Needed for an S3 server without conditional writes; the command says so.',
     ),
-    'data-dir': SOURCE_FLAGS['data-dir'],
-    market: SOURCE_FLAGS.market,
-    ...KEY_FLAGS,
-    ...PLACE_FLAGS,
+    ...BACKUP_FLAGS,
   },
   examples: [
     'signal backup /mnt/backup/signal',

@@ -14,9 +14,9 @@ import {
   restoreBackup,
 } from '../../log-operations/backup/restore-backup.ts'
 import { defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
-import { KEY_FLAGS, keysAt, PLACE_FLAGS, placeAt, requireSameKey, requireVerified } from './backup.ts'
+import { BACKUP_FLAGS, keysAt, placeAt, requireSameKey, requireVerified } from './backup.ts'
 import { restoreInPlace } from './restore-in-place.ts'
 
 export const restoreCommand = defineCommand({
@@ -54,10 +54,7 @@ export const restoreCommand = defineCommand({
     'in-place': switchFlag(
       'Replaces a damaged log, of a service that was stopped: adds to the backup what only that log has, restores beside it, compares the end and the root of the transparency log with it, and takes its place. The damaged one is kept in a folder damaged-… there.',
     ),
-    'data-dir': SOURCE_FLAGS['data-dir'],
-    market: SOURCE_FLAGS.market,
-    ...KEY_FLAGS,
-    ...PLACE_FLAGS,
+    ...BACKUP_FLAGS,
   },
   examples: [
     'signal restore /mnt/backup/signal --data-dir ./restored',

@@ -5,7 +5,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { addWrappingKey, WRAPPING_KEYS_FILE } from '../../runtime/secrets/wrapping-keys.ts'
 import { takeFileLock } from '../../runtime/sqlite/file-lock.ts'
 import { defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, switchFlag } from '../kit/common-flags.ts'
+import { FOLDER_FLAGS, switchFlag } from '../kit/common-flags.ts'
 
 export const sealingKeyCommand = defineCommand({
   name: 'sealing-key replace',
@@ -16,8 +16,7 @@ export const sealingKeyCommand = defineCommand({
   ],
   flags: {
     yes: switchFlag('Yes, make one.'),
-    'data-dir': SOURCE_FLAGS['data-dir'],
-    market: SOURCE_FLAGS.market,
+    ...FOLDER_FLAGS,
   },
   examples: ['signal sealing-key replace --yes'],
   async run({ flags, stderr }) {

@@ -12,7 +12,7 @@ import {
 } from '../../log-operations/copy/eventstoredb-ends.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { defineCommand } from '../kit/command.ts'
-import { SOURCE_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
+import { FOLDER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped } from '../kit/progress-line.ts'
 
 const DIRECTIONS = ['to-eventstoredb', 'to-folder'] as const
@@ -26,8 +26,7 @@ export const storeCopyCommand = defineCommand({
   ],
   operands: ['direction'],
   flags: {
-    'data-dir': SOURCE_FLAGS['data-dir'],
-    market: SOURCE_FLAGS.market,
+    ...FOLDER_FLAGS,
     'eventstore-url': { ...settingFlag('EVENTSTORE_URL'), schema: z.string().min(1).optional() },
     json: switchFlag('Writes what was done to standard output, as JSON.'),
   },

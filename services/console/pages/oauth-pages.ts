@@ -39,26 +39,27 @@ export function consentPolicy(redirectUri: string): string {
   return PAGE_POLICY.replace("form-action 'self'", `form-action 'self' ${place}`)
 }
 
-/** Nothing is sent on, since it is not known to whom. */
-export const brokenRequestPage = (description: string): Page => ({
+const refusalPage = (description: string | null, goOn: Html): Page => ({
   title: 'This cannot go on',
   at: '/account',
   isPrivate: true,
   body: html`<h1>The program asked for something that cannot be done</h1>
 ${note(html`<p><strong>${description}</strong></p>`, 'bad')}
-<p>You did nothing wrong, and nothing was let in. Go back to the program and tell its maker.</p>`,
+${goOn}`,
 })
+
+/** Nothing is sent on, since it is not known to whom. */
+export const brokenRequestPage = (description: string): Page =>
+  refusalPage(
+    description,
+    html`<p>You did nothing wrong, and nothing was let in. Go back to the program and tell its maker.</p>`,
+  )
 
 /** The error is for the program; the person decides to go there, since anybody can name an address to be sent to. */
 export function backPage(location: string): Page {
   const { host, searchParams } = new URL(location)
-  const said: Html = html`<p><strong>${searchParams.get('error_description')}</strong></p>`
-  return {
-    title: 'This cannot go on',
-    at: '/account',
-    isPrivate: true,
-    body: html`<h1>The program asked for something that cannot be done</h1>
-${note(said, 'bad')}
-<p>Nothing was let in. <a href="${location}" rel="noreferrer">Go back to ${host} and tell it</a>, if you know it.</p>`,
-  }
+  return refusalPage(
+    searchParams.get('error_description'),
+    html`<p>Nothing was let in. <a href="${location}" rel="noreferrer">Go back to ${host} and tell it</a>, if you know it.</p>`,
+  )
 }

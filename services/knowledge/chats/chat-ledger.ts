@@ -2,7 +2,7 @@ import { assert } from '../../../contracts/assert.ts'
 import { ChatAnswered, ChatReserved } from '../../../contracts/chat-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CHATS_PER_WINDOW } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -217,13 +217,8 @@ export class ChatLedger {
   }
 }
 
-function chatEvent(recorded: RecordedEvent): ChatEvent {
-  const event = decodeEvent(recorded)
-  if (event.type === 'ChatReserved' || event.type === 'ChatAnswered') return event
-  throw new ServiceError('event_unreadable', {
-    message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
-  })
-}
+const chatEvent = (recorded: RecordedEvent): ChatEvent =>
+  decodeEventOf(recorded, 'ChatReserved', 'ChatAnswered')
 
 /** The event to append, if any, and the result once it is durable. */
 interface Decision<Settled> {

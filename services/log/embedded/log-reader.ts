@@ -53,11 +53,13 @@ export class LogReader {
   /** Commits since somebody who follows has read. */
   #unread = 0
   readonly #select: string
+  readonly #selectBytes: string
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { readOnly: true })
     requireLayout(this.#db)
     this.#select = eventsWithSums(this.#db)
+    this.#selectBytes = eventsWithSums(this.#db, '', 'CAST(data AS BLOB)')
     this.#contents = openArchivedContents(this.#db, archiveFolder(file))
     this.#recentUpTo = this.#newest()
   }
@@ -104,6 +106,7 @@ export class LogReader {
     limit = Infinity,
     signal,
     asText,
+    asLatin1,
     onLooked,
   }: ReadAllOptions = {}): AsyncGenerator<RecordedEvent, void, void> {
     const newest = this.#newest()
@@ -111,10 +114,11 @@ export class LogReader {
     const until = upTo instanceof Date ? upTo.toISOString() : undefined
     let position = toSequence(after)
     for (let left = limit; left > 0 && position < end; ) {
-      const { rows, lookedUpTo } = this.#lookAt(position, end, Math.min(left, LIMITS.readPageEvents), filter)
+      const most = Math.min(left, LIMITS.readPageEvents)
+      const { rows, lookedUpTo } = this.#lookAt(position, end, most, filter, asLatin1)
       for (const row of rows) {
         if (signal?.aborted === true || (until !== undefined && row.at > until)) return
-        yield this.#recorded(row, asText)
+        yield this.#recorded(row, asText, asLatin1)
       }
       const events = lookedUpTo - position
       assert(events > 0, "a page's cursor advances", events)
@@ -207,12 +211,12 @@ export class LogReader {
   }
 
   /** Matching rows after a position, and how far was looked: a rare match must not make one look long. */
-  #lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined) {
+  #lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined, asLatin1 = false) {
     const window = LIMITS.readPageEvents * (filter === undefined ? 1 : FILTERED_PAGES)
     const upTo = Math.min(end, after + window)
     const where = filterSql(filter)
     const rows = this.#rows(
-      `${this.#select} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+      `${asLatin1 ? this.#selectBytes : this.#select} WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
       after,
       upTo,
       ...where.values,
@@ -230,7 +234,8 @@ export class LogReader {
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {
     return (this.#all(sql, ...values) as SummedRow[]).map((found) => {
-      const [position, stream, revision, type, schema, id, at, data, meta] = sound(found)
+      const [position, stream, revision, type, schema, id, at, given, meta] = sound(found)
+      const data = typeof given === 'string' ? given : Buffer.from(given).toString('latin1')
       return { id, stream, revision, position, type, schema, at, data, meta }
     })
   }
@@ -248,10 +253,11 @@ export class LogReader {
     })
   }
 
-  #recorded(row: Row, asText?: boolean): RecordedEvent {
-    if (asText === true) {
+  #recorded(row: Row, asText?: boolean, isLatin1 = false): RecordedEvent {
+    if (asText === true || isLatin1) {
       const { position, data, meta, ...place } = this.#contents.filled(row)
-      return new UnparsedEvent({ ...place, position: String(position) }, data, meta)
+      const isAsRead = isLatin1 && data === row.data
+      return new UnparsedEvent({ ...place, position: String(position) }, data, meta, isAsRead)
     }
     row.recorded ??= this.#parsed(row)
     return row.recorded

@@ -4,7 +4,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { SQLITE, sqliteCode } from '../../runtime/sqlite/result-code.ts'
 import type { StoredRow } from './stored-row.ts'
 
-const COLUMNS = 'position, stream, revision, type, schema, id, at, data, meta'
+const COLUMNS = 'position, stream, revision, type, schema, id, at'
 
 /** A row as {@link eventsWithSums} selects it: last the checksum, null where none was taken yet. */
 export type SummedRow = [...StoredRow, sum: number | null]
@@ -13,12 +13,12 @@ export type SummedRow = [...StoredRow, sum: number | null]
 export const sumOf = (row: StoredRow, bytes: Uint8Array | string = row[7]): number =>
   crc32(`\t${row[8]}`, crc32(bytes, crc32(`${row.slice(0, 7).join('\t')}\t`)))
 
-/** Selects events with their checksums. A log that this release never wrote to has none. */
-export function eventsWithSums(db: DatabaseSync, hint = ''): string {
+/** Selects events with their checksums. A log that this release never wrote to has none. @param data how data is given */
+export function eventsWithSums(db: DatabaseSync, hint = '', data = 'data'): string {
   const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'event_sum'").get() !== undefined
   return isThere
-    ? `SELECT ${COLUMNS}, sum FROM event ${hint} LEFT JOIN event_sum USING (position)`
-    : `SELECT ${COLUMNS}, NULL FROM event ${hint}`
+    ? `SELECT ${COLUMNS}, ${data}, meta, sum FROM event ${hint} LEFT JOIN event_sum USING (position)`
+    : `SELECT ${COLUMNS}, ${data}, meta, NULL FROM event ${hint}`
 }
 
 /** Takes the checksum off a row. @throws ServiceError `log_damaged` where the row is not what was written */

@@ -1,7 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { type LeaseHolder, LeaseReleased, LeaseTaken } from '../../../contracts/lease-events.ts'
 import { leaseStream } from '../../../contracts/streams.ts'
@@ -48,12 +47,7 @@ export class LeaseLog {
       direction: 'backwards',
       limit: 1,
     })) {
-      const event = decodeEvent(recorded)
-      if (event.type !== 'LeaseTaken' && event.type !== 'LeaseReleased') {
-        throw new ServiceError('event_unreadable', {
-          message: `The stream ${this.#stream} holds a ${event.type} at revision ${event.revision}.`,
-        })
-      }
+      const event = decodeEventOf(recorded, 'LeaseTaken', 'LeaseReleased')
       return { revision: event.revision, holders: event.data.table }
     }
     return { revision: 'no-stream', holders: [] }

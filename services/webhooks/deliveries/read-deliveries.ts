@@ -1,7 +1,7 @@
 import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEventOf } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -214,12 +214,5 @@ export async function readDeliveries(
 }
 
 /** @throws ServiceError `event_unreadable` for an event that has no place in a delivery log. */
-export function deliveryEvent(recorded: RecordedEvent): DeliveryEvent {
-  const event = decodeEvent(recorded)
-  if (event.type === 'CursorTaken' || event.type === 'CursorMoved' || event.type === 'DeliveriesAttempted') {
-    return event
-  }
-  throw new ServiceError('event_unreadable', {
-    message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
-  })
-}
+export const deliveryEvent = (recorded: RecordedEvent): DeliveryEvent =>
+  decodeEventOf(recorded, 'CursorTaken', 'CursorMoved', 'DeliveriesAttempted')
