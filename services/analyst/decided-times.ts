@@ -87,10 +87,11 @@ export function createDecidedTimes(
   async function find(series: Series, name: string, barClose: number): Promise<number | null> {
     const first = await outcomePlace(store, series, barClose)
     if (first === undefined && upTo === undefined) return null
+    const outcomes = first !== undefined && wasThere(first) ? [knownOf(first)] : []
     const ahead: Ahead = {
-      outcomes: [],
+      outcomes,
       at: 0,
-      next: first?.revision ?? 0,
+      next: (first?.revision ?? 0) + outcomes.length,
       page: FIRST_PAGE,
       isAtEnd: first === undefined,
     }

@@ -22,6 +22,8 @@ export interface MatchingOptions {
   readonly onLooked?: (looked: LookedAt) => Promise<void>
 }
 
+const AS_STORED = { asText: true, asLatin1: true } as const
+
 /** Series that are read side by side. Where more match, the log is read from the first verdict of any of them. */
 const MOST_SERIES = 1_024
 /** Verdicts of all series together that are read ahead, and of one of them. */
@@ -103,8 +105,7 @@ export async function* scanned(
   log: VerdictLog,
   { filter, ...options }: MatchingOptions,
 ): AsyncGenerator<ShownVerdict, void, void> {
-  const asked = { ...options, filter: storeFilter(filter), asText: true, asLatin1: true }
-  for await (const recorded of log.readAll(asked)) {
+  for await (const recorded of log.readAll({ ...options, ...AS_STORED, filter: storeFilter(filter) })) {
     const verdict = shownVerdict(recorded)
     if (verdict !== undefined && matchesFilter(filter, verdict.data)) yield verdict
   }
@@ -220,7 +221,7 @@ class SeriesReading {
     while (this.#ahead.length === 0 && !this.#isAtEnd && !signal.aborted) {
       const limit = this.#page
       let read = 0
-      const options = { from: this.#from, limit, signal, asText: true }
+      const options = { from: this.#from, limit, signal, ...AS_STORED }
       for await (const recorded of this.#log.read(this.#stream, options)) {
         read += 1
         this.#from = recorded.revision + 1
@@ -259,7 +260,7 @@ class SeriesReading {
     let last: RecordedEvent | undefined
     // Most events are verdicts: the neighbours are read where one is not.
     for (const limit of [1, NEIGHBOURS]) {
-      const read = { direction, limit, asText: true, ...(from !== undefined && { from }) } as const
+      const read = { direction, limit, ...AS_STORED, ...(from !== undefined && { from }) } as const
       for await (const recorded of this.#log.read(this.#stream, read)) {
         last = recorded
         const verdict = shownVerdict(recorded)

@@ -9,6 +9,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { parquetMetadata } from 'hyparquet'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { brokenInvariants } from '../../contracts/assert.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
@@ -297,6 +298,7 @@ test.each(Object.entries(WRONG))(
     pages = openPages()
     const found = [await replayed({}, pages), existsSync(pagesFile())] as const
     expect([found[0].equals(expected), found[1]]).toEqual([true, false])
+    expect(brokenInvariants().get('a kept page of replays is what was written')).toBeGreaterThan(0)
     pages = openPages()
     await replayed({}, pages)
     expect(keptPages()).toEqual({ ndjson: 4 })

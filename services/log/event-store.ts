@@ -25,6 +25,7 @@ export interface ReadOptions {
   readonly limit?: number
   readonly signal?: AbortSignal
   readonly asText?: boolean
+  readonly asLatin1?: boolean
 }
 
 /** Events that match every given part; a list matches when any of its entries does. */

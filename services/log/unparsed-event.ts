@@ -34,8 +34,7 @@ export class UnparsedEvent implements RecordedEvent {
   }
 
   get text(): string {
-    this.#text ??= fromLatin1(this.latin1 ?? '')
-    return this.#text
+    return (this.#text ??= fromLatin1(this.latin1 ?? ''))
   }
 
   get data(): RecordedEvent['data'] {

@@ -1,14 +1,14 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { accountStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { type AccountDeps, openLabels } from '../account-deps.ts'
 import { type AccountIndex, untilFollowing } from '../account-index.ts'
+import type { ResealOptions } from '../reseal-all.ts'
 
-interface EndFormerSessionsOptions extends Omit<AccountDeps, 'now'>, Pick<Clock, 'sleep'> {
+interface EndFormerSessionsOptions
+  extends Omit<AccountDeps, 'now'>,
+    Pick<ResealOptions, 'sleep' | 'signal' | 'report'> {
   readonly store: Pick<EventStore, 'read'>
-  readonly signal: AbortSignal
-  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
 /** How former releases marked a session, which was a key: who appended it, and what it was called. */

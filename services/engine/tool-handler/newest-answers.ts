@@ -58,17 +58,21 @@ const ASK_EVERY_MS = LIMITS.onDemandKeepMs / 4
 /** Series of which it is known when they were asked for last. */
 const SERIES_KEPT = 5_000
 
-/**
- * Between the close of a bar and the next close a series has one verdict: a process that read it from the log gives the
- * same answer as a process that computes.
- */
-export function createNewestAnswers(options: {
+export interface NewestAnswersOptions {
+  /** The newest verdicts that this process has from the log; undefined where it has none. */
   readonly newest: NewestVerdicts | undefined
   /** Exchange of a call that names none; learned from answers when it is not known. */
   readonly defaultExchange?: Exchange | undefined
   readonly publicUrl: () => string
+  /** A clock that is never set, milliseconds. */
   readonly elapsed: () => number
-}): NewestAnswers {
+}
+
+/**
+ * Between the close of a bar and the next close a series has one verdict: a process that read it from the log gives the
+ * same answer as a process that computes.
+ */
+export function createNewestAnswers(options: NewestAnswersOptions): NewestAnswers {
   const { newest, publicUrl, elapsed } = options
   /** Exchange of a call that names none, as the processes that compute choose it. */
   let { defaultExchange } = options

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { type ErrorCode, isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type ToolName, type ToolResponse, toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createEngineList, type EngineList, HERE_SUBJECT } from './engine-list.ts'
-import { createNewestAnswers, type NewestVerdicts } from './newest-answers.ts'
+import { createNewestAnswers, type NewestAnswersOptions } from './newest-answers.ts'
 import { parseToolRequest, type ToolHandler } from './tool-handler.ts'
 
 /** Subject of tool calls: for any process that computes, or with a name appended for one of them. */
@@ -45,15 +44,8 @@ export interface RemoteToolHandler extends ToolHandler {
   health(): ReturnType<EngineList['health']>
 }
 
-export interface RemoteToolHandlerOptions extends Pick<Clock, 'sleep'> {
+export interface RemoteToolHandlerOptions extends NewestAnswersOptions, Pick<Clock, 'sleep'> {
   readonly bus: Pick<Bus, 'request'>
-  /** The newest verdicts that this process has from the log; undefined where it has none. */
-  readonly newest: NewestVerdicts | undefined
-  /** Exchange of a call that names none; learned from answers when it is not known. */
-  readonly defaultExchange?: Exchange | undefined
-  readonly publicUrl: () => string
-  /** A clock that is never set, milliseconds. */
-  readonly elapsed: () => number
   /** Told why nobody answered, which is nothing for callers. */
   readonly report: (error: unknown) => void
 }

@@ -66,12 +66,12 @@ export class LogReader {
 
   async *read(
     stream: string,
-    { from, to, direction = 'forwards', limit = Infinity, signal, asText }: ReadOptions = {},
+    { from, to, direction = 'forwards', limit = Infinity, signal, asText, asLatin1 }: ReadOptions = {},
   ): AsyncGenerator<RecordedEvent, void, void> {
     const isForwards = direction === 'forwards'
     let low = isForwards ? (from ?? 0) : (to ?? 0)
     let high = (isForwards ? to : from) ?? Number.MAX_SAFE_INTEGER
-    const sql = `${this.#select} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
+    const sql = `${asLatin1 ? this.#selectBytes : this.#select} WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision${isForwards ? '' : ' DESC'} ${LIMIT_PARAMETER}`
     // A stream begins with revision 0, so that one that lacks its beginning is seen.
     let before: number | undefined = isForwards ? low - 1 : undefined
     for (let left = limit; left > 0; ) {
@@ -88,7 +88,7 @@ export class LogReader {
         if (signal?.aborted === true || isErasedData(row.data)) return
         // Neighbours of a stream lie in as many blocks, each of which is unpacked.
         if (isArchivedData(row.data)) await setImmediate()
-        yield this.#recorded(row, asText)
+        yield this.#recorded(row, asText, asLatin1)
       }
       const last = rows.at(-1)
       if (last === undefined || rows.length < page) return

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { makePrivate } from '../../runtime/sqlite/private-files.ts'
 import { transaction } from '../../runtime/sqlite/transaction.ts'
@@ -71,7 +72,7 @@ export function openWrittenPages(file: string, log: string, layout: number, room
         const name = `${format} ${page}`
         const found = from.prepare('SELECT * FROM page WHERE name = ?').get(name) as Packed | undefined
         if (found === undefined) return undefined
-        if (found.sum !== sumOf(found)) throw new Error(`the page ${name} is damaged`)
+        assert(found.sum === sumOf(found), 'a kept page of replays is what was written', name)
         // In one piece: it has room for one byte more than there are.
         const bytes = zstdDecompressSync(found.packed, { chunkSize: Math.max(64, found.size + 1) })
         return { rows: found.rows, closedAt: found.closedAt, bytes }
