@@ -15,7 +15,6 @@ export type { AuthorizationRequest } from './oauth/read-authorization.ts'
 export { isLoopback } from './oauth/redirects.ts'
 export type { Payer } from './quota/balance.ts'
 export { dayOf, freeWindow, planWindow } from './quota/balance.ts'
-export { createDebitIndex } from './quota/debit-index.ts'
 export type { Debit, Debited } from './quota/payer-queue.ts'
 export { quotaBlock } from './quota/quota-block.ts'
 export { createQuotaLedger, type QuotaLedger } from './quota/quota-ledger.ts'
@@ -26,7 +25,7 @@ export {
   type UsageSource,
   usageReport,
 } from './quota/usage-report.ts'
-export type { DebitIndex } from './quota/used-keys.ts'
+export { createDebitIndex, type DebitIndex } from './quota/used-keys.ts'
 export type { SessionView } from './sessions/sessions.ts'
 export { SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
 export { createSubscriberAccounts } from './subscriber-accounts.ts'

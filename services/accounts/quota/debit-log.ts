@@ -10,37 +10,14 @@ import {
 import { pauseForOthers } from '../../log/execute-command.ts'
 import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'
 
-/** The streams of debits, as the ledger reads and writes them. */
-export interface DebitLog {
-  newest(stream: string): Promise<QuotaEvent | undefined>
-  at(stream: string, revision: number): Promise<QuotaEvent | undefined>
-  /** The debits in front of a revision, or from the end of the stream, newest first. */
-  before(stream: string, revision: number | undefined, limit: number): Promise<DebitEvent[]>
-  /** The events after a revision, oldest first; undefined if there are too many to read. */
-  behind(stream: string, revision: Balance['revision']): Promise<QuotaEvent[] | undefined>
-  /**
-   * Appends at an explicit revision, and repeats the same append while the log does not answer: that is safe, and the
-   * only way to learn its outcome.
-   *
-   * @param since when the caller began to wait, Unix milliseconds; the wait is bounded from there
-   */
-  append(
-    stream: string,
-    events: readonly NewEvent[],
-    expected: Balance['revision'],
-    since: number,
-  ): Promise<AppendOutcome>
-  /** Before it is decided anew, behind so many conflicts. */
-  pause(conflicts: number): Promise<void>
-  /** The reason why appends have been waiting for longer than a moment, if any. */
-  problem(): ServiceError | undefined
-}
+export type DebitLog = ReturnType<typeof createDebitLog>
 
 const EVENTS_WORTH_READING = 1_000
 /** Hiccups are waited out by those they happen to, and are no reason to turn others away. */
 const MOMENT_MS = 250
 
-export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
+/** The streams of debits, as the ledger reads and writes them. */
+export function createDebitLog(options: Omit<LogUse, 'newId'>) {
   const { store, now } = options
   const path = { ...options, policy: CALLER_WAITS }
   /** Appends that have failed and are being repeated, and since when there has been one. */
@@ -52,9 +29,11 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
   }
 
   return {
-    newest: (stream) => first(store.read(stream, { direction: 'backwards', limit: 1 })),
-    at: (stream, revision) => first(store.read(stream, { from: revision, limit: 1 })),
-    async before(stream, revision, limit) {
+    isExclusive: store.isExclusive === true,
+    newest: (stream: string) => first(store.read(stream, { direction: 'backwards', limit: 1 })),
+    at: (stream: string, revision: number) => first(store.read(stream, { from: revision, limit: 1 })),
+    /** The debits in front of a revision, or from the end of the stream, newest first. */
+    async before(stream: string, revision: number | undefined, limit: number): Promise<DebitEvent[]> {
       const debits: DebitEvent[] = []
       if (revision === 0) return debits
       const from = revision === undefined ? {} : { from: revision - 1 }
@@ -65,7 +44,8 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
       }
       return debits
     },
-    async behind(stream, revision) {
+    /** The events after a revision, oldest first; undefined if there are too many to read. */
+    async behind(stream: string, revision: Balance['revision']): Promise<QuotaEvent[] | undefined> {
       const from = revision === 'no-stream' ? 0 : revision + 1
       const events: QuotaEvent[] = []
       for await (const event of store.read(stream, { from, limit: EVENTS_WORTH_READING })) {
@@ -73,7 +53,18 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
       }
       return events.length < EVENTS_WORTH_READING ? events : undefined
     },
-    async append(stream, events, expected, since) {
+    /**
+     * Appends at an explicit revision, and repeats the same append while the log does not answer: that is safe, and the
+     * only way to learn its outcome.
+     *
+     * @param since when the caller began to wait, Unix milliseconds; the wait is bounded from there
+     */
+    async append(
+      stream: string,
+      events: readonly NewEvent[],
+      expected: Balance['revision'],
+      since: number,
+    ): Promise<AppendOutcome> {
       let hasFailed = false
       const onFailure = (error: ServiceError): void => {
         if (failing.count === 0) failing.since = now()
@@ -87,7 +78,9 @@ export function createDebitLog(options: Omit<LogUse, 'newId'>): DebitLog {
         if (hasFailed) failing.count -= 1
       }
     },
-    pause: (conflicts) => pauseForOthers(path, conflicts),
+    /** Before it is decided anew, behind so many conflicts. */
+    pause: (conflicts: number) => pauseForOthers(path, conflicts),
+    /** The reason why appends have been waiting for longer than a moment, if any. */
     problem: () => (failing.count > 0 && now() - failing.since > MOMENT_MS ? failing.error : undefined),
   }
 }

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Channel, QuotaDebited, QuotaGranted } from '../../../contracts/quota-events.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
-import { outcomeUnknownError, type UnknownOutcome } from '../../log/append-until-known.ts'
+import { type AppendOutcome, outcomeUnknownError, type UnknownOutcome } from '../../log/append-until-known.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import {
   type Balance,
@@ -69,45 +69,50 @@ interface Planned {
   readonly after: Balance
 }
 
+/** An append under way, and what it was decided from. */
+interface Begun {
+  readonly batch: readonly Waiting[]
+  readonly planned: readonly Planned[]
+  readonly balance: Balance
+  readonly appended: Promise<AppendOutcome>
+}
+
 export interface PayerQueueOptions extends Pick<Clock, 'now'> {
   readonly log: DebitLog
   readonly keys: UsedKeys
   readonly payPerCall: (tool: string) => string | undefined
 }
 
-/** All that is decided for one payer, one after the other; debits that wait meanwhile share an append. */
-export interface PayerQueue {
-  /** The cached balance of a window; undefined if none is cached. */
-  balance(windowId: string): Balance | undefined
-  /** Reads what others appended to a window's stream since it was looked at, if anything. */
-  refresh(payer: Payer): Promise<Balance>
-  /** The stored answer of a key that was used before. */
-  replay(payer: Payer, place: DebitPlace): Promise<Debited>
-  push(wanted: Omit<Waiting, 'resolve' | 'reject'>): Promise<Debited>
-  readonly waiting: number
-  readonly isIdle: boolean
-}
+export type PayerQueue = ReturnType<typeof createPayerQueue>
 
 /** A longest answer in its most wasteful encoding has room; the rest of an event is small. */
 const BYTES_PER_CHARACTER = 3
 const EVENT_BYTES = 1_500
+
+/** So many are not kept waiting for the outcome of what is under way. */
+const ENOUGH = 24
 
 const UNKNOWN: UnknownOutcome = {
   what: 'this call was counted',
   again: 'Send the call again with the same Idempotency-Key: it is counted once and has the same answer.',
 }
 
-/** @param payerId whose queue it is; everything pushed is of this payer */
+/**
+ * All that is decided for one payer, one after the other; debits that wait meanwhile share an append.
+ *
+ * @param payerId whose queue it is; everything pushed is of this payer
+ */
 // oxlint-disable-next-line max-lines-per-function -- debits of a payer wait for one another in one queue that all these functions change
-export function createPayerQueue(
-  payerId: string,
-  { log, keys, now, payPerCall }: PayerQueueOptions,
-): PayerQueue {
+export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }: PayerQueueOptions) {
   const queue: Waiting[] = []
   let known: { readonly windowId: string; readonly balance: Balance } | undefined
   let tail: Promise<unknown> = Promise.resolve()
   let users = 0
   let isDraining = false
+  /** The last of what is under way. */
+  let ahead: Planned | undefined
+  /** The append behind the one whose outcome is awaited. */
+  let behind: Begun | undefined
 
   /** One piece of work at a time decides from the balance, or changes it. */
   function serially<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -164,13 +169,45 @@ export function createPayerQueue(
 
   /** Decides the oldest that wait, as many as fit, and appends them together. */
   async function takeTurn(): Promise<void> {
-    const batch = takeBatch()
-    try {
-      await commit(batch)
-    } catch (error) {
-      // Those that have their answer already are not touched by this.
-      for (const waiting of batch) waiting.reject(error)
+    for (let batch: readonly Waiting[] = takeBatch(); batch.length > 0; batch = behind?.batch ?? []) {
+      try {
+        await commit(batch)
+      } catch (error) {
+        ahead = undefined
+        // Those that have their answer already are not touched by this.
+        for (const waiting of batch) waiting.reject(error)
+      }
     }
+  }
+
+  /** Appends what is decided from a balance. Undefined where nobody is left who is counted. */
+  function begin(batch: readonly Waiting[], balance: Balance): Begun | undefined {
+    const planned = plan(batch, balance)
+    const [first] = planned
+    if (first === undefined) return undefined
+    const { payer, since } = first.waiting
+    const events = planned.map(({ event }) => event)
+    const appended = log.append(streamOf(payer.window.id), events, balance.revision, since)
+    // It may fail while the one in front of it is awaited.
+    appended.catch(() => undefined)
+    ahead = planned.at(-1)
+    return { batch, planned, balance, appended }
+  }
+
+  /**
+   * Appends behind the append under way. It lands on that one or not at all: where nobody else appends, nothing else can
+   * have its place. Calls that may be refused, or may have been answered before, wait.
+   */
+  function beginBehind(): void {
+    if (!log.isExclusive || ahead === undefined || behind !== undefined) return
+    const { after, waiting } = ahead
+    const more = queue.length - 1
+    const beforeLast = { ...after, used: after.used + more, usedToday: after.usedToday + more }
+    const isSure = (one: Waiting): boolean =>
+      one.payer.window.id === waiting.payer.window.id &&
+      !hasKey(one) &&
+      decideDebit(beforeLast, one.payer.tier, after.day).kind === 'debit'
+    if (queue.every(isSure)) behind = begin(takeBatch(), after)
   }
 
   function takeBatch(): Waiting[] {
@@ -200,13 +237,17 @@ export function createPayerQueue(
     const isOfOne = batch.every((one) => one.payer.id === payerId && one.payer.window.id === payer.window.id)
     assert(isOfOne, 'an append of debits is of one payer and window', batch.length)
     const windowId = payer.window.id
+    let begun = behind
+    behind = undefined
     for (let left = batch, conflicts = 1; ; conflicts++) {
-      const balance = balanceOf(windowId) ?? (await load(windowId))
-      if (left.some(hasKey)) left = await withoutUsedKeys(left)
-      const planned = plan(left, balance)
-      if (planned.length === 0) return
-      const events = planned.map(({ event }) => event)
-      const outcome = await log.append(streamOf(windowId), events, balance.revision, since)
+      const balance = begun?.balance ?? balanceOf(windowId) ?? (await load(windowId))
+      if (begun === undefined && left.some(hasKey)) left = await withoutUsedKeys(left)
+      begun ??= begin(left, balance)
+      if (begun === undefined) return
+      const { planned } = begun
+      const outcome = await begun.appended
+      begun = undefined
+      if (behind === undefined || outcome.kind !== 'appended') ahead = undefined
       if (outcome.kind === 'appended') return settle(planned, windowId, outcome.position)
       if (outcome.kind === 'refused') throw outcome.error
       // It may come to be in the log yet: then what is appended next is overtaken by it, and it is seen.
@@ -288,19 +329,23 @@ export function createPayerQueue(
   }
 
   return {
+    /** The cached balance of a window; undefined if none is cached. */
     balance: balanceOf,
-    refresh: ({ window }) =>
+    /** Reads what others appended to a window's stream since it was looked at, if anything. */
+    refresh: ({ window }: Payer): Promise<Balance> =>
       serially(async () => {
         const before = balanceOf(window.id)
         if (before === undefined) return load(window.id)
         await catchUp(window.id, before)
         return balanceOf(window.id) ?? load(window.id)
       }),
+    /** The stored answer of a key that was used before. */
     replay,
-    push(wanted) {
+    push(wanted: Omit<Waiting, 'resolve' | 'reject'>): Promise<Debited> {
       const { promise, resolve, reject } = Promise.withResolvers<Debited>()
       queue.push({ ...wanted, resolve, reject })
       if (!isDraining) void drain()
+      else if (queue.length >= ENOUGH) beginBehind()
       return promise
     },
     get waiting() {

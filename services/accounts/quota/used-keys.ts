@@ -1,7 +1,8 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, later, type Position, START } from '../../../contracts/position.ts'
-import type { DebitPlace } from '../../../projections/index.ts'
+import { type DebitPlace, debitKey, debits } from '../../../projections/index.ts'
+import type { Projector } from '../../log/projector/projector.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 
 /** The read model of idempotency keys that were used. */
@@ -18,28 +19,15 @@ export interface UsedKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signal: AbortSignal
 }
 
-/** Which idempotency keys a payer has used: the latest in memory, all others in the read model. */
-export interface UsedKeys {
-  /** Whether a key is known not to have been used before what memory holds. */
-  isUnused(hash: string): boolean
-  add(hash: string, place: DebitPlace, position: Position): void
-  /**
-   * Finds the use of a key; undefined for a new one, for which {@link isUnused} holds from then on.
-   *
-   * @throws ServiceError `store_unavailable` where the read model does not reach the log in time
-   */
-  lookUp(hash: string): Promise<DebitPlace | undefined>
-  /** Events may have been appended that memory has not seen: all has to be looked up again. */
-  missedSome(): void
-}
+export type UsedKeys = ReturnType<typeof createUsedKeys>
 
 const LOOK_EVERY_MS = 2
 
 /**
- * The keys of one payer. `memory` has every event since its beginning, so the read model has to answer only for earlier
+ * Which idempotency keys a payer has used: the latest in memory, all others in the read model. `memory` has every event since its beginning, so the read model has to answer only for earlier
  * ones: it is asked once it has passed that position.
  */
-export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedKeys {
+export function createUsedKeys(payerId: string, options: UsedKeysOptions) {
   const { index, head, now, sleep, signal } = options
   const memory = new Map<string, DebitPlace & { readonly position: Position }>()
   const unused = new Set<string>()
@@ -80,13 +68,19 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
   }
 
   return {
-    isUnused: (hash) => unused.has(hash),
-    add(hash, place, position) {
+    /** Whether a key is known not to have been used before what memory holds. */
+    isUnused: (hash: string) => unused.has(hash),
+    add(hash: string, place: DebitPlace, position: Position): void {
       unused.delete(hash)
       memory.set(hash, { ...place, position })
       if (memory.size > 2 * LIMITS.idempotencyKeysKept) forgetOldest()
     },
-    async lookUp(hash) {
+    /**
+     * Finds the use of a key; undefined for a new one, for which `isUnused` holds from then on.
+     *
+     * @throws ServiceError `store_unavailable` where the read model does not reach the log in time
+     */
+    async lookUp(hash: string): Promise<DebitPlace | undefined> {
       const known = memory.get(hash)
       if (known !== undefined || unused.has(hash)) return known
       if (!isCaughtUp()) {
@@ -103,7 +97,8 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
       }
       return place
     },
-    missedSome() {
+    /** Events may have been appended that memory has not seen: all has to be looked up again. */
+    missedSome(): void {
       generation += 1
       required = undefined
       unused.clear()
@@ -116,3 +111,22 @@ const indexBehindError = (): ServiceError =>
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was charged`,
     isForCallers: true,
   })
+
+/**
+ * The index of idempotency keys over this process' read models.
+ *
+ * @param projector one that runs the projection `debits`
+ */
+export function createDebitIndex(projector: Pick<Projector, 'reader'>): DebitIndex {
+  const reader = projector.reader(debits)
+  const position = (): string => reader.health().position
+  let hasRows = false
+  return {
+    position,
+    find(payerId, idempotencyHash) {
+      // A projector that has just begun has no rows to be asked for.
+      hasRows ||= position() !== START
+      return hasRows ? (reader.get(debitKey(payerId, idempotencyHash)) as DebitPlace | undefined) : undefined
+    },
+  }
+}

@@ -13,8 +13,11 @@ interface Given {
   readonly events: readonly NewEvent[]
 }
 
-/** So many are not kept waiting for others of their turn: the writer begins while requests are still being read. */
-const ENOUGH = 16
+/** So many events are not kept waiting for others: a commit of them begins while requests are still being read. */
+const ENOUGH = 24
+
+/** While one commit waits for the disk, or its outcome for this thread, the writer has the next one. */
+const COMMITS_AT_ONCE = 2
 
 interface Waiting extends PromiseWithResolvers<AppendResult>, Given {}
 
@@ -40,9 +43,8 @@ export class AppendQueue {
   readonly #now: () => number
   readonly #readers: Readers
   #waiting: Waiting[] = []
-  #inFlight = 0
-  #flushing: Promise<void> | undefined
-  #enough = (): void => undefined
+  #waitingEvents = 0
+  readonly #underWay = new Set<readonly Waiting[]>()
 
   constructor(writer: Writer, now: () => number, readers: Readers) {
     this.#writer = writer
@@ -51,7 +53,7 @@ export class AppendQueue {
   }
 
   get length(): number {
-    return this.#waiting.length + this.#inFlight
+    return this.#pending().length
   }
 
   push(append: EncodedAppend, events: readonly NewEvent[]): Promise<AppendResult> {
@@ -60,70 +62,58 @@ export class AppendQueue {
       throw new ServiceError('store_unavailable', { message: `${length} appends are waiting already` })
     const entry = { append, events, ...Promise.withResolvers<AppendResult>() }
     this.#waiting.push(entry)
-    this.#flushing ??= this.#flush()
-    if (this.#waiting.length === ENOUGH) this.#enough()
+    this.#waitingEvents += events.length
+    if (this.#waitingEvents >= ENOUGH) this.#begin()
+    // Later in this turn of the event loop: callers that are woken together are committed together, unless many are.
+    else if (length === 0) setImmediate(() => this.#begin())
     return entry.promise
   }
 
   /** Resolves when everything pushed so far has its answer. */
   async drain(): Promise<void> {
-    await this.#flushing
+    await Promise.allSettled(this.#pending().map(({ promise }) => promise))
   }
 
-  async #flush(): Promise<void> {
-    await this.#aTurn()
-    for (let commit = this.#commitNext(); commit !== undefined; ) {
-      const answer = await commit
-      let next = this.#commitNext()
-      this.#readers.keep(answer())
-      if (next === undefined) {
-        await this.#aTurn()
-        next = this.#commitNext()
-      }
-      // Readers take the thread for long, and do so while the writer is at work.
-      this.#readers.wake()
-      commit = next
-    }
-    this.#flushing = undefined
+  #pending(): Waiting[] {
+    return [...this.#underWay, this.#waiting].flat()
   }
 
-  /** Later in this turn of the event loop, so that callers that are woken together are committed together, unless many are. */
-  #aTurn(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#enough = resolve
-      setImmediate(resolve)
-    })
-  }
-
-  /** Hands over to the writer what waits, if anything does. Resolves to the function that answers its callers. */
-  #commitNext(): Promise<() => Committed> | undefined {
+  /** Hands over to the writer what waits, if anything does and it is free, or enough for a second commit. */
+  #begin(): void {
+    if (this.#underWay.size >= (this.#waitingEvents >= ENOUGH ? COMMITS_AT_ONCE : 1)) return
     const batch = takeBatch(this.#waiting)
-    if (batch.length === 0) return undefined
+    if (batch.length === 0) return
     this.#waiting = this.#waiting.slice(batch.length)
-    this.#inFlight += batch.length
-    return this.#commit(batch)
+    this.#waitingEvents -= eventsOf(batch)
+    this.#underWay.add(batch)
+    void this.#commit(batch)
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<() => Committed> {
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    let outcomes: readonly AppendOutcome[] = []
+    let failure: unknown
     try {
       assert(batch.length <= LIMITS.commitAppends, 'a commit has no more appends than it may', batch.length)
       const at = new Date(this.#now()).toISOString()
-      const outcomes = await this.#writer.commit(
+      outcomes = await this.#writer.commit(
         batch.map(({ append }) => append),
         at,
       )
-      return () => {
-        for (const [index, entry] of batch.entries()) settle(entry, outcomes[index])
-        return { batch, outcomes }
-      }
     } catch (error) {
-      return () => {
-        for (const entry of batch) entry.reject(error)
-        return { batch, outcomes: [] }
-      }
-    } finally {
-      this.#inFlight -= batch.length
+      failure = error
     }
+    this.#underWay.delete(batch)
+    this.#begin()
+    for (const [index, entry] of batch.entries()) {
+      if (failure === undefined) settle(entry, outcomes[index])
+      else entry.reject(failure)
+    }
+    this.#readers.keep({ batch, outcomes })
+    setImmediate(() => {
+      // Readers take the thread for long, and do so while the writer is at work.
+      this.#begin()
+      this.#readers.wake()
+    })
   }
 }
 
@@ -148,3 +138,6 @@ function settle(entry: Waiting, outcome: AppendOutcome | undefined): void {
     entry.resolve({ revision, position: String(position), replayed: at === undefined })
   }
 }
+
+const eventsOf = (batch: readonly Given[]): number =>
+  batch.reduce((sum, { append }) => sum + append.events.length, 0)

@@ -151,6 +151,7 @@ class EmbeddedLog {
 }
 
 const storeOver = (log: EmbeddedLog): EventStore => ({
+  isExclusive: true,
   append: async (stream, events, { expected }) => log.append(encodeAppend(stream, events, expected), events),
   read: (stream, options) => log.reader.read(stream, options),
   readAll: (options) => log.reader.readAll(options),

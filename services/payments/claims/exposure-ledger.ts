@@ -6,14 +6,6 @@ import type { PaymentIndex } from '../payment-index.ts'
 import type { Payment } from '../state/payment-state.ts'
 import type { Exposure } from './decide-claim.ts'
 
-/** A claim that is being made. */
-export interface Reservation {
-  /** It is in the log, at this position. */
-  landed(payment: Payment, position: Position): void
-  /** It is not in the log, or not by us. */
-  release(): void
-}
-
 /** A pending claim, which adds to the amounts at stake. */
 export interface Reserved {
   readonly payer: string
@@ -22,20 +14,7 @@ export interface Reserved {
   readonly isServedFirst: boolean
 }
 
-/**
- * The debts of payers: the read model, and this process' claims that it has not folded yet. Simultaneous claims of
- * other processes are not counted, so the caps may be exceeded by their sum.
- */
-export interface ExposureLedger {
-  /** And whether the payer was ever given a credit. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
-  of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean; readonly hasCredit: boolean }
-  /** Counts a claim from now on, before it is in the log: others decide in the meantime. */
-  reserve(claim: Reserved): Reservation
-  /** The payer was given a credit, which the read model may not have yet. */
-  noteCredit(payer: string): void
-  /** A claim of this process that the read model may not have yet. */
-  recent(paymentId: string): Payment | undefined
-}
+export type ExposureLedger = ReturnType<typeof createExposureLedger>
 
 interface Pending extends Reserved {
   payment?: Payment
@@ -44,7 +23,11 @@ interface Pending extends Reserved {
 
 const RETRY_AFTER_S = 1
 
-export function createExposureLedger(index: PaymentIndex | undefined): ExposureLedger {
+/**
+ * The debts of payers: the read model, and this process' claims that it has not folded yet. Simultaneous claims of
+ * other processes are not counted, so the caps may be exceeded by their sum.
+ */
+export function createExposureLedger(index: PaymentIndex | undefined) {
   const pending = new Set<Pending>()
   /** Payers of a credit that was just given; as few as pay in within the lag of the read model. */
   const credited = new Set<string>()
@@ -59,7 +42,8 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
   }
 
   return {
-    of(payer, rail) {
+    /** And whether the payer was ever given a credit. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
+    of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean; readonly hasCredit: boolean } {
       if (index === undefined) throw exposureUnknownError()
       forgetFolded(index.position())
       const all = index.total()
@@ -87,21 +71,26 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
       }
       return found
     },
-    reserve(reserved) {
+    /** Counts a claim from now on, before it is in the log: others decide in the meantime. */
+    reserve(reserved: Reserved) {
       assert(reserved.value > 0n, 'a claim that is pending is over more than nothing', reserved.value)
       const claim: Pending = { ...reserved }
       pending.add(claim)
       return {
-        landed(payment, position) {
+        /** It is in the log, at this position. */
+        landed(payment: Payment, position: Position): void {
           assert(claim.payment === undefined, 'a pending claim lands once', payment.paymentId)
           claim.payment = payment
           claim.position = position
         },
+        /** It is not in the log, or not by us. */
         release: () => void pending.delete(claim),
       }
     },
-    noteCredit: (payer) => void credited.add(payer),
-    recent(paymentId) {
+    /** The payer was given a credit, which the read model may not have yet. */
+    noteCredit: (payer: string) => void credited.add(payer),
+    /** A claim of this process that the read model may not have yet. */
+    recent(paymentId: string): Payment | undefined {
       for (const { payment } of pending) if (payment?.paymentId === paymentId) return payment
       return undefined
     },

@@ -21,40 +21,17 @@ export interface PayerCheckOptions extends Pick<Clock, 'now' | 'elapsed'> {
   readonly signal: AbortSignal
 }
 
-/** Checks with the chain or a facilitator whether a payer can pay, before anything is computed. */
-export interface PayerCheck {
-  /**
-   * @param awaited what the payer has promised already, millionths of a USDC
-   * @returns what the payer has; undefined where there is nobody to ask
-   * @throws ServiceError `payment_refused`; `payments_unavailable` where there is no answer
-   */
-  fundsOf(payment: VerifiedPayment, product: Product, awaited: bigint): Promise<KnownFunds | undefined>
-  /**
-   * Whether the money of an authorization has come to us, although the log knows nothing of it: its claim was lost with
-   * a log that was restored from an older copy, or its payer sent it to the chain. Of payers without money few are looked
-   * for in a second, since empty accounts cost nothing to make; beyond that nobody has paid.
-   *
-   * @param isPoor whether the payer has too little for this payment: it may be because this payment took it
-   * @throws ServiceError `payments_unavailable` where the node does not answer
-   */
-  hasPaid(payment: VerifiedPayment, isPoor: boolean): Promise<boolean>
-}
+export type PayerCheck = ReturnType<typeof createPayerCheck>
 
 /** How soon a payment may be tried again that nobody could be asked about. */
 const RETRY_AFTER_S = 5
 
 /**
- * The gateway keeps balances and nonces of its own, so it is asked about its payments and the chain is not. A node
- * tells what a payer has; a facilitator only that it has enough for this payment.
+ * Checks with the chain or a facilitator whether a payer can pay, before anything is computed. The gateway keeps balances
+ * and nonces of its own, so it is asked about its payments and the chain is not. A node tells what a payer has; a
+ * facilitator only that it has enough for this payment.
  */
-export function createPayerCheck({
-  chain,
-  facilitator,
-  gateway,
-  now,
-  elapsed,
-  signal,
-}: PayerCheckOptions): PayerCheck {
+export function createPayerCheck({ chain, facilitator, gateway, now, elapsed, signal }: PayerCheckOptions) {
   const refused = new RecentMap<string, ServiceError>(LIMITS.payersRemembered, {
     ttlMs: LIMITS.payerRefusedMs,
     now: elapsed,
@@ -93,12 +70,26 @@ export function createPayerCheck({
   }
 
   return {
-    async fundsOf(payment, product, awaited) {
+    /**
+     * @param awaited what the payer has promised already, millionths of a USDC
+     * @returns what the payer has; undefined where there is nobody to ask
+     * @throws ServiceError `payment_refused`; `payments_unavailable` where there is no answer
+     */
+    async fundsOf(payment: VerifiedPayment, product: Product, awaited: bigint) {
       if (payment.rail === 'gateway') return gateway && ask(gateway, payment, product)
       if (chain !== undefined) return askNode(chain, payment, awaited)
       return facilitator && ask(facilitator, payment, product)
     },
-    async hasPaid({ rail, payer, payTo, nonce, value, validBefore }, isPoor) {
+    /**
+     * Whether the money of an authorization has come to us, although the log knows nothing of it: its claim was lost with
+     * a log that was restored from an older copy, or its payer sent it to the chain. Of payers without money few are looked
+     * for in a second, since empty accounts cost nothing to make; beyond that nobody has paid.
+     *
+     * @param isPoor whether the payer has too little for this payment: it may be because this payment took it
+     * @throws ServiceError `payments_unavailable` where the node does not answer
+     */
+    async hasPaid(payment: VerifiedPayment, isPoor: boolean): Promise<boolean> {
+      const { rail, payer, payTo, nonce, value, validBefore } = payment
       const key = `${payer} ${nonce}`
       if (rail !== 'direct' || chain === undefined || unpaid.get(key) === true) return false
       // Nobody takes it earlier than this.

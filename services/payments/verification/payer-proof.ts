@@ -16,19 +16,7 @@ export interface PayerProofsOptions {
   readonly now: () => number
 }
 
-/**
- * Tells a payer from everybody who reads the chain, where the transaction shows authorization and signature: by the secret that came
- * with the answer, or by a fresh signature where that answer was lost.
- */
-export interface PayerProofs {
-  /** Opens the answer of one payment; derived, so that the log does not hold it. */
-  secretOf(paymentId: string): string
-  /**
-   * @param paymentId undefined where the payment has no claim, and so no secret
-   * @throws ServiceError `payment_unproven`, with what the payer has to sign
-   */
-  require(presented: PresentedPayment, paymentId: string | undefined): Promise<void>
-}
+export type PayerProofs = ReturnType<typeof createPayerProofs>
 
 /** Without control characters: a line break could pass for the beginning of another field. */
 const line = z
@@ -71,7 +59,11 @@ export function readProof(rawHeaders: readonly string[]): PresentedProof | undef
   return proof
 }
 
-export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): PayerProofs {
+/**
+ * Tells a payer from everybody who reads the chain, where the transaction shows authorization and signature: by the secret that came
+ * with the answer, or by a fresh signature where that answer was lost.
+ */
+export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions) {
   const origin = (): URL => new URL(publicUrl() || DOCUMENTED_ADDRESS)
 
   const prepared = hmacKey(key)
@@ -116,8 +108,13 @@ export function createPayerProofs({ key, publicUrl, now }: PayerProofsOptions): 
   }
 
   return {
+    /** Opens the answer of one payment; derived, so that the log does not hold it. */
     secretOf,
-    async require(presented, paymentId) {
+    /**
+     * @param paymentId undefined where the payment has no claim, and so no secret
+     * @throws ServiceError `payment_unproven`, with what the payer has to sign
+     */
+    async require(presented: PresentedPayment, paymentId: string | undefined): Promise<void> {
       const { on, proof, nonce } = presented
       if (proof?.secret !== undefined && paymentId !== undefined && isSame(proof.secret, secretOf(paymentId)))
         return
