@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -174,6 +174,11 @@ test('Parquet from kept pages has the rows that it has from the log, for another
   expect(indexed.map(({ length }) => length)).toEqual([1, 1, 0])
   pages.close()
 }, 60_000)
+
+test('pages of Parquet are as this version of the writer has them: raise VERSION of their layout with it', () => {
+  const root = join(import.meta.dirname, '../..', 'package.json')
+  expect(readFileSync(root, 'utf8')).toContain('"hyparquet-writer": "0.17.0"')
+})
 
 test('any requests, while the log grows and outcomes come, are answered as without pages', async () => {
   const step = fc.record({

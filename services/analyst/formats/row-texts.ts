@@ -17,9 +17,7 @@ export const NULL = 'null'
 
 const NAMES = VERDICT_COLUMNS.map(({ name }, index) => `${index === 0 ? '{' : ','}"${name}":`)
 
-const isTexts = (row: VerdictRow | RowTexts): row is RowTexts => Array.isArray(row)
-
-export const asTexts = (row: VerdictRow | RowTexts): RowTexts => (isTexts(row) ? row : textsOf(row))
+export const asTexts = (row: VerdictRow | RowTexts): RowTexts => ('cursor' in row ? textsOf(row) : row)
 
 export const textsOf = (row: VerdictRow): RowTexts => VERDICT_COLUMNS.map(({ name }) => fieldOf(row[name]))
 

@@ -52,6 +52,6 @@ export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
   column('decided_at', 'instant', true),
 ]
 
-/** Raised where a row is written otherwise than before, in any format; columns say it by themselves. */
-const VERSION = 1
-export const ROW_LAYOUT = crc32(`${VERSION} ${JSON.stringify(VERDICT_COLUMNS)}`) >>> 1
+/** Raised where a row is written otherwise, in any format, and with hyparquet-writer. Columns and V8 say it by themselves. */
+const VERSION = 2
+export const ROW_LAYOUT = crc32(`${VERSION} ${process.versions.v8} ${JSON.stringify(VERDICT_COLUMNS)}`) >>> 1

@@ -43,21 +43,21 @@ export type WrittenPages = ReturnType<ReturnType<typeof openWrittenPages>['pages
  * @param room free bytes of the disk, which the log needs more
  */
 export function openWrittenPages(file: string, log: string, layout: number, room = () => freeBytes(file)) {
-  let db: DatabaseSync | undefined
+  let opened: ReturnType<typeof openFile> | undefined
   let isUsable = true
 
   function close(): void {
-    db?.close()
-    db = undefined
+    opened?.db.close()
+    opened = undefined
     isUsable = false
   }
 
   /** Rows come from the log where this fails, so that nobody is refused for it. */
-  function attempt<Result>(work: (db: DatabaseSync) => Result): Result | undefined {
+  function attempt<Result>(work: (file: ReturnType<typeof openFile>) => Result): Result | undefined {
     if (!isUsable) return undefined
     try {
-      db ??= openFile(file, log, layout)
-      return work(db)
+      opened ??= openFile(file, log, layout)
+      return work(opened)
     } catch {
       close()
       removeRows(file)
@@ -68,9 +68,9 @@ export function openWrittenPages(file: string, log: string, layout: number, room
   /** Pages in one format, by their number: page 0 begins with the first event of the log. */
   const pagesOf = (format: string) => ({
     get: (page: number): WrittenPage | undefined =>
-      attempt((from) => {
+      attempt(({ find }) => {
         const name = `${format} ${page}`
-        const found = from.prepare('SELECT * FROM page WHERE name = ?').get(name) as Packed | undefined
+        const found = find.get(name) as Packed | undefined
         if (found === undefined) return undefined
         assert(found.sum === sumOf(found), 'a kept page of replays is what was written', name)
         // In one piece: it has room for one byte more than there are.
@@ -78,13 +78,13 @@ export function openWrittenPages(file: string, log: string, layout: number, room
         return { rows: found.rows, closedAt: found.closedAt, bytes }
       }),
     put: (page: number, { rows, closedAt, bytes }: WrittenPage): void =>
-      attempt((into) => {
-        if (Number(into.prepare(SIZE).get()?.size) > LIMITS.replayPageBytes || room() < ROOM) return
+      attempt(({ db, size, put, noteNewest }) => {
+        if (Number(size.get()?.size) > LIMITS.replayPageBytes || room() < ROOM) return
         const packed = zstdCompressSync(bytes, QUICK)
         const kept = { name: `${format} ${page}`, rows, closedAt, size: bytes.length, packed }
-        transaction(into, () => {
-          into.prepare(PUT).run({ ...kept, sum: sumOf(kept) })
-          into.exec(NOTE_NEWEST)
+        transaction(db, () => {
+          put.run({ ...kept, sum: sumOf(kept) })
+          noteNewest.run()
         })
       }),
   })
@@ -104,12 +104,13 @@ interface Packed extends Omit<WrittenPage, 'bytes'> {
 const sumOf = ({ name, rows, closedAt, size, packed }: Packed): number =>
   crc32(packed, crc32(`${name} ${rows} ${closedAt} ${size}`))
 
-function openFile(file: string, log: string, layout: number): DatabaseSync {
+function openFile(file: string, log: string, layout: number) {
   makePrivate(file)
   const db = new DatabaseSync(file)
   const { user_version: before } = db.prepare('PRAGMA user_version').get() ?? {}
   db.exec(`${TABLES} PRAGMA user_version = ${layout};`)
   db.prepare('ATTACH ? AS log').run(`${pathToFileURL(log).href}?mode=ro`)
   if (before !== layout || db.prepare(IS_KNOWN).get() === undefined) db.exec('DELETE FROM page')
-  return db
+  const [find, put] = [db.prepare('SELECT * FROM page WHERE name = ?'), db.prepare(PUT)]
+  return { db, find, put, size: db.prepare(SIZE), noteNewest: db.prepare(NOTE_NEWEST) }
 }
