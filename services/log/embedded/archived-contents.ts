@@ -19,10 +19,7 @@ interface Row {
   readonly meta: string
 }
 
-export interface ArchivedContents {
-  /** The row with its data and meta. @throws ServiceError `store_unavailable` where their file is away or damaged */
-  filled<Found extends Row>(row: Found): Found
-}
+export type ArchivedContents = ReturnType<typeof openArchivedContents>
 
 type NamedBlock = ArchiveBlock & { readonly name: string }
 
@@ -36,7 +33,7 @@ interface Kept {
  * The one place below all who read a log at which events that were archived get back what they say. A block is unpacked
  * once for those who read in order.
  */
-export function openArchivedContents(db: DatabaseSync, folder: string): ArchivedContents {
+export function openArchivedContents(db: DatabaseSync, folder: string) {
   const kept = new RecentMap<number, Kept>(Number.POSITIVE_INFINITY, {
     bytes: { most: KEPT_BYTES, of: (_first, { lines }) => sizeOf(lines) },
   })
@@ -66,7 +63,8 @@ export function openArchivedContents(db: DatabaseSync, folder: string): Archived
   }
 
   return {
-    filled(row) {
+    /** The row with its data and meta. @throws ServiceError `store_unavailable` where their file is away or damaged */
+    filled<Found extends Row>(row: Found): Found {
       if (!isArchivedData(row.data)) return row
       const { position } = row
       const isNear = newest !== undefined && position >= newest.first && position <= newest.last

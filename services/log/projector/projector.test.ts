@@ -646,6 +646,32 @@ describe('read models that follow the log together', () => {
     expect(reader.get('count')).toEqual({ n: 3 })
   })
 
+  test('keep the rows that are looked for, though more were written than are kept in memory', async () => {
+    const store = openStore()
+    const tables = openTables()
+    const looked: string[] = []
+    const looking: RowTables = {
+      ...tables,
+      table(name, version) {
+        const table = tables.table(name, version)
+        return { ...table, get: (key) => (looked.push(key), table.get(key)) }
+      },
+    }
+    const one = counting('one')
+    const fold = (rows: Rows<JsonObject>, event: never): void => {
+      one.fold(rows, event)
+      const n = Number(rows.get('count')?.['n'])
+      for (let other = 0; other < 1_001; other++) rows.put(`other-${other}`, { n })
+    }
+    const { projector, reader, wake } = await sleeping(store, looking, { ...one, fold })
+    for (let n = 1; n <= 3; n++) {
+      await appendOne(store, recorded({ barClose: n * HOUR_MS }), projector)
+      await wake()
+      expect([reader.get('count'), reader.get('other-7')]).toEqual([{ n }, { n }])
+    }
+    expect(looked).toEqual(['count', 'other-7', 'other-7', 'other-7'])
+  })
+
   test('refuse a range whose rows cannot be written, and have it once they can', async () => {
     const store = openStore()
     broughtAbout = 1

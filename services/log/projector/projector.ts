@@ -372,8 +372,10 @@ class ProjectionRun implements Follower {
   }
 
   committed(): boolean {
-    if (this.#unwritten.size > KNOWN_ROWS) this.#known.clear()
-    else for (const [key, row] of this.#unwritten) this.#known.set(key, row ?? null)
+    const isFew = this.#unwritten.size <= KNOWN_ROWS
+    // Of many rows most are not looked for soon: those stay that were.
+    for (const [key, row] of this.#unwritten)
+      if (isFew || this.#known.has(key)) this.#known.set(key, row ?? null)
     this.#unwritten = new Map()
     this.#newest = undefined
     this.#stored = this.reached
