@@ -26,9 +26,9 @@ interface Ahead {
   isAtEnd: boolean
 }
 
-/** Outcomes read at a time: few of a series that is looked at once, more of one that is read through. */
+/** Outcomes read at a time: few of a series that is looked at once, more of one that is read through; those of others are near. */
 const FIRST_PAGE = 8
-const LARGEST_PAGE = 256
+const LARGEST_PAGE = 32
 /** Series whose outcomes are kept ahead; with more, those asked for longest ago are read again. */
 const MOST_SERIES = 8_192
 

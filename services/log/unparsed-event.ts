@@ -16,7 +16,8 @@ export class UnparsedEvent implements RecordedEvent {
   readonly #meta: string | RecordedEvent['meta']
 
   constructor(
-    place: EventPlace & Pick<RecordedEvent, 'at'>,
+    place: Omit<EventPlace, 'position'> & Pick<RecordedEvent, 'at'>,
+    position: Position,
     text: string,
     meta: string | RecordedEvent['meta'],
     isLatin1 = false,
@@ -24,7 +25,7 @@ export class UnparsedEvent implements RecordedEvent {
     this.id = place.id
     this.stream = place.stream
     this.revision = place.revision
-    this.position = place.position
+    this.position = position
     this.type = place.type
     this.schema = place.schema
     this.at = place.at

@@ -255,9 +255,9 @@ export class LogReader {
 
   #recorded(row: Row, asText?: boolean, isLatin1 = false): RecordedEvent {
     if (asText === true || isLatin1) {
-      const { position, data, meta, ...place } = this.#contents.filled(row)
-      const isAsRead = isLatin1 && data === row.data
-      return new UnparsedEvent({ ...place, position: String(position) }, data, meta, isAsRead)
+      const found = this.#contents.filled(row)
+      const isAsRead = isLatin1 && found.data === row.data
+      return new UnparsedEvent(found, String(found.position), found.data, found.meta, isAsRead)
     }
     row.recorded ??= this.#parsed(row)
     return row.recorded

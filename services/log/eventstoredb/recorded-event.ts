@@ -88,7 +88,7 @@ export function parseStored(stored: ServerEvent, asText = false): RecordedEvent 
   if (!isSound(metadata) || !stored.isJson || data === undefined) return undefined
   const { id, schema, meta, at = stored.created } = metadata
   const place = { id, type, schema, stream, revision, position, at }
-  if (asText) return new UnparsedEvent(place, stored.data, meta)
+  if (asText) return new UnparsedEvent(place, place.position, stored.data, meta)
   return { ...place, data: data as JsonObject, meta }
 }
 
