@@ -149,6 +149,7 @@ describe.each([
       const keyed = new Map<string, CallOutcome>()
       const keyless: CallOutcome[] = []
       let sent = 0
+      let settled = 0
 
       /** Keys of calls whose outcome is not known, and that nobody asks for at the moment. */
       const lost: string[] = []
@@ -158,6 +159,7 @@ describe.each([
           const url = urlOf(n)
           if (n % keylessOf === 0) keyless.push(await caller.send({ url }))
           else await callWithKey(url, lost.shift() ?? `key-${sent++}`)
+          settled++
         }
       }
 
@@ -171,6 +173,8 @@ describe.each([
         while (servers.length < setting.servers) servers.push(await start())
         const ending = new AbortController()
         const callers = Array.from({ length: crowd }, (_caller, n) => callUntil(ending.signal, n))
+        // A busy machine answers its first calls late.
+        for (const until = settled + 6; settled < until; ) await wait(5)
         await wait(20 + Math.random() * 60)
         const victim = servers[kill % servers.length]
         await victim?.kill()
