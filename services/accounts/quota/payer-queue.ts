@@ -201,12 +201,12 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
   function beginBehind(): void {
     if (!log.isExclusive || ahead === undefined || behind !== undefined) return
     const { after, waiting } = ahead
+    const { tier, window } = waiting.payer
     const more = queue.length - 1
     const beforeLast = { ...after, used: after.used + more, usedToday: after.usedToday + more }
+    if (decideDebit(beforeLast, tier, after.day).kind === 'refuse') return
     const isSure = (one: Waiting): boolean =>
-      one.payer.window.id === waiting.payer.window.id &&
-      !hasKey(one) &&
-      decideDebit(beforeLast, one.payer.tier, after.day).kind === 'debit'
+      one.payer.window.id === window.id && one.payer.tier === tier && !hasKey(one)
     if (queue.every(isSure)) behind = begin(takeBatch(), after)
   }
 
