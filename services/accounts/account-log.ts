@@ -1,7 +1,7 @@
 import { AccountOpened } from '../../contracts/account-events.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import type { ServiceError } from '../../contracts/errors.ts'
 import type { Origin, RecordedEvent } from '../../contracts/event.ts'
-import { decodeEvent, EVENT_CATALOGUE, eventOf } from '../../contracts/event-catalogue.ts'
+import { decodeEventOf, EVENT_CATALOGUE, eventOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
@@ -123,10 +123,8 @@ function decideAll(accountId: string, commands: readonly AnyCommand[], before: A
   return { facts, refusal }
 }
 
-function factOf(recorded: RecordedEvent): AccountFact {
-  const event = decodeEvent(recorded)
-  if (EVENT_CATALOGUE[event.type].stream === AccountOpened.stream) return event as AccountFact
-  throw new ServiceError('event_unreadable', {
-    message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
-  })
-}
+const TYPES = Object.values(EVENT_CATALOGUE)
+  .filter(({ stream }) => stream === AccountOpened.stream)
+  .map(({ type }) => type as AccountFact['type'])
+
+const factOf = (recorded: RecordedEvent): AccountFact => decodeEventOf(recorded, ...TYPES)
