@@ -174,7 +174,7 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
         await commit(batch)
       } catch (error) {
         ahead = undefined
-        // Those that have their answer already are not touched by this.
+        // A call that was answered already keeps its answer.
         for (const waiting of batch) waiting.reject(error)
       }
     }
@@ -233,12 +233,12 @@ export function createPayerQueue(payerId: string, { log, keys, now, payPerCall }
   async function commit(batch: readonly Waiting[]): Promise<void> {
     const [oldest] = batch
     if (oldest === undefined) return
+    let begun = behind
+    behind = undefined
     const { since, payer } = oldest
     const isOfOne = batch.every((one) => one.payer.id === payerId && one.payer.window.id === payer.window.id)
     assert(isOfOne, 'an append of debits is of one payer and window', batch.length)
     const windowId = payer.window.id
-    let begun = behind
-    behind = undefined
     for (let left = batch, conflicts = 1; ; conflicts++) {
       const balance = begun?.balance ?? balanceOf(windowId) ?? (await load(windowId))
       if (begun === undefined && left.some(hasKey)) left = await withoutUsedKeys(left)
