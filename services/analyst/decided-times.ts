@@ -26,7 +26,7 @@ interface Ahead {
   isAtEnd: boolean
 }
 
-/** Outcomes read at a time: few of a series that is looked at once, more of one that is read through; those of others are near. */
+/** Outcomes read at a time: few of a series that is looked at once, more of one that is read through. */
 const FIRST_PAGE = 8
 const LARGEST_PAGE = 32
 /** Series whose outcomes are kept ahead; with more, those asked for longest ago are read again. */

@@ -24,8 +24,8 @@ export type UsedKeys = ReturnType<typeof createUsedKeys>
 const LOOK_EVERY_MS = 2
 
 /**
- * Which idempotency keys a payer has used: the latest in memory, all others in the read model. `memory` has every event since its beginning, so the read model has to answer only for earlier
- * ones: it is asked once it has passed that position.
+ * Which idempotency keys a payer has used: the latest in memory, all others in the read model. `memory` has every event
+ * since its beginning, so the read model answers only for earlier ones: it is asked once it has passed that position.
  */
 export function createUsedKeys(payerId: string, options: UsedKeysOptions) {
   const { index, head, now, sleep, signal } = options

@@ -373,7 +373,7 @@ class ProjectionRun implements Follower {
 
   committed(): boolean {
     const isFew = this.#unwritten.size <= KNOWN_ROWS
-    // Of many rows most are not looked for soon: those stay that were.
+    // Most of many rows are not looked for soon: only rows that somebody looked for stay.
     for (const [key, row] of this.#unwritten)
       if (isFew || this.#known.has(key)) this.#known.set(key, row ?? null)
     this.#unwritten = new Map()
