@@ -2,9 +2,9 @@ import { assert } from '../../../contracts/assert.ts'
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AttemptsToRecord } from '../deliveries/plan-flush.ts'
-import type { PreparedDelivery } from '../deliveries/prepare-delivery.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ReplayItem } from './endpoint-state.ts'
+import type { AttemptMade } from './run-attempt.ts'
 
 export type AttemptRecorder = ReturnType<typeof createAttemptRecorder>
 
@@ -76,8 +76,7 @@ export function createAttemptRecorder(options: {
      */
     record(
       endpoint: Endpoint,
-      { template, baseUrl }: Pick<PreparedDelivery, 'template' | 'baseUrl'>,
-      attempt: DeliveryAttempt,
+      { template, baseUrl, attempt }: AttemptMade,
       replay?: Pick<ReplayItem, 'left' | 'toSequence'>,
     ): Promise<void> {
       const gathered = gathering.get(endpoint) ?? open(endpoint)

@@ -1,16 +1,11 @@
 import { assert } from '../../../contracts/assert.ts'
 import { isServiceError } from '../../../contracts/errors.ts'
-import { createAttemptRecorder } from './attempt-recorder.ts'
+import { type AttemptRecorder, createAttemptRecorder } from './attempt-recorder.ts'
 import { createAttemptRoom } from './attempt-room.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
-import { type AttemptContext, runAttempt } from './run-attempt.ts'
+import { type AttemptContext, type AttemptEnd, type AttemptMade, runAttempt } from './run-attempt.ts'
 import { Scheduler, type Turn } from './scheduler.ts'
-
-export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
-  /** Monotonic clock, milliseconds. */
-  readonly elapsed: () => number
-}
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNDER_WAY = 1_024
@@ -19,20 +14,19 @@ const SWIFT_MS = 100
 
 /** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
 export class Attempts {
-  readonly #options: AttemptsOptions
-  readonly #context: AttemptContext
+  readonly #options: AttemptContext
+  readonly #recorder: AttemptRecorder
   readonly #scheduler: Scheduler<Endpoint>
-  readonly #running = new Map<Turn<Endpoint>, Promise<void>>()
   #underWay = 0
   #turn: PromiseWithResolvers<void> | undefined
 
-  constructor(options: AttemptsOptions) {
+  constructor(options: AttemptContext) {
     const { elapsed, sleep, busy = () => 0 } = options
     this.#options = options
     this.#scheduler = new Scheduler(elapsed, createAttemptRoom(elapsed, busy))
     const hasMore = (endpoint: Endpoint): boolean =>
       this.#scheduler.isSending(endpoint) || endpoint.work !== undefined || endpoint.isPaced
-    this.#context = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }
+    this.#recorder = createAttemptRecorder({ elapsed, sleep, hasMore })
   }
 
   /** Attempts that are being sent or recorded. */
@@ -77,7 +71,7 @@ export class Attempts {
 
   /** Resolves when what is under way for these has ended. */
   async drained(endpoints: ReadonlySet<Endpoint>): Promise<void> {
-    for (const [{ endpoint }, running] of this.#running) if (endpoints.has(endpoint)) await running
+    for (const endpoint of endpoints) while (endpoint.attempts > 0) await this.nextTurn()
   }
 
   #begin(taken: Turn<Endpoint>, item: EndpointItem): void {
@@ -87,13 +81,6 @@ export class Attempts {
     const { health, subscription } = endpoint.state
     if (health.state === 'degraded' || subscription.sending.perSecond !== null)
       this.#options.apply(endpoint, { kind: 'begun' })
-    this.#running.set(taken, this.#attend(taken, item).catch(this.#options.report))
-  }
-
-  /** Runs one attempt to its end. Never rejects: a fault is reported, and the endpoint goes on. */
-  async #attend(taken: Turn<Endpoint>, item: EndpointItem): Promise<void> {
-    const { endpoint } = taken
-    const { apply, report } = this.#options
     let isSent = false
     const onSent = (): void => {
       if (isSent) return
@@ -102,25 +89,47 @@ export class Attempts {
       this.offer(endpoint)
       this.pump()
     }
-    try {
-      const end = await runAttempt(this.#context, endpoint, item, onSent)
-      endpoint.ended(item)
-      if (end.kind === 'recorded') apply(endpoint, { kind: 'recorded', item, decision: end.decision })
-      if (end.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
-    } catch (error) {
-      endpoint.ended(item)
-      if (isServiceError(error, 'lease_lost')) apply(endpoint, { kind: 'lost' })
-      else {
-        apply(endpoint, { kind: 'undone', item })
-        report(error)
-      }
-    } finally {
-      this.#running.delete(taken)
-    }
+    // While it waits to be durable, nothing of it is kept but its record: so many wait that a collection would copy much.
+    runAttempt(this.#options, endpoint, item, onSent)
+      .then((end) => this.#record(endpoint, item, end))
+      .then(
+        (end) => this.#ended(endpoint, item, end),
+        (fault: unknown) => this.#ended(endpoint, item, undefined, fault),
+      )
+      .then(onSent)
+      .finally(() => this.pump())
+      .catch(this.#options.report)
+  }
+
+  #record(endpoint: Endpoint, item: EndpointItem, end: AttemptEnd): AttemptEnd | Promise<AttemptEnd> {
+    const replay = item.kind === 'replay' ? item.item : undefined
+    return end.kind === 'made' ? this.#recorder.record(endpoint, end, replay).then(() => end) : end
+  }
+
+  /** An attempt is over, and durable if it was made, unless a fault kept it from that. */
+  #ended(endpoint: Endpoint, item: EndpointItem, end: AttemptEnd | undefined, fault?: unknown): void {
+    const { apply, report } = this.#options
+    endpoint.ended(item)
     this.#underWay -= 1
     assert(this.#underWay >= 0, 'what ends was under way', this.#underWay)
-    onSent()
+    if (end?.kind === 'made') this.#recorded(endpoint, item, end)
+    else if (end?.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
+    else if (isServiceError(fault, 'lease_lost')) apply(endpoint, { kind: 'lost' })
+    else if (fault !== undefined) {
+      apply(endpoint, { kind: 'undone', item })
+      report(fault)
+    }
     apply(endpoint, { kind: 'free' })
-    this.pump()
+  }
+
+  #recorded(endpoint: Endpoint, item: EndpointItem, { attempt, decision, sealedUrl }: AttemptMade): void {
+    const { result, reason, at, durationMs } = attempt
+    const signalAt = item.kind === 'first' && result === 'delivered' ? item.matched.signal.at : undefined
+    const firstAfterMs = signalAt && at + durationMs - signalAt
+    this.#options.metrics?.attempt?.({ result, reason, durationMs, firstAfterMs })
+    // A former address says nothing of the present one.
+    const isThere = decision === undefined || endpoint.state.subscription.sealedUrl === sealedUrl
+    const counted = isThere ? decision : { ...decision, change: undefined }
+    this.#options.apply(endpoint, { kind: 'recorded', item, decision: counted })
   }
 }

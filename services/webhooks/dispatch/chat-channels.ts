@@ -43,12 +43,6 @@ export function createChatChannels(elapsed: () => number) {
     return made
   }
 
-  /** Pauses a channel. */
-  function rest(url: string, restMs: number): void {
-    const channel = channelOf(url)
-    channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
-  }
-
   return {
     /**
      * Takes the channel for one message, until `ended`.
@@ -75,13 +69,16 @@ export function createChatChannels(elapsed: () => number) {
       waiting.set(who, nowMs + inMs + KEPT_MS)
       return inMs
     },
-    /** The message is over. @param restMs for how long the channel takes nothing more */
-    ended(url: string, restMs: number): void {
+    /** The message is over. */
+    ended(url: string): void {
       const channel = channelOf(url)
       assert(channel.isBusy, 'a channel ends what it began')
       channel.isBusy = false
-      rest(url, restMs)
     },
-    rest,
+    /** Pauses a channel. */
+    rest(url: string, restMs: number): void {
+      const channel = channelOf(url)
+      channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
+    },
   }
 }

@@ -47,7 +47,6 @@ export class Endpoint implements Schedulable {
   readonly #replays: Extract<EndpointItem, { kind: 'replay' }>[] = []
   /** Sequences that are being sent or recorded. */
   readonly #underWay = new Set<number>()
-  /** Attempts under way, replays included. */
   #attempts = 0
 
   constructor(
@@ -89,6 +88,11 @@ export class Endpoint implements Schedulable {
 
   get underWay(): ReadonlySet<number> {
     return this.#underWay
+  }
+
+  /** Attempts under way, replays included. */
+  get attempts(): number {
+    return this.#attempts
   }
 
   /** Origin of its address, once known: endpoints of one host share its slots. */

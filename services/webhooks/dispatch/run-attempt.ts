@@ -13,24 +13,32 @@ import { removedReason, restAfter, withAskedWait } from '../sending/chat-channel
 import type { SendOutcome } from '../sending/sender.ts'
 import { filterAt, isStale } from '../signals/passes-filter.ts'
 import type { Matched } from '../signals/signal.ts'
-import type { AttemptRecorder } from './attempt-recorder.ts'
 import type { ChatChannels } from './chat-channels.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
-/** The end of one item. */
+/** All that an attempt leaves to be recorded: it counts once that is durable. Without a decision nothing was sent. */
+export interface AttemptMade
+  extends Pick<PreparedDelivery, 'template' | 'baseUrl'>,
+    Pick<Attempt, 'sealedUrl'> {
+  readonly kind: 'made'
+  readonly attempt: DeliveryAttempt
+  readonly decision?: AttemptDecision
+}
+
+/** How one item came out. */
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
   /** Not begun, or cut off by the end of this process: it is still to be done, maybe not before so long. */
   | { readonly kind: 'not_begun'; readonly againMs?: number }
-  /** Durable. */
-  | { readonly kind: 'recorded'; readonly decision: AttemptDecision | undefined }
+  | AttemptMade
 
 export interface AttemptContext extends DispatcherOptions {
-  readonly recorder: AttemptRecorder
+  /** Monotonic clock, milliseconds. */
+  readonly elapsed: () => number
   readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
@@ -50,7 +58,6 @@ interface Made {
 /** One attempt on its way. */
 interface Attempt extends Made {
   readonly endpoint: Endpoint
-  readonly item: EndpointItem
   readonly replayId: string | null
   readonly isStale: boolean
   /** Trace context for the receiver, where there is one. */
@@ -62,9 +69,9 @@ interface Attempt extends Made {
 }
 
 /**
- * Makes one attempt, and records what came of it before it counts.
+ * Makes one attempt; nothing of it is recorded yet.
  *
- * @param onSent called when the POST is over, and its room free; what came of it is not recorded yet
+ * @param onSent called when the POST is over, and its room free
  * @throws ServiceError `lease_lost`, and those of the store and of the delivery log
  */
 export async function runAttempt(
@@ -90,7 +97,6 @@ export async function runAttempt(
     ...made,
     sealedUrl: subscription.sealedUrl,
     endpoint,
-    item,
     replayId,
     isStale: staleness,
     isProbe,
@@ -98,7 +104,7 @@ export async function runAttempt(
   }
   if (staleness && freshness?.policy === 'skip' && replayId === null) {
     onSent()
-    return skip(context, attempt, 'stale')
+    return skip(context, attempt)
   }
   const given = context.directory.target(subscription)
   const target = given instanceof Promise ? await given : given
@@ -119,13 +125,10 @@ async function sendToChat(
   const { channels } = context
   const againMs = channels.begin(target.url, attempt.endpoint.id)
   if (againMs > 0) return { kind: 'not_begun', againMs }
-  let restMs = 0
   try {
-    return await send(context, attempt, target, onSent, (forMs) => {
-      restMs = forMs
-    })
+    return await send(context, attempt, target, onSent)
   } finally {
-    channels.ended(target.url, restMs)
+    channels.ended(target.url)
   }
 }
 
@@ -154,7 +157,7 @@ async function withinSpan(
   } as const
   const span = tracing.follow(start, waited.traceparent)
   const end = await sendIt({ ...attempt, traceparent: span?.traceparent })
-  const { decision } = end.kind === 'recorded' ? end : {}
+  const { decision } = end.kind === 'made' ? end : {}
   span?.end({ error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind) })
   return end
 }
@@ -172,10 +175,9 @@ async function send(
   attempt: Attempt,
   target: DeliveryTarget,
   onSent: () => void,
-  onRest: (restMs: number) => void = () => undefined,
 ): Promise<AttemptEnd> {
   const { now, random, sender, sign, holds, apply } = context
-  const { endpoint, prepared, attemptsBefore, replayId, item, isProbe } = attempt
+  const { endpoint, prepared, attemptsBefore, replayId, isProbe } = attempt
   const at = now()
   const headers = sign(target.secrets, {
     event: prepared.signal.type,
@@ -205,29 +207,25 @@ async function send(
   // What the former address answers says nothing of the present one: it is sent there too.
   if (outcome.kind === 'aborted' || !isThere()) return { kind: 'not_begun' }
 
-  const endedAt = now()
   const removed = form === null ? undefined : removedReason(form, outcome)
-  const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random(), removed }
+  const ended = { outcome, attemptsBefore, isProbe, at: now(), random: random(), removed }
   const decision = decideAttempt(endpoint.state.health, ended)
   const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
-  onRest(restMs)
+  if (restMs > 0) context.channels.rest(target.url, restMs)
   const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
   apply(endpoint, { kind: 'sent', decision, sent })
   assert(outcome.durationMs >= 0, 'an attempt takes no negative time', outcome.durationMs)
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
-  const record = attemptOf(attempt, { decision, outcome, at, detail })
-  await context.recorder.record(endpoint, prepared, record, item.kind === 'replay' ? item.item : undefined)
-  const isFirst = item.kind === 'first' && decision.result === 'delivered'
-  context.metrics?.attempt?.({
-    result: decision.result,
-    reason: decision.reason,
-    durationMs: outcome.durationMs,
-    firstAfterMs: isFirst ? endedAt - prepared.signal.at : undefined,
-  })
-  return { kind: 'recorded', decision: isThere() ? decision : { ...decision, change: undefined } }
+  return madeOf(attempt, attemptOf(attempt, { decision, outcome, at, detail }), decision)
 }
+
+const madeOf = (
+  { prepared: { template, baseUrl }, sealedUrl }: Attempt,
+  attempt: DeliveryAttempt,
+  decision?: AttemptDecision,
+): AttemptMade => ({ kind: 'made', template, baseUrl, attempt, sealedUrl, ...(decision && { decision }) })
 
 const prepareFirst = ({ idOf, baseUrl }: AttemptContext, { state }: Endpoint, matched: Matched): Made => ({
   prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl(), form: state.subscription.form }),
@@ -246,47 +244,37 @@ async function makeAgain(
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
 }
 
-/** Records a delivery that is not sent under its number, so that the hole in the sequence has a reason. */
-async function skip(
-  context: AttemptContext,
-  { endpoint, prepared, attemptsBefore }: Attempt,
-  reason: string,
-): Promise<AttemptEnd> {
-  if (!endpoint.mayBegin || !context.holds(endpoint)) return { kind: 'not_begun' }
+/** A delivery that is not sent is recorded under its number, so that the hole in the sequence has a reason. */
+function skip({ holds, now }: AttemptContext, skipped: Attempt): AttemptEnd {
+  const { endpoint, prepared, attemptsBefore: attempt } = skipped
+  if (!endpoint.mayBegin || !holds(endpoint)) return { kind: 'not_begun' }
   const nothing = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
-  const times = { at: context.now(), durationMs: 0 }
-  await context.recorder.record(endpoint, prepared, {
-    ...placeIn(prepared),
-    ...nothing,
-    ...times,
-    attempt: attemptsBefore,
-    reason,
-    result: 'skipped',
-  })
-  context.metrics?.attempt?.({ result: 'skipped', reason, durationMs: 0, firstAfterMs: undefined })
-  return { kind: 'recorded', decision: undefined }
+  const place = { ...placeIn(prepared), attempt, at: now(), durationMs: 0 }
+  return madeOf(skipped, { ...place, ...nothing, reason: 'stale', result: 'skipped' })
 }
 
 /** The record of an attempt. */
 function attemptOf(
   { prepared, replayId }: Attempt,
-  ended: {
+  {
+    decision,
+    outcome,
+    ...ended
+  }: Pick<DeliveryAttempt, 'at' | 'detail'> & {
     readonly decision: AttemptDecision
     readonly outcome: SendOutcome
-    readonly at: number
-    readonly detail: DeliveryAttempt['detail']
   },
 ): DeliveryAttempt {
-  const { result, attempts, reason, nextAt } = ended.decision
+  const { result, attempts, reason, nextAt } = decision
   assert((result === 'failed') === (nextAt !== null), 'only what failed is tried again', result)
   assert((result === 'delivered') === (ended.detail === null), 'of what was taken no answer is kept', result)
   return {
     ...placeIn(prepared),
     attempt: attempts,
     at: ended.at,
-    durationMs: ended.outcome.durationMs,
+    durationMs: outcome.durationMs,
     result,
-    status: ended.outcome.status ?? null,
+    status: outcome.status ?? null,
     reason,
     detail: ended.detail,
     bodySha256: prepared.bodySha256,

@@ -7,11 +7,15 @@ const LIMIT_MS = 15_000
 function aSweep() {
   const clock = createFakeClock(0)
   const expired: string[] = []
-  const sweep = createDeadlineSweep<{ startedAt: number; name: string }>(clock, LIMIT_MS, ({ name }) => {
-    expired.push(`${name} ${clock.now()}`)
-  })
+  const sweep = createDeadlineSweep<{ startedAt: number; place: number; name: string }>(
+    clock,
+    LIMIT_MS,
+    ({ name }) => {
+      expired.push(`${name} ${clock.now()}`)
+    },
+  )
   const start = (name: string) => {
-    const item = { startedAt: clock.now(), name }
+    const item = { startedAt: clock.now(), place: -1, name }
     sweep.add(item)
     return item
   }

@@ -17,14 +17,15 @@ export const systemSweepClock: SweepClock = {
 export interface Timed {
   /** By the clock of the sweep. */
   readonly startedAt: number
+  /** Its place in the sweep. */
+  place: number
 }
 
 /** How often is looked. */
 export const SWEEP_EVERY_MS = 250
 
 /**
- * Ends what takes too long, by one look at all of it now and then: a timer for each would cost a tenth of a core. Items
- * are added in the order of their starts.
+ * Ends what takes too long, by one look at all of it now and then: a timer for each would cost a tenth of a core.
  *
  * @param limitMs how long an item may take; it has expired at the latest then, since the sweep looks early enough.
  * @param expire called once, with the item taken out.
@@ -36,29 +37,39 @@ export function createDeadlineSweep<Item extends Timed>(
   expire: (item: Item) => void,
   onLook: () => void = () => undefined,
 ) {
-  // All have the same limit, so the oldest are the first to expire, and a look ends at the first that has time.
-  const items = new Set<Item>()
+  // Not a set: one that so much comes into and leaves has a new table all the time, and once a collection takes a former
+  // one for old, all that follow live as long, with what was in them.
+  const items: (Item | undefined)[] = []
+  const free: number[] = []
   let stop: (() => void) | undefined
+
+  function remove(item: Item): void {
+    if (items[item.place] !== item) return
+    items[item.place] = undefined
+    free.push(item.place)
+  }
 
   function sweep(): void {
     onLook()
     const oldest = clock.now() + SWEEP_EVERY_MS - limitMs
     for (const item of items) {
-      if (item.startedAt > oldest) break
-      items.delete(item)
+      if (item === undefined || item.startedAt > oldest) continue
+      remove(item)
       expire(item)
     }
-    if (items.size === 0) {
-      stop?.()
-      stop = undefined
-    }
+    if (free.length < items.length) return
+    stop?.()
+    stop = undefined
   }
 
   return {
     add(item: Item): void {
-      items.add(item)
+      item.place = free.pop() ?? items.length
+      items[item.place] = item
       stop ??= clock.every(SWEEP_EVERY_MS, sweep)
     },
-    delete: (item: Item): void => void items.delete(item),
+    delete: remove,
+    /** All that has neither ended nor expired. */
+    items: () => items.filter((item) => item !== undefined),
   }
 }

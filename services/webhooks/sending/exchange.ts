@@ -59,6 +59,8 @@ export interface ExchangeOptions extends Pick<Clock, 'now'> {
   /** Called once. */
   readonly finished: (outcome: ExchangeOutcome) => void
   readonly mayBegin?: (() => boolean) | undefined
+  /** Ends it once it is aborted. */
+  readonly signal: AbortSignal | undefined
   readonly connections: OriginPool
   readonly request: Dispatcher.DispatchOptions
 }
@@ -75,6 +77,8 @@ const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
  */
 export class Exchange implements Timed, Dispatcher.DispatchHandler {
   readonly startedAt: number
+  place = -1
+  readonly signal: AbortSignal | undefined
   readonly #options: ExchangeOptions
   #controller: Dispatcher.DispatchController | undefined
   #lane: Lane | undefined
@@ -93,6 +97,7 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
   constructor(options: ExchangeOptions) {
     this.#options = options
     this.startedAt = options.startedAt
+    this.signal = options.signal
   }
 
   get isOver(): boolean {

@@ -84,8 +84,19 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     (exchange) => exchange.end('timed_out', `no whole answer within ${attemptMs / 1_000} s`),
     () => pools.cutFloods(),
   )
-  const cutBy = createCuts()
+  const cuts = new WeakSet<AbortSignal>()
   let isClosing = false
+
+  /** One listener does for all attempts of a shard: one for each costs as much as a signature. */
+  function cutBy(signal: AbortSignal): void {
+    if (cuts.has(signal)) return
+    cuts.add(signal)
+    const endAll = (): void => {
+      for (const exchange of sweep.items())
+        if (exchange.signal === signal) exchange.end('aborted', 'ended while it was under way')
+    }
+    signal.addEventListener('abort', endAll, { once: true })
+  }
 
   function post(
     { url, body, mayBegin, headers }: WebhookRequest,
@@ -100,17 +111,17 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     const pairs: string[] = []
     for (const name in headers) pairs.push(name, headers[name] ?? '')
     pairs.push('accept-encoding', 'identity')
-    const cut = signal && cutBy(signal)
+    if (signal !== undefined) cutBy(signal)
     const connections = pools.of(origin)
     const exchange = new Exchange({
       startedAt,
       now,
       mayBegin,
+      signal,
       connections,
       request: { method: 'POST', path, headers: pairs, body },
       finished({ kind, status, retryAfterMs, windowMs, detail: answer }) {
         sweep.delete(exchange)
-        cut?.delete(exchange)
         // The detail of a delivery that was taken is not kept, so nothing has to be removed from it.
         const isTaken = status !== undefined && status >= 200 && status < 300
         const detail = isTaken ? answer : withoutAddress(answer, path)
@@ -119,7 +130,6 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       },
     })
     sweep.add(exchange)
-    cut?.add(exchange)
     connections.take(exchange)
   }
 
@@ -138,22 +148,6 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       isClosing = true
       await pools.close()
     },
-  }
-}
-
-/** Attempts by the signal that ends them: one does for a whole shard, and a listener for each costs as much as a signature. */
-function createCuts() {
-  const cuts = new WeakMap<AbortSignal, Set<Exchange>>()
-  return (signal: AbortSignal): Set<Exchange> => {
-    const known = cuts.get(signal)
-    if (known !== undefined) return known
-    const underWay = new Set<Exchange>()
-    cuts.set(signal, underWay)
-    const endAll = (): void => {
-      for (const exchange of underWay) exchange.end('aborted', 'ended while it was under way')
-    }
-    signal.addEventListener('abort', endAll, { once: true })
-    return underWay
   }
 }
 

@@ -4,8 +4,9 @@ import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { ReplayScope, Sending, SubscriptionFilter } from '../../../contracts/subscription.ts'
+import type { Sending, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../state/subscription-state.ts'
+import type { ReplayNumbers } from './find-window.ts'
 
 /** Facts caused by owners and the operator. The dispatcher records facts caused by endpoints. */
 export type SubscriptionFact = FactOf<
@@ -41,18 +42,13 @@ export type SubscriptionCommand =
       readonly overlapUntil: number
       readonly now: number
     }
-  | {
+  | (ReplayNumbers & {
       readonly kind: 'RequestReplay'
       readonly replayId: string
-      readonly fromSequence: number
-      readonly toSequence: number
-      readonly only: ReplayScope
-      /** How many of the window that are. */
-      readonly deliveries: number
       /** The highest number given out. */
       readonly newest: number
       readonly isDone: (replayId: string, toSequence: number) => boolean
-    }
+    })
   | { readonly kind: 'CancelReplay'; readonly replayId: string; readonly isDone: boolean }
   | { readonly kind: 'EndOverlap' }
   /** By the operator, who alone can allow it again. */

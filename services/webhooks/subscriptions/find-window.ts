@@ -4,6 +4,7 @@ import type { ReplayScope } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { deliveriesSince, findFailed } from '../deliveries/read-deliveries.ts'
+import type { RequestedReplay } from '../state/subscription-state.ts'
 
 /** Deliveries to send again, by number or by the time of their attempts; both ends inclusive. */
 export type ReplayWindow =
@@ -15,12 +16,7 @@ export type ReplayWindow =
 export type AskedReplay = ReplayWindow & { readonly only?: ReplayScope }
 
 /** A window in numbers, and how many deliveries of it that are. */
-export interface ReplayNumbers {
-  readonly fromSequence: number
-  readonly toSequence: number
-  readonly only: ReplayScope
-  readonly deliveries: number
-}
+export type ReplayNumbers = Pick<RequestedReplay, 'fromSequence' | 'toSequence' | 'only' | 'deliveries'>
 
 type Numbers = Pick<ReplayNumbers, 'fromSequence' | 'toSequence'>
 
