@@ -241,7 +241,7 @@ report(
   'events/s',
   await measure([rebuild, rebuildTree], ROUNDS),
   rebuild.name,
-  { [rebuildTree.name]: 0.5 },
+  { [rebuildTree.name]: 0.8 },
 )
 
 const replays = openReplayWorker({ file: logFile(directory) })

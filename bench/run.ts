@@ -4,6 +4,7 @@ import { cpus } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerHelp } from '../testing/answer-help.ts'
+import { compareVerdicts } from './support/compare-verdicts.ts'
 import { print, type ReportedRow } from './support/measure.ts'
 import { writePage } from './support/write-page.ts'
 
@@ -14,7 +15,8 @@ answerHelp(`Runs the benchmarks one after the other, each on a quiet machine, wi
   NAME         only these benchmarks: NAME.bench.ts
   --quick      one short round of each, which measures nothing and shows that it runs to its end
   --full       as much work as each benchmark takes by itself, without an end
-  --json FILE  where the rows go, besides the table; .cache/bench.json unless given
+  --json FILE  where the rows go, besides the table; .cache/bench.json unless given. Rows of a run before that are
+               in it are compared: which rows meet their floor in one of both only
   --page       writes the rows into docs/benchmarks.md, too`)
 
 const QUICK = {
@@ -167,7 +169,17 @@ function writeResults(): void {
     is_quiet: !has('--quick') && busiest < QUIET,
     rows,
   }
+  if (!has('--quick')) for (const line of compareVerdicts(rows, formerRows())) print(line)
   writeFileSync(jsonFile, `${JSON.stringify(results, undefined, 2)}\n`)
   print(`\n${rows.length} rows in ${jsonFile}`)
   if (has('--page')) writePage(results)
+}
+
+/** The rows of the run before, if it left any. */
+function formerRows(): ReportedRow[] {
+  try {
+    return (JSON.parse(readFileSync(jsonFile, 'utf8')) as { rows: ReportedRow[] }).rows
+  } catch {
+    return []
+  }
 }

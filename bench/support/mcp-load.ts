@@ -22,6 +22,8 @@ export interface McpLoadOptions {
   readonly authorization?: string
   /** Names who calls, in the titles of the tables; ends with a comma and a space where it is not empty. */
   readonly payers: string
+  /** The least share of the bare POST that is asked. */
+  readonly floor: number
   readonly connections: readonly number[]
   readonly rounds: number
   readonly seconds: number
@@ -94,8 +96,8 @@ async function reportOne(
   )
   const measured: Measured[] = await measure(candidates, options.rounds)
   report(`tools/call, ${options.payers}${connections} connections`, 'requests/s', measured, BARE, {
-    'this edge, handshake era': 0.45,
-    'this edge, stateless revision': 0.45,
+    'this edge, handshake era': options.floor,
+    'this edge, stateless revision': options.floor,
   })
   for (const [name, all] of loads) {
     const middle = (of: (load: Load) => number): number =>
