@@ -13,6 +13,9 @@ export function shareText(share: number | null, trials: number): string {
   return `${Math.round(2 * share * trials) / 2} of ${trials}`
 }
 
+/** A whole number as '20,130'. For `toLocaleString` Node.js reads 10 MB of languages. */
+export const grouped = (count: number): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
+
 /**
  * A count with its noun.
  *
@@ -20,4 +23,4 @@ export function shareText(share: number | null, trials: number): string {
  * @example countText(1, 'verdict') // '1 verdict'
  */
 export const countText = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+  `${grouped(count)} ${count === 1 ? one : many}`

@@ -1,5 +1,6 @@
 import type { FeedProgress } from '../../contracts/feed.ts'
 import { seriesName } from '../../contracts/series.ts'
+import { grouped } from '../../contracts/share-text.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 
 export interface Console {
@@ -165,7 +166,7 @@ class People implements Console {
   progress({ barsDone, barsTotal }: FeedProgress, recorded: number): void {
     if (barsTotal === 0) return
     const share = Math.min(1, barsDone / barsTotal)
-    const [done, total, verdicts] = [barsDone, barsTotal, recorded].map((count) => count.toLocaleString('en'))
+    const [done, total, verdicts] = [barsDone, barsTotal, recorded].map(grouped)
     const text = `${Math.floor(share * 100)} %  ${done} of ${total} bars, ${verdicts} verdicts`
     if (!this.#lines.isTerminal) {
       const step = Math.floor(share * 20)
@@ -209,7 +210,7 @@ class People implements Console {
   /** On a terminal a row that is kept; in a file a line now and then. */
   #countHolds(): void {
     if (this.#holds === 0) return
-    const text = `verdicts that said HOLD: ${this.#holds.toLocaleString('en')}; the board has them`
+    const text = `verdicts that said HOLD: ${grouped(this.#holds)}; the board has them`
     const now = this.#options.now()
     if (this.#lines.isTerminal) this.#status = text
     else if (now - this.#countedAt >= HOLDS_EVERY_MS) {

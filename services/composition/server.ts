@@ -47,8 +47,8 @@ import { type AccountRoutesOptions, accountRoutes } from '../http/routes/account
 import { appRoutes } from '../http/routes/apps.ts'
 import { type BarsRoutesOptions, barsRoutes } from '../http/routes/bars.ts'
 import { type BoardRoutesOptions, boardRoutes } from '../http/routes/board.ts'
-import { type ChatRoutesOptions, chatRoutes } from '../http/routes/chat.ts'
 import { healthRoutes } from '../http/routes/health.ts'
+import { chatRoutes, type KnowledgeRoutesOptions, searchRoutes } from '../http/routes/knowledge.ts'
 import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
 import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from '../http/routes/operator-accounts.ts'
@@ -60,7 +60,6 @@ import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from '../htt
 import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from '../http/routes/own-payments.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from '../http/routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from '../http/routes/sealed.ts'
-import { type SearchRoutesOptions, searchRoutes } from '../http/routes/search.ts'
 import { type SeriesRoutesOptions, seriesRoutes } from '../http/routes/series.ts'
 import { type StatusRoutesOptions, statusRoutes } from '../http/routes/status.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from '../http/routes/track-record.ts'
@@ -112,9 +111,7 @@ export interface ServerOptions
         OperatorPaymentRoutesOptions &
         Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
     | undefined
-  readonly knowledge?:
-    | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
-    | undefined
+  readonly knowledge?: (KnowledgeRoutesOptions & Omit<DocsRoutesOptions, 'frame'>) | undefined
   readonly webhooks?: (Omit<WebhookService, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
@@ -155,6 +152,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const app = fastify({
     ...timeouts,
     loggerInstance: options.log,
+    // Given at its beginning, Fastify does not load its own, which know schemas of JSON.
+    schemaController: {
+      compilersFactory: {
+        buildValidator: () => validatorCompiler as never,
+        buildSerializer: () => serializerCompiler as never,
+      },
+    },
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: options.newId,
     // Log lines of a request carry its id themselves, so that a request needs no logger of its own.
@@ -212,8 +216,6 @@ function useEdge(
   { limits, frame, addressOf, logCause, ownProof, awaitPosition }: Edge,
 ): void {
   const closing = new AbortController()
-  app.setValidatorCompiler(validatorCompiler)
-  app.setSerializerCompiler(serializerCompiler)
   useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, metrics)

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
@@ -6,6 +6,7 @@ import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contract
 import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { STATUS_CODES } from '../runtime/http/node-http.ts'
 import { acceptsHtmlFirst } from './accept-header.ts'
 import type { CauseLog } from './cause-log.ts'
 

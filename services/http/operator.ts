@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ERRORS, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
+import { createServer } from '../runtime/http/node-http.ts'
 
 /** Connections that came in by the owner's door. */
 const ownerConnections = new WeakSet<Socket>()

@@ -1,13 +1,20 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  LOG_LEVEL_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-} from '@modelcontextprotocol/server'
 import { type Json, type JsonObject, jsonFault } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+
+/** Fields of the metadata of a request. The SDK has these names, too, but is loaded with the first message for it. */
+export const CLIENT_CAPABILITIES_META_KEY = 'io.modelcontextprotocol/clientCapabilities'
+const CLIENT_INFO_META_KEY = 'io.modelcontextprotocol/clientInfo'
+const LOG_LEVEL_META_KEY = 'io.modelcontextprotocol/logLevel'
+const PROTOCOL_VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion'
+
+/** The name of the MCP server, in its protocol and in every announcement. */
+export const SERVER_NAME = 'signal-service'
+export const SERVER_TITLE = 'Signal service'
+
+/** How long lists and resources may be kept; nothing in them depends on who asks. */
+export const LISTS_KEPT = { ttlMs: 300_000, cacheScope: 'public' } as const
 
 /** MCP narrows JSON-RPC's ids: text or whole numbers, never null. */
 export type RequestId = string | number
@@ -32,6 +39,9 @@ export interface RpcError {
   readonly message: string
   readonly data?: Json
 }
+
+/** Thrown, it is what the SDK answers. */
+export const rpcFault = ({ message, ...fields }: RpcError): Error => Object.assign(new Error(message), fields)
 
 /** The text of an answer with an error. @param id null where the request's own could not be read. */
 export const rpcErrorText = (id: RequestId | null, error: RpcError): string =>

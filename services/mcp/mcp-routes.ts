@@ -1,4 +1,3 @@
-import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server'
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
@@ -13,6 +12,7 @@ import { type BearerOptions, challengeOf } from './bearer.ts'
 import { callTool, keyError, type ToolPaths } from './call-tool.ts'
 import type { FreeTools } from './free-tools.ts'
 import {
+  CLIENT_CAPABILITIES_META_KEY,
   type Era,
   idOf,
   isJsonObject,

@@ -2,11 +2,12 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { WebhookService } from '../http/webhook-acts.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import { type HistoryTools, historyTools, knowledgeTools } from './free-tools.ts'
-import { Listening, type ListenOptions } from './listen.ts'
+import type { ListenOptions } from './listen.ts'
+import { LISTS_KEPT, SERVER_NAME, SERVER_TITLE } from './mcp-messages.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp-routes.ts'
-import { LISTS_KEPT, type McpCore, SERVER_NAME, SERVER_TITLE } from './protocol-server.ts'
+import type { McpCore } from './protocol-server.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
-import { createSdkExchange } from './sdk-exchange.ts'
+import type { SdkExchange } from './sdk-exchange.ts'
 import { listedTools } from './tool-list.ts'
 import { webhookTools } from './webhook-tools.ts'
 
@@ -55,10 +56,16 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   const meta = `"_meta":${JSON.stringify({ 'io.modelcontextprotocol/serverInfo': info })}`
   const tail = { legacy: '', modern: `,"resultType":"complete",${meta}` }
   const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
+  let exchanges: Promise<SdkExchange> | undefined
+  // The SDK takes 6 MB, which a service does not need whose callers all take the short way.
+  const load = async () => (await import('./sdk-exchange.ts')).createSdkExchange(core, app.log, listen)
   await app.register(mcpRoutes, {
     ...options,
     free,
-    sdk: createSdkExchange(core, app.log, listen && new Listening(core, listen)),
+    sdk: {
+      answer: async (exchange) => (await (exchanges ??= load())).answer(exchange),
+      close: async () => (await exchanges)?.close(),
+    },
     toolList: { legacy: `{"tools":${listed}}`, modern: `{"tools":${listed},${kept}${tail.modern}}` },
     tail,
   })

@@ -1,8 +1,7 @@
-import { ProtocolError } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { ToolDefinition } from '../../contracts/tools/tool-catalogue.ts'
-import { JSON_RPC_CODES } from './mcp-messages.ts'
+import { JSON_RPC_CODES, rpcFault } from './mcp-messages.ts'
 import { NOTICE } from './resources.ts'
 import { TOOL_GROUPS } from './tool-groups.ts'
 
@@ -109,7 +108,7 @@ export const TOOLS_BY_NAME = new Map<string, ToolDefinition>(
 )
 
 const invalid = (message: string) =>
-  new ProtocolError(JSON_RPC_CODES.invalidParams, `Invalid params: ${message}`)
+  rpcFault({ code: JSON_RPC_CODES.invalidParams, message: `Invalid params: ${message}` })
 
 /** A request with its arguments in place; what names an answer stays. */
 function filled(value: Json, values: Readonly<Record<string, string>>): Json {
@@ -119,7 +118,7 @@ function filled(value: Json, values: Readonly<Record<string, string>>): Json {
   return /^\d{1,6}$/.test(given) ? Number(given) : given
 }
 
-/** The calls of a prompt. @throws ProtocolError for arguments that a tool would refuse */
+/** The calls of a prompt. @throws an error of the protocol for arguments that a tool would refuse */
 export function asksOf({ name, fields, asks }: Prompt, sent: Readonly<Record<string, string>>): Ask[] {
   const unknown = Object.keys(sent).find((field) => !Object.hasOwn(fields, field))
   if (unknown !== undefined) throw invalid(`${name} takes ${Object.keys(fields).join(', ')}`)
@@ -168,7 +167,7 @@ export function servedPrompts(tools: readonly { readonly name: string }[]) {
         required: usual === undefined,
       })),
     })),
-    /** @throws ProtocolError for a prompt that is not served, and for arguments that a tool would refuse */
+    /** @throws an error of the protocol for a prompt that is not served, and for arguments that a tool would refuse */
     get(name: string, sent: Readonly<Record<string, string>> = {}) {
       const prompt = served.find((one) => one.name === name)
       if (prompt === undefined) throw invalid(`there is no such prompt; prompts/list names ${served.length}`)

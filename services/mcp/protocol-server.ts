@@ -11,7 +11,7 @@ import {
 import { forCallers, isServiceError } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
 import { callTool, type ToolPaths } from './call-tool.ts'
-import { JSON_RPC_CODES } from './mcp-messages.ts'
+import { JSON_RPC_CODES, LISTS_KEPT } from './mcp-messages.ts'
 import { PAYMENT_EXTENSION, paymentLines } from './paid-tools.ts'
 import { servedPrompts } from './prompts.ts'
 import { type McpResource, NOTICE } from './resources.ts'
@@ -20,10 +20,6 @@ import type { ListedTool } from './tool-list.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
 import { WATCH_TEMPLATES } from './watch-uris.ts'
-
-/** The name of the MCP server, in its protocol and in every announcement. */
-export const SERVER_NAME = 'signal-service'
-export const SERVER_TITLE = 'Signal service'
 
 /** Dependencies that every exchange of this edge shares. */
 export interface McpCore {
@@ -61,10 +57,6 @@ export interface Announcer {
   promptsChanged(): void
 }
 
-/** How long lists and resources may be kept; nothing in them depends on who asks. */
-export const LISTS_KEPT = { ttlMs: 300_000, cacheScope: 'public' } as const
-const RESOURCES_KEPT = { ttlMs: 60_000, cacheScope: 'public' } as const
-
 /** Every tool that is served, by its use. */
 const instructionsFor = (served: readonly { readonly name: string }[]): string => {
   const groups = TOOL_GROUPS.map(({ use, tools }) => {
@@ -91,7 +83,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
       'prompts/list': LISTS_KEPT,
       'resources/templates/list': LISTS_KEPT,
       'server/discover': LISTS_KEPT,
-      'resources/read': RESOURCES_KEPT,
+      'resources/read': { ...LISTS_KEPT, ttlMs: 60_000 },
     },
   })
   const base = createBase(core, caller, announce)

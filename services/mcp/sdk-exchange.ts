@@ -6,7 +6,7 @@ import {
 import type { FastifyBaseLogger } from 'fastify'
 import { assert } from '../../contracts/assert.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import { type Listening, SUBSCRIBABLE } from './listen.ts'
+import { Listening, type ListenOptions, SUBSCRIBABLE } from './listen.ts'
 import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
@@ -36,7 +36,8 @@ const ADDRESS = 'http://localhost/mcp'
  * Both eras through the SDK's low-level server, one server for each message and nothing kept between them.
  * Answers are JSON; only an extension's tools, which say things before they are done, are answered as streams.
  */
-export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listening?: Listening) {
+export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listen?: ListenOptions) {
+  const listening = listen && new Listening(core, listen)
   const callers = new WeakMap<Request, Caller>()
   const callerOf = (request: Request | undefined): Caller => {
     const caller = request && callers.get(request)

@@ -1,7 +1,7 @@
-import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../contracts/json.ts'
 import { bytesOf, textOf } from '../../contracts/json-text.ts'
-import { type RequestId, rpcErrorText, rpcResultText } from './mcp-messages.ts'
+import { type RequestId, rpcErrorText, rpcFault, rpcResultText } from './mcp-messages.ts'
 import { SETTLEMENT_META_KEY } from './paid-tools.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 
@@ -45,11 +45,9 @@ function metaOf(outcome: ToolOutcome): JsonObject | undefined {
   }
 }
 
-/** The same for the SDK, which serialises it. @throws ProtocolError for an error of the protocol. */
+/** The same for the SDK, which serialises it. @throws an error of the protocol */
 export function toolResult(outcome: ToolOutcome): CallToolResult {
-  if (outcome.kind === 'error') {
-    throw new ProtocolError(outcome.error.code, outcome.error.message, outcome.error.data)
-  }
+  if (outcome.kind === 'error') throw rpcFault(outcome.error)
   const text = outcome.kind === 'refusal' ? outcome.text : JSON.stringify(outcome.body)
   const meta = metaOf(outcome)
   return {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS, PLAN_LIMITS } from '../../contracts/plans.ts'
 import type { BalanceAmount, Product } from '../../contracts/prices.ts'
+import { grouped } from '../../contracts/share-text.ts'
 import { TOOLS, type ToolName } from '../../contracts/tools/tool-catalogue.ts'
 
 /** The description of a product in its offer. */
@@ -16,7 +17,7 @@ const tool = (name: ToolName, request: JsonObject, answer: JsonObject): ProductW
 })
 
 const plan = (tier: 'starter' | 'pro'): ProductWords => ({
-  description: `${PLAN_LIMITS[tier].callsPerWindow.toLocaleString('en')} tool calls in ${PLAN_DAYS} days for the account of the API key that is sent as \`Authorization: Bearer …\`.`,
+  description: `${grouped(PLAN_LIMITS[tier].callsPerWindow)} tool calls in ${PLAN_DAYS} days for the account of the API key that is sent as \`Authorization: Bearer …\`.`,
   example: {
     request: {},
     answer: { plan: tier, days: PLAN_DAYS, account_id: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55' },

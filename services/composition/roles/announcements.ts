@@ -1,5 +1,6 @@
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { grouped } from '../../../contracts/share-text.ts'
 import { WHERE_CALLS_ARE_MADE } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { EngineRun } from '../../engine/index.ts'
@@ -81,8 +82,6 @@ const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => 
   `    address ${demoPayer}`,
   `    key     ${demoPayerKey}`,
 ]
-
-const grouped = (count: number): string => count.toLocaleString('en')
 
 export function summaryLines(context: {
   readonly run: EngineRun

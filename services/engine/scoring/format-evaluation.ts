@@ -1,10 +1,9 @@
-import { FEWEST_FOR_PERCENT, shareText } from '../../../contracts/share-text.ts'
+import { FEWEST_FOR_PERCENT, grouped, shareText } from '../../../contracts/share-text.ts'
 import type { ClosesEvaluation, Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
 import type { Measure } from './intervals.ts'
 import type { ByExit, EveryCall, Scores, WinRates } from './scores-schema.ts'
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
-const grouped = (value: number): string => value.toLocaleString('en')
 const percent = (share: number | null, trials: number): string =>
   share === null ? 'unknown' : shareText(share, trials)
 

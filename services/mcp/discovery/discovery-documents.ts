@@ -6,7 +6,7 @@ import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { isToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type DocPage, pagesByReader } from '../../knowledge/index.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../mcp-messages.ts'
-import { SERVER_NAME, SERVER_TITLE } from '../protocol-server.ts'
+import { SERVER_NAME, SERVER_TITLE } from '../mcp-messages.ts'
 import { ALL_TOOL_NAMES, TOOL_GROUPS } from '../tool-groups.ts'
 import { listedTools } from '../tool-list.ts'
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { createServer } from '../../runtime/http/node-http.ts'
 import {
   type Checkpoint,
   checkpointText,
