@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { NewEvent } from '../../contracts/event.ts'
 import { decodeEvent, OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
@@ -191,6 +192,27 @@ test.each(VERDICT_FORMATS)('%s is byte for byte what it was, from every store', 
   await fill(other)
   expect((await replayed(other, format)).equals(bytes)).toBe(true)
   await other.close()
+})
+
+test.each([
+  ['a letter of the data', "data = replace(data, 'BUY', 'BUG')"],
+  ['a tab within the data', "data = replace(data, '\"coin\"', char(9) || 'coin\"')"],
+  ['its time', "at = '2026-01-05T00:00:00.000Z'"],
+])('no row comes from an event that is not what was written: %s', async (_what, change) => {
+  const copy = mkdtempSync(join(tmpdir(), 'replay-bytes-'))
+  const other = await openEmbeddedStore({ directory: copy, now: () => NOW })
+  const data = aVerdict({ ...SERIES, verdictId: idOf(1), barClose: DAY, validUntil: DAY, call: 'BUY' })
+  await other.append(verdictStream(data), [newEvent(VerdictRecorded, { id: idOf(1), data, meta })], {
+    expected: 'any',
+  })
+  const db = new DatabaseSync(logFile(copy))
+  const sum = db.prepare('SELECT sum FROM event_sum').get()?.['sum']
+  db.exec(`UPDATE event SET ${change}; INSERT INTO event_sum VALUES (1, ${Number(sum)})`)
+  db.close()
+  const error = await replayed(other, 'ndjson').catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ code: 'log_damaged', message: expect.stringContaining('position 1 ') })
+  await other.close()
+  rmSync(copy, { recursive: true })
 })
 
 test('rows whose events are archived have the same bytes', async () => {

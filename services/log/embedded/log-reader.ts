@@ -16,7 +16,7 @@ import type { Committed } from './append-queue.ts'
 import { isArchivedData } from './archive-block.ts'
 import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { isErasedData } from './erase-stream.ts'
-import { eventsWithSums, reading, type SummedRow, sound } from './row-sum.ts'
+import { eventsAsBytes, eventsWithSums, reading, type SummedRow, sound } from './row-sum.ts'
 import { requireLayout } from './schema.ts'
 
 /** A filtered look covers so many pages at most. */
@@ -59,7 +59,7 @@ export class LogReader {
     this.#db = new DatabaseSync(file, { readOnly: true })
     requireLayout(this.#db)
     this.#select = eventsWithSums(this.#db)
-    this.#selectBytes = eventsWithSums(this.#db, '', 'CAST(data AS BLOB)')
+    this.#selectBytes = eventsAsBytes(this.#db)
     this.#contents = openArchivedContents(this.#db, archiveFolder(file))
     this.#recentUpTo = this.#newest()
   }
@@ -234,8 +234,7 @@ export class LogReader {
 
   #rows(sql: string, ...values: (string | number)[]): Row[] {
     return (this.#all(sql, ...values) as SummedRow[]).map((found) => {
-      const [position, stream, revision, type, schema, id, at, given, meta] = sound(found)
-      const data = typeof given === 'string' ? given : Buffer.from(given).toString('latin1')
+      const [position, stream, revision, type, schema, id, at, data, meta] = sound(found)
       return { id, stream, revision, position, type, schema, at, data, meta }
     })
   }

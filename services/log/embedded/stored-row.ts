@@ -29,6 +29,14 @@ const FIELDS = 9
 export const textOf = (rows: readonly StoredRow[]): string =>
   rows.map((row) => row.join('\t')).join('\n') + (rows.length === 0 ? '' : '\n')
 
+/** A row that has been parted at its tabs; the mark of archived data has one, too. */
+export function rowOf(fields: readonly string[]): StoredRow {
+  const [position, stream = '', revision, type = '', schema, id = '', at = ''] = fields
+  const [data = '', meta = ''] =
+    fields.length > FIELDS ? [fields.slice(7, -1).join('\t'), fields.at(-1)] : fields.slice(7)
+  return [Number(position), stream, Number(revision), type, Number(schema), id, at, data, meta]
+}
+
 /**
  * Reads the lines that {@link textOf} wrote.
  * @throws TypeError for a line with other than nine fields, and for a last line without its end
@@ -42,8 +50,6 @@ export function rowsOf(text: string): StoredRow[] {
     .map((line, index) => {
       const fields = line.split('\t')
       if (fields.length !== FIELDS) throw new TypeError(`line ${index + 1} has ${fields.length} fields`)
-      const [position, stream = '', revision, type = '', schema, id = '', at = '', data = '', meta = ''] =
-        fields
-      return [Number(position), stream, Number(revision), type, Number(schema), id, at, data, meta]
+      return rowOf(fields)
     })
 }
