@@ -91,9 +91,6 @@ export const chatRoutes: FastifyPluginAsyncZod<KnowledgeRoutesOptions> = async (
 /**
  * Answers the failures of search and chat in the codes that they promise: a body that cannot be read as JSON in the
  * code given, and what failed inside as `INTERNAL_ERROR`. No failure may be kept by caches.
- *
- * @param app of these routes alone
- * @param unreadable code for a body that is not JSON
  */
 function useSearchFailures(app: FastifyInstance, unreadable: ErrorCode): void {
   // Text that is not said to be JSON is refused as every other type is.

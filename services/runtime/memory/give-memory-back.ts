@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 10_000
 /** Share of the time since the last look in which a quiet process does something. */
 const QUIET_SHARE = 0.05
 /** So much more than after the last time is worth a collection, which holds all up for a tenth of a second. */
-const WORTH_BYTES = 48_000_000
+const WORTH_BYTES = 16_000_000
 
 export interface MemoryBackOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal

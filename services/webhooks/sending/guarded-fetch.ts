@@ -1,4 +1,3 @@
-import { Agent, request } from 'undici'
 import type { EgressGuard } from './egress-guard.ts'
 import { createGuardedConnector, refusalIn } from './guarded-connector.ts'
 
@@ -32,6 +31,7 @@ export function createGuardedFetch({ guard, userAgent, authorities }: GuardedFet
     { bytes, timeMs }: { readonly bytes: number; readonly timeMs: number },
   ): Promise<GuardedDocument> => {
     const { origin, path } = guard.check(url)
+    const { Agent, request } = await import('undici')
     const connect = createGuardedConnector({ guard, connectMs: timeMs, authorities })
     // Of its own for each: nothing of one answer is left for the next.
     const agent = new Agent({ connect, allowH2: false, connections: 1, pipelining: 0 })
