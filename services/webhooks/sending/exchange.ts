@@ -194,13 +194,13 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
 
   #answered(): void {
     const headers = this.#headers
-    const encoding = headers['content-encoding']
+    const { 'content-encoding': encoding, 'retry-after': after } = headers
     const isEncoded = encoding !== undefined && encoding !== 'identity'
-    const now = this.#options.now()
+    const { now } = this.#options
     this.#finish({
       kind: 'answered',
       status: this.#status,
-      retryAfterMs: retryAfterMs(headers['retry-after'], now, LIMITS.webhookRetryAfterMs),
+      retryAfterMs: after ? retryAfterMs(after, now(), LIMITS.webhookRetryAfterMs) : undefined,
       windowMs: usedUpMs(headers['x-ratelimit-remaining'], headers['x-ratelimit-reset-after']),
       // What was packed is not unpacked: a few bytes can become millions.
       detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(this.#kept),
