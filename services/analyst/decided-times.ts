@@ -45,10 +45,6 @@ export function createDecidedTimes(
   const bySeries = new RecentMap<string, Ahead>(MOST_SERIES)
   let without = 0
 
-  const wasThere = ({ position, at }: RecordedEvent): boolean =>
-    upTo === undefined ||
-    (typeof upTo === 'string' ? comparePositions(position, upTo) <= 0 : at <= upTo.toISOString())
-
   async function readOn(series: Series, ahead: Ahead): Promise<void> {
     const outcomes: Known[] = []
     let seen = 0
@@ -56,7 +52,7 @@ export function createDecidedTimes(
     const options = { from, limit: ahead.page, signal, asText: true }
     for await (const recorded of store.read(outcomeStream(series), options)) {
       seen += 1
-      if (!wasThere(recorded)) {
+      if (!wasThere(recorded, upTo)) {
         seen = 0
         break
       }
@@ -87,7 +83,7 @@ export function createDecidedTimes(
   async function find(series: Series, name: string, barClose: number): Promise<number | null> {
     const first = await outcomePlace(store, series, barClose)
     if (first === undefined && upTo === undefined) return null
-    const outcomes = first !== undefined && wasThere(first) ? [knownOf(first)] : []
+    const outcomes = first !== undefined && wasThere(first, upTo) ? [knownOf(first)] : []
     const ahead: Ahead = {
       outcomes,
       at: 0,
@@ -115,10 +111,18 @@ export function createDecidedTimes(
       if (ahead === undefined || verdict.barClose < (ahead.outcomes[0]?.barClose ?? 0))
         return find(verdict, name, verdict.barClose)
       if (verdict.barClose <= (ahead.outcomes[ahead.at - 1]?.barClose ?? 0)) ahead.at = 0
-      return lookIn(ahead, verdict.barClose) ?? readUpTo(verdict, verdict.barClose, ahead)
+      const found = lookIn(ahead, verdict.barClose)
+      if (found !== undefined) return found
+      if (!ahead.isAtEnd || upTo === undefined) return readUpTo(verdict, verdict.barClose, ahead)
+      without += 1
+      return null
     },
   }
 }
+
+const wasThere = ({ position, at }: RecordedEvent, upTo: Position | Date | undefined): boolean =>
+  upTo === undefined ||
+  (typeof upTo === 'string' ? comparePositions(position, upTo) <= 0 : at <= upTo.toISOString())
 
 /** Undefined where what is read ahead does not reach that far. */
 function lookIn(ahead: Ahead, barClose: number): number | null | undefined {
