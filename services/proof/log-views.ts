@@ -21,7 +21,7 @@ import type { EventStore } from '../log/event-store.ts'
 import { checkpointText } from './notes/checkpoint.ts'
 import { formatProof } from './proof-file.ts'
 import { ENTRY_TYPES, kindOf, opensAt } from './tree/entry.ts'
-import { recordedText } from './tree/recorded-text.ts'
+import { recordedJson } from './tree/recorded-text.ts'
 import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
 import { countVerdicts } from './witnesses/cosigner.ts'
@@ -185,7 +185,7 @@ export class LogViews {
     const now = this.#options.marketNow()
     let isWhole = true
     const lines = (await this.#eventsOf(tile.index, tile.width, signal)).map((event) => {
-      const text = recordedText(event)
+      const text = String(recordedJson(event))
       if (opensAt(event, kindOf(event)) <= now) return text
       isWhole = false
       return 'null'
@@ -214,7 +214,7 @@ export class LogViews {
     const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
     if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
     const path = this.#options.tree.inclusion(index, checkpoint.size)
-    return formatProof({ index, path, extra: Buffer.from(recordedText(event)), checkpoint: checkpoint.note })
+    return formatProof({ index, path, extra: Buffer.from(recordedJson(event)), checkpoint: checkpoint.note })
   }
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { contentText, ENTRY_TYPES, entryOf, recordedEntry } from './entry.ts'
-import { recordedText } from './recorded-text.ts'
+import { recordedJson } from './recorded-text.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../../contracts/fixtures')
 
@@ -47,7 +47,7 @@ describe('the entry of an event whose text is at hand', () => {
     const { id, type, schema, data } = event
     for (let again = 0; again < 3; again++) {
       expect(recordedEntry(stored(event).event)).toEqual(entryOf(event))
-      expect(recordedText(event)).toBe(canonicalJson({ id, type, schema, data }))
+      expect(String(recordedJson(event))).toBe(canonicalJson({ id, type, schema, data }))
     }
   })
 
@@ -74,7 +74,7 @@ describe('the entry of an event whose text is at hand', () => {
         for (const one of [...many, ...many]) {
           const event = recorded(schema, JSON.parse(JSON.stringify(one)) as JsonObject)
           expect(recordedEntry(stored(event).event)).toEqual(entryOf(event))
-          expect(recordedText(event)).toBe(contentText(event))
+          expect(String(recordedJson(event))).toBe(contentText(event))
         }
       }),
     )

@@ -3,7 +3,7 @@ import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import type { EventType } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
 import { HASH_BYTES, sha256 } from './merkle.ts'
-import { recordedText } from './recorded-text.ts'
+import { recordedJson } from './recorded-text.ts'
 
 /**
  * The events that are entries of the tree, with the byte of each kind. None is personal. A type is never removed, and only a
@@ -70,7 +70,7 @@ export function recordedEntry(event: RecordedEvent): Entry {
   const kind = kindOf(event)
   const validUntil = VALID_UNTIL.exec(event.text ?? '')?.[1]
   const shown = validUntil === undefined ? event : { data: { validUntil: Number(validUntil) } }
-  return { kind, opensAt: opensAt(shown, kind), hash: sha256(recordedText(event)) }
+  return { kind, opensAt: opensAt(shown, kind), hash: sha256(recordedJson(event)) }
 }
 
 /** Version, kind, time in big-endian order, hash. */
