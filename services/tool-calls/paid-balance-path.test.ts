@@ -170,6 +170,10 @@ test('without a payment there is an offer, and a request that says something is 
   if (offer.kind === 'offer') expect(offer.offer.members).toContain('"maxAmountRequired":"5000000"')
   expect(one.paid.balances.offer('20')).toMatchObject({ kind: 'offer' })
   const body: SentBody = { lenient: COIN, isEmpty: false, require: () => COIN }
-  expect(await codeOf(one.paid.balances.buy('1', { ...request, body }))).toBe('invalid_request')
+  const refused = one.paid.balances.buy('1', { ...request, body })
+  await expect(refused).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('a balance is bought without a body'),
+  })
   expect(await one.world.claims()).toEqual([])
 })

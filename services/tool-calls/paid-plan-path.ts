@@ -114,6 +114,6 @@ export function requireNothing(body: SentBody): void {
     typeof sent === 'object' && sent !== null && !Array.isArray(sent) && Object.keys(sent).length === 0
   if (isEmptyObject) return
   throw new ServiceError('invalid_request', {
-    message: 'A plan is bought without a body, or with {}: it is for the account of the key, for 30 days.',
+    message: 'A plan or a balance is bought without a body, or with {}: the path says which.',
   })
 }

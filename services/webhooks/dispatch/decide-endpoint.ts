@@ -35,15 +35,16 @@ import {
   type Timer,
 } from './endpoint-state.ts'
 
-type Handlers = {
-  readonly [Kind in Input['kind']]: (
+/** What is decided of each kind of input, or of timer. */
+type Handlers<Of extends Input | Timer> = {
+  readonly [Kind in Of['kind']]: (
     state: EndpointState,
-    input: Extract<Input, { readonly kind: Kind }>,
+    input: Extract<Of, { readonly kind: Kind }>,
     now: Situation,
   ) => Decision
 }
 
-const HANDLERS: Handlers = {
+const HANDLERS: Handlers<Input> = {
   loaded: afterLoading,
   subscription: (state, { subscription }, now) => afterSubscription(state, subscription, now),
   drained: (state, _, now) => afterDraining(state, now),
@@ -70,15 +71,7 @@ const HANDLERS: Handlers = {
   lost: close,
 }
 
-type TimerHandlers = {
-  readonly [Kind in Timer['kind']]: (
-    state: EndpointState,
-    timer: Extract<Timer, { readonly kind: Kind }>,
-    now: Situation,
-  ) => Decision
-}
-
-const TIMERS: TimerHandlers = {
+const TIMERS: Handlers<Timer> = {
   retry: (state, { sequence }) => act(state, { kind: 'retry', sequences: [sequence] }),
   replay: (state, { replay }) => act(state, ...backInFront(state, replay)),
   rest: (state, { atMs }) => act(atMs === state.restsUntilMs ? { ...state, restsUntilMs: undefined } : state),
