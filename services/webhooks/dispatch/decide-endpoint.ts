@@ -35,7 +35,7 @@ import {
   type Timer,
 } from './endpoint-state.ts'
 
-/** What is decided of each kind of input, or of timer. */
+/** The decision on each kind of input, or of timer. */
 type Handlers<Of extends Input | Timer> = {
   readonly [Kind in Of['kind']]: (
     state: EndpointState,
