@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countText, shareText } from './share-text.ts'
+import { countText, grouped, shareText } from './share-text.ts'
 
 test.each([
   [7 / 13, 13, '7 of 13'],
@@ -18,4 +18,17 @@ test.each([
   [12_345, '12,345 verdicts'],
 ])('%i of verdicts is written as %s', (count, text) => {
   expect(countText(count, 'verdict')).toBe(text)
+})
+
+test.each([
+  [0, '0'],
+  [999, '999'],
+  [1_000, '1,000'],
+  [-1_000, '-1,000'],
+  [-999, '-999'],
+  [20_130, '20,130'],
+  [1_234_567, '1,234,567'],
+])('%i is grouped as %s', (count, text) => {
+  expect(grouped(count)).toBe(text)
+  expect(count.toLocaleString('en')).toBe(text)
 })

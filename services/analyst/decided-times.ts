@@ -66,18 +66,18 @@ export function createDecidedTimes(
     ahead.at = 0
   }
 
+  /** Undefined where more has to be read. */
+  function known(ahead: Ahead, barClose: number): number | null | undefined {
+    const found = lookIn(ahead, barClose)
+    if (found !== undefined || !(ahead.isAtEnd || signal.aborted)) return found
+    without += 1
+    return null
+  }
+
   async function readUpTo(series: Series, barClose: number, ahead: Ahead): Promise<number | null> {
-    // Without an end the log goes on, and outcomes with it.
-    if (upTo === undefined) ahead.isAtEnd = false
-    for (;;) {
-      const found = lookIn(ahead, barClose)
-      if (found !== undefined) return found
-      if (ahead.isAtEnd || signal.aborted) {
-        without += 1
-        return null
-      }
-      await readOn(series, ahead)
-    }
+    let found = known(ahead, barClose)
+    for (; found === undefined; found = known(ahead, barClose)) await readOn(series, ahead)
+    return found
   }
 
   async function find(series: Series, name: string, barClose: number): Promise<number | null> {
@@ -111,11 +111,10 @@ export function createDecidedTimes(
       if (ahead === undefined || verdict.barClose < (ahead.outcomes[0]?.barClose ?? 0))
         return find(verdict, name, verdict.barClose)
       if (verdict.barClose <= (ahead.outcomes[ahead.at - 1]?.barClose ?? 0)) ahead.at = 0
-      const found = lookIn(ahead, verdict.barClose)
-      if (found !== undefined) return found
-      if (!ahead.isAtEnd || upTo === undefined) return readUpTo(verdict, verdict.barClose, ahead)
-      without += 1
-      return null
+      // Without an end the log goes on, and outcomes with it.
+      if (upTo === undefined) ahead.isAtEnd = false
+      const found = known(ahead, verdict.barClose)
+      return found === undefined ? readUpTo(verdict, verdict.barClose, ahead) : found
     },
   }
 }

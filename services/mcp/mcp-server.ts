@@ -59,11 +59,16 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   let exchanges: Promise<SdkExchange> | undefined
   // The SDK takes 6 MB, which a service does not need whose callers all take the short way.
   const load = async () => (await import('./sdk-exchange.ts')).createSdkExchange(core, app.log, listen)
+  // What could not be loaded, because too many files were open, for one, is tried again by the next message.
+  const forget = (error: unknown): never => {
+    exchanges = undefined
+    throw error
+  }
   await app.register(mcpRoutes, {
     ...options,
     free,
     sdk: {
-      answer: async (exchange) => (await (exchanges ??= load())).answer(exchange),
+      answer: async (exchange) => (await (exchanges ??= load().catch(forget))).answer(exchange),
       close: async () => (await exchanges)?.close(),
     },
     toolList: { legacy: `{"tools":${listed}}`, modern: `{"tools":${listed},${kept}${tail.modern}}` },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { countText } from '../../../contracts/share-text.ts'
+import { countText, grouped } from '../../../contracts/share-text.ts'
 import {
   type AuditReport,
   audit,
@@ -100,7 +100,7 @@ export const auditCommand = defineCommand({
     const collect = collector()
     const onProgress = (what: string, done: number, all: number): void => {
       if (done % COLLECT_EVERY === 0) collect()
-      come = `${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} read`
+      come = `${what}: ${grouped(done)} of ${grouped(all)} read`
       progress.show(come)
     }
     const tools = auditTools(source)
@@ -123,7 +123,7 @@ export const auditCommand = defineCommand({
       isCopy: !isAddress,
       onProgress,
     })
-    progress.end(`audited ${report.size.toLocaleString('en')} entries`)
+    progress.end(`audited ${grouped(report.size)} entries`)
     const { log, ...told } = report
     stdout.write(
       flags.json ? `${JSON.stringify({ ...told, signatures: signed(report) })}\n` : linesOf(report),

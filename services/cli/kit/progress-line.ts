@@ -1,13 +1,13 @@
 import type { CommandContext } from './command.ts'
 
+export { grouped } from '../../../contracts/share-text.ts'
+
 /** How far long work has come, on standard error. */
 export interface ProgressLine {
   show(text: string): void
   /** Ends the line with the result in words, and writes it as JSON where `--json` asks for it. */
   end(text: string, result?: object): void
 }
-
-export const grouped = (count: number): string => count.toLocaleString('en')
 
 /** A terminal is written to at most this often, a file only so often that it can be read. */
 const TERMINAL_MS = 200

@@ -1,5 +1,2 @@
-/**
- * Parts of `node:http`. An import of it reads each of its exports, `WebSocket` among them, and so loads the client of
- * Node.js for the web: 10 MB.
- */
+/** Parts of `node:http`. An import of it reads each export, and with `WebSocket` loads 10 MB: the client of Node.js for the web. */
 export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')

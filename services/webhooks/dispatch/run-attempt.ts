@@ -256,25 +256,21 @@ function skip({ holds, now }: AttemptContext, skipped: Attempt): AttemptEnd {
 /** The record of an attempt. */
 function attemptOf(
   { prepared, replayId }: Attempt,
-  {
-    decision,
-    outcome,
-    ...ended
-  }: Pick<DeliveryAttempt, 'at' | 'detail'> & {
+  ended: Pick<DeliveryAttempt, 'at' | 'detail'> & {
     readonly decision: AttemptDecision
     readonly outcome: SendOutcome
   },
 ): DeliveryAttempt {
-  const { result, attempts, reason, nextAt } = decision
+  const { result, attempts, reason, nextAt } = ended.decision
   assert((result === 'failed') === (nextAt !== null), 'only what failed is tried again', result)
   assert((result === 'delivered') === (ended.detail === null), 'of what was taken no answer is kept', result)
   return {
     ...placeIn(prepared),
     attempt: attempts,
     at: ended.at,
-    durationMs: outcome.durationMs,
+    durationMs: ended.outcome.durationMs,
     result,
-    status: outcome.status ?? null,
+    status: ended.outcome.status ?? null,
     reason,
     detail: ended.detail,
     bodySha256: prepared.bodySha256,

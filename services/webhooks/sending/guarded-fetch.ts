@@ -1,5 +1,6 @@
 import type { EgressGuard } from './egress-guard.ts'
 import { createGuardedConnector, refusalIn } from './guarded-connector.ts'
+import { loadUndici } from './load-undici.ts'
 
 /** A document of somebody else's, as it came. */
 export interface GuardedDocument {
@@ -31,7 +32,7 @@ export function createGuardedFetch({ guard, userAgent, authorities }: GuardedFet
     { bytes, timeMs }: { readonly bytes: number; readonly timeMs: number },
   ): Promise<GuardedDocument> => {
     const { origin, path } = guard.check(url)
-    const { Agent, request } = await import('undici')
+    const { Agent, request } = loadUndici()
     const connect = createGuardedConnector({ guard, connectMs: timeMs, authorities })
     // Of its own for each: nothing of one answer is left for the next.
     const agent = new Agent({ connect, allowH2: false, connections: 1, pipelining: 0 })

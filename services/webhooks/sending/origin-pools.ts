@@ -1,10 +1,8 @@
-import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { buildConnector, Client } from 'undici'
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-
-const load = createRequire(import.meta.url)
+import { loadUndici } from './load-undici.ts'
 
 /** Largest answer with all that is read of it: interim answers, headers, body; anything beyond is neither. */
 const ANSWER_BYTES = 1_048_576
@@ -139,8 +137,7 @@ export function createOriginPools(options: OriginPoolsOptions) {
   function open(origin: string): Lane {
     const lane: Lane = {
       connects: 0,
-      // At the first connection: the module takes 4 MB.
-      client: new (load('undici') as typeof import('undici')).Client(origin, {
+      client: new (loadUndici().Client)(origin, {
         pipelining: 1,
         allowH2: false,
         keepAliveTimeout: LIMITS.webhookIdleMs,
