@@ -60,11 +60,6 @@ export function createBatchCommitter(db: DatabaseSync, durable: (newest: NewestE
       newestId = event.id
       statements.insert(position, append.stream, revision, event, at)
     }
-    assert(
-      revision - decision.firstRevision === append.events.length - 1,
-      'an append is written whole',
-      revision,
-    )
     heads.set(append.stream, revision)
     return { revision, position, at }
   }

@@ -97,6 +97,27 @@ describe('the entry of an event whose text is at hand', () => {
     )
   })
 
+  test('of any length up to the longest that is put in order, and beyond', () => {
+    for (let length = 8_150; length < 8_200; length++) {
+      for (const filled of ['a', 'ä', '漢', '\u007f']) {
+        const event = recorded(902, { z: filled.repeat(length), b: length, a: [true, null, -1.5e-7] })
+        expect(String(recordedJson(stored(event).event))).toBe(contentText(event))
+      }
+    }
+  })
+
+  test('that ends amid what one before it left behind', () => {
+    const long = { zz: 1, value: 'x'.repeat(40), more: 12_345 }
+    const texts = [
+      JSON.stringify(long),
+      ...Array.from({ length: 9 }, (_, cut) => JSON.stringify({ ...long, value: 'x'.repeat(40 - cut) })),
+    ]
+    for (const text of [...texts, '{"zz":1}', '{"zz":1,"value":"x"}', ...texts]) {
+      const event = recorded(903, JSON.parse(text) as JsonObject)
+      expect(String(recordedJson(stored(event).event))).toBe(contentText(event))
+    }
+  })
+
   test('a window within a text, or within an object, is not that of the verdict', () => {
     for (const data of [
       { a: '{"validUntil":5,', validUntil: 7 },

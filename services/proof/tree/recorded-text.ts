@@ -7,10 +7,13 @@ const MOST_SHAPES = 16
 const LONGEST_TEXT = 8_192
 const shapes = new Map<string, Shape[]>()
 
-/** A text as UTF-8, the same put in order, and where each value of the text begins and ends. */
-const source = Buffer.alloc(3 * LONGEST_TEXT)
-const target = Buffer.alloc(4 * LONGEST_TEXT)
+/** A text as UTF-8, with room behind it for a look that runs on; the same put in order; where its values begin and end. */
+const source = Buffer.alloc(8 * LONGEST_TEXT)
+const target = Buffer.alloc(8 * LONGEST_TEXT)
+const viewOf = ({ buffer, byteOffset, byteLength }: Buffer) => new DataView(buffer, byteOffset, byteLength)
+const [read, written] = [viewOf(source), viewOf(target)]
 const [begins, ends] = [new Int32Array(LONGEST_TEXT), new Int32Array(LONGEST_TEXT)]
+const WORD = 4
 const HEAD = '{"data":'
 const [QUOTE, BACKSLASH] = Buffer.from('"\\')
 /** 1 for each byte of numbers, `true`, `false` and `null`. */
@@ -19,7 +22,7 @@ const IN_NUMBER = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 /** The bytes between values, one after the other; where each part of them ends, and the value that follows it. */
-type Layout = { readonly bytes: Buffer; readonly ends: Int32Array; readonly values: Int32Array }
+type Layout = { readonly bytes: DataView; readonly ends: Int32Array; readonly values: Int32Array }
 
 /** The keys of a text and their places, for any values: as it is stored, and in canonical order. */
 type Shape = { readonly stored: Layout; readonly ordered: Layout }
@@ -58,7 +61,10 @@ function inOrder(text: string, event: RecordedEvent): number {
 /** Whether the text in the source is of a shape; finds its values. Loops over bytes are quicker here than all that is built in. */
 function fits(length: number, { bytes, ends: parts, values }: Layout): boolean {
   for (let [at, byte, part] = [0, 0, 0]; ; part++) {
-    for (const end = parts[part] ?? 0; byte < end; ) if (source[at++] !== bytes[byte++]) return false
+    const end = parts[part] ?? 0
+    for (; byte + WORD <= end; byte += WORD, at += WORD)
+      if (read.getInt32(at) !== bytes.getInt32(byte)) return false
+    while (byte < end) if (source[at++] !== bytes.getUint8(byte++)) return false
     if (part === values.length) return at === length
     begins[part] = at
     if (source[at] === QUOTE) {
@@ -70,13 +76,18 @@ function fits(length: number, { bytes, ends: parts, values }: Layout): boolean {
 }
 
 function putInOrder({ bytes, ends: parts, values }: Layout): number {
-  for (let [at, byte, part] = [0, 0, 0]; ; part++) {
-    for (const end = parts[part] ?? 0; byte < end; ) target[at++] = bytes[byte++] ?? 0
+  for (let [at, part] = [0, 0]; ; part++) {
+    at = put(at, bytes, parts[part - 1] ?? 0, parts[part] ?? 0)
     if (part === values.length) return at
     const value = values[part] ?? 0
-    for (let from = begins[value] ?? 0, end = ends[value] ?? 0; from < end; )
-      target[at++] = source[from++] ?? 0
+    at = put(at, read, begins[value] ?? 0, ends[value] ?? 0)
   }
+}
+
+/** Copies words: the last may reach into what comes next, and is written over by it. @returns where the copy ends */
+function put(to: number, from: DataView, begin: number, end: number): number {
+  for (let at = begin; at < end; at += WORD) written.setInt32(to + at - begin, from.getInt32(at))
+  return to + end - begin
 }
 
 /** The shape of a text without escapes, by the text with a mark in the place of each value. */
@@ -92,7 +103,7 @@ function layoutOf(marked: string): Layout {
   const parts = Array.from(marked.split(/"\uE000\d+"/), (part) => Buffer.from(part))
   let end = 0
   return {
-    bytes: Buffer.concat(parts),
+    bytes: viewOf(Buffer.concat([...parts, Buffer.alloc(WORD)])),
     ends: Int32Array.from(parts, ({ length }) => (end += length)),
     values: Int32Array.from(marked.matchAll(/\uE000(\d+)/g), ([, mark]) => Number(mark)),
   }

@@ -98,8 +98,7 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined) {
     /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
     tile(path: TilePath): Buffer | undefined {
       const all = size()
-      if (path.width > tileWidth(path, all)) return undefined
-      if (path.kind === 'contents') return undefined
+      if (path.kind === 'contents' || path.width > tileWidth(path, all)) return undefined
       if (path.kind === 'entries') return bundleOf(entries(path.index), path.width)
       const known = hashes(path.kind, path.index, all).hashes()
       // Its row may be newer than what was asked for, and is never older.
