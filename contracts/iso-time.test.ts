@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isoTime } from './iso-time.ts'
+import { isoDay, isoTime } from './iso-time.ts'
 import { MINUTE_MS } from './timeframes.ts'
 
 const WHOLE_RANGE = 8_640_000_000_000_000 / MINUTE_MS
@@ -11,6 +11,7 @@ test('is what the platform writes, on minutes and between them', () => {
     fc.property(minutes, fc.constantFrom(0, 0, 1, 59_999), (minute, rest) => {
       const timeMs = Math.max(-WHOLE_RANGE * MINUTE_MS, minute * MINUTE_MS - rest)
       expect(isoTime(timeMs)).toBe(new Date(timeMs).toISOString())
+      expect(isoDay(timeMs)).toBe(new Date(timeMs).toISOString().slice(0, -14))
     }),
     { numRuns: 2_000 },
   )
@@ -18,4 +19,5 @@ test('is what the platform writes, on minutes and between them', () => {
 
 test('refuses what is no time, as the platform does', () => {
   expect(() => isoTime(Number.NaN)).toThrow(RangeError)
+  expect(() => isoDay(Number.NaN)).toThrow(RangeError)
 })

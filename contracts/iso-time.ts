@@ -20,14 +20,18 @@ const MINUTES = Array.from(
  * @example isoTime(1_735_689_600_000) === '2025-01-01T00:00:00.000Z'
  */
 export function isoTime(timeMs: number): string {
+  const minute = MINUTES[(timeMs - Math.floor(timeMs / DAY_MS) * DAY_MS) / MINUTE_MS]
+  return minute === undefined ? new Date(timeMs).toISOString() : isoDay(timeMs) + minute
+}
+
+/** @example isoDay(1_735_700_000_000) === '2025-01-01' */
+export function isoDay(timeMs: number): string {
   const day = Math.floor(timeMs / DAY_MS)
-  const minute = MINUTES[(timeMs - day * DAY_MS) / MINUTE_MS]
-  if (minute === undefined) return new Date(timeMs).toISOString()
   let date = days.get(day)
   if (date === undefined) {
     if (days.size >= REMEMBERED_DAYS) days.clear()
     date = new Date(timeMs).toISOString().slice(0, -'T00:00:00.000Z'.length)
     days.set(day, date)
   }
-  return date + minute
+  return date
 }

@@ -1,3 +1,4 @@
+import { isoDay } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { seriesName } from '../../contracts/series.ts'
@@ -15,7 +16,7 @@ export const MONTH_PREFIX = 'month/'
 
 /** @example monthKey('barrier-4', '1h', Date.UTC(2026, 0, 5)) === 'month/barrier-4/1h/2026-01' */
 const monthKey = (modelVersion: string, timeframe: string, barClose: number): string =>
-  `${MONTH_PREFIX}${modelVersion}/${timeframe}/${new Date(barClose).toISOString().slice(0, 7)}`
+  `${MONTH_PREFIX}${modelVersion}/${timeframe}/${isoDay(barClose).slice(0, -'-01'.length)}`
 
 /** The calls of a month, and the ranges of all its verdicts. */
 export interface MonthTally extends CallTally {

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../contracts/exchanges.ts'
+import { isoDay } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { type Position, START } from '../../contracts/position.ts'
 import type { Projection, Rows } from '../projection.ts'
@@ -37,8 +38,6 @@ export const sealedDayKey = (exchange: Exchange, date: string): string =>
 
 export const sealedManifestKey = (exchange: Exchange, date: string): string => `manifest/${exchange}/${date}`
 
-const dateOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10)
-
 /** Which days can be sealed, where their events stand, and which were. */
 export const sealedDays: Projection<SealedDay | SealedManifestRow | Last> = {
   name: 'sealed_days',
@@ -57,7 +56,7 @@ export const sealedDays: Projection<SealedDay | SealedManifestRow | Last> = {
     }
     if (event.type !== 'VerdictRecorded' && event.type !== 'OutcomeLabelled') return
     const { exchange, barClose, validUntil } = event.data
-    const date = dateOf(barClose)
+    const date = isoDay(barClose)
     const day = dayOf(rows, exchange, date)
     rows.put(LAST, { position: event.position })
     if (day.sealed !== null) return

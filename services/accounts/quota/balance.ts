@@ -1,6 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import { PLAN_LIMITS, type QuotaWindow, type Tier } from '../../../contracts/plans.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 
@@ -37,14 +38,8 @@ export function planWindow(from: number, to: number): QuotaWindow {
  * @example dayOf(Date.UTC(2026, 10, 21, 23, 59)) === '2026-11-21'
  */
 export function dayOf(at: number, window?: QuotaWindow): string {
-  const inside = window === undefined ? at : Math.min(Math.max(at, window.from), window.to - 1)
-  // One text per day: a call is counted more often than a day begins.
-  const start = inside - (inside % DAY_MS)
-  if (start !== lastDay.start) lastDay = { start, text: new Date(start).toISOString().slice(0, 10) }
-  return lastDay.text
+  return isoDay(window === undefined ? at : Math.min(Math.max(at, window.from), window.to - 1))
 }
-
-let lastDay = { start: -1, text: '' }
 
 /** The first instant behind a UTC day, Unix milliseconds. */
 export const dayEnd = (day: string): number => Date.parse(day) + DAY_MS

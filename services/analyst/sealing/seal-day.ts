@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import { comparePositions, earlier, later } from '../../../contracts/position.ts'
 import type { SealedFileName, SealedManifest, SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import type { Series } from '../../../contracts/series.ts'
@@ -111,9 +112,6 @@ async function* rowsOf(
   }
 }
 
-const dateOf = ({ barClose }: Pick<Verdict, 'barClose'>): string =>
-  new Date(barClose).toISOString().slice(0, 10)
-
 /**
  * Goes through the log once for some days, and keeps no more of it than where their series are: series that went through
  * their past one after another have a day all over the log.
@@ -137,7 +135,7 @@ export async function findDays<Sought extends Day>(
     if (type !== 'VerdictRecorded' && type !== 'OutcomeLabelled') continue
     const { exchange, coin, timeframe } = data
     const { stream, revision, position } = recorded
-    const day = byName.get(`${exchange} ${dateOf(data)}`)
+    const day = byName.get(`${exchange} ${isoDay(data.barClose)}`)
     if (day === undefined || comparePositions(position, day.after) <= 0) continue
     if (comparePositions(position, day.upTo) > 0) continue
     const known = day.stretches.get(stream)
@@ -161,7 +159,7 @@ async function* rowsOfSeries(
   const { from, to } = verdicts
   for await (const recorded of store.read(verdictStream(verdicts.series), { from, to, signal })) {
     const event = decodeEvent(recorded)
-    if (event.type === 'VerdictRecorded' && dateOf(event.data) === day.date)
+    if (event.type === 'VerdictRecorded' && isoDay(event.data.barClose) === day.date)
       waiting.set(event.id, { verdict: event.data, recorded: recorded.at })
   }
   const rows: SealedRow[] = []

@@ -1,3 +1,4 @@
+import { isoDay } from '../../../contracts/iso-time.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { VerdictModel } from '../../engine/index.ts'
 
@@ -16,8 +17,7 @@ interface Period {
   readonly to: number
 }
 
-const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
-const span = ({ from, to }: Period): string => `${day(from)} to ${day(to)}`
+const span = ({ from, to }: Period): string => `${isoDay(from)} to ${isoDay(to)}`
 const hull = (periods: readonly Period[]): Period => ({
   from: Math.min(...periods.map(({ from }) => from)),
   to: Math.max(...periods.map(({ to }) => to)),

@@ -1,9 +1,9 @@
+import { isoDay } from '../../../contracts/iso-time.ts'
 import { FEWEST_FOR_PERCENT, grouped, shareText } from '../../../contracts/share-text.ts'
 import type { ClosesEvaluation, Evaluation, TimeframeEvaluation } from './evaluate-verdicts.ts'
 import type { Measure } from './intervals.ts'
 import type { ByExit, EveryCall, Scores, WinRates } from './scores-schema.ts'
 
-const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 const percent = (share: number | null, trials: number): string =>
   share === null ? 'unknown' : shareText(share, trials)
 
@@ -99,12 +99,12 @@ function reliabilityLines({ reliability }: Scores): string[] {
 
 function timeframeLines({ timeframe, all, series, placebo }: TimeframeEvaluation): string[] {
   const parts = series.flatMap(({ exchange, coin, scores }) => [
-    `${timeframe} ${exchange} ${coin}: ${grouped(scores.verdicts)} verdicts, ${day(scores.from)} to ${day(scores.to)}`,
+    `${timeframe} ${exchange} ${coin}: ${grouped(scores.verdicts)} verdicts, ${isoDay(scores.from)} to ${isoDay(scores.to)}`,
     ...linesOf(scores),
     '',
   ])
   return [
-    `${timeframe}, all ${series.length} series: ${grouped(all.verdicts)} verdicts, ${day(all.from)} to ${day(all.to)}`,
+    `${timeframe}, all ${series.length} series: ${grouped(all.verdicts)} verdicts, ${isoDay(all.from)} to ${isoDay(all.to)}`,
     ...linesOf(all),
     line('reliability', 'tenths of the forecasts that the upper barrier comes first'),
     ...reliabilityLines(all),
