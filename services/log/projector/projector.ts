@@ -372,10 +372,8 @@ class ProjectionRun implements Follower {
   }
 
   committed(): boolean {
-    const isFew = this.#unwritten.size <= KNOWN_ROWS
-    // Most of many rows are not looked for soon: only rows that somebody looked for stay.
-    for (const [key, row] of this.#unwritten)
-      if (isFew || this.#known.has(key)) this.#known.set(key, row ?? null)
+    // Most rows are not looked for soon: only those that somebody looked for stay.
+    for (const [key, row] of this.#unwritten) if (this.#known.has(key)) this.#known.set(key, row ?? null)
     this.#unwritten = new Map()
     this.#newest = undefined
     this.#stored = this.reached
