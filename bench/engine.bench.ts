@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Candle } from '../contracts/candle.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { HOUR_MS, TIMEFRAMES } from '../contracts/timeframes.ts'
-import { createEngine, type Engine, loadModel } from '../services/engine/index.ts'
-import { createSeriesPool } from '../services/engine/series-pool.ts'
+import { type Engine, loadModel, SeriesEngine } from '../services/engine/index.ts'
+import { SeriesPool } from '../services/engine/series-pool.ts'
 import { randomWalk } from '../testing/random-walk.ts'
 import { bytesInUse, print, summarise } from './support/measure.ts'
 
@@ -54,7 +54,7 @@ function perCoreSecond(workPerRound: number, round: () => void): number[] {
 
 /** Push of a bar with the whole numeric verdict: no hash, no object, no text. */
 function numericRate(seriesCount: number, warmBars: number): number[] {
-  const pool = createSeriesPool(model)
+  const pool = new SeriesPool(model)
   const slots = Array.from({ length: seriesCount }, () => pool.open('1h'))
   let step = 0
   const sweep = (): void => {
@@ -71,7 +71,7 @@ function numericRate(seriesCount: number, warmBars: number): number[] {
 
 /** Push and read of one series: checks, hash chain, verdict object with factors and reasoning. */
 function wholeRate(withRead: boolean): number[] {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
   let step = 0
   const advance = (): void => {
@@ -108,7 +108,7 @@ async function bytesPerSeries(): Promise<number[]> {
 }
 
 function openUniverse(): Engine {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   for (let index = 0; index < UNIVERSE_SERIES; index++) {
     const timeframe = TIMEFRAMES[index % TIMEFRAMES.length] ?? '1h'
     const coin = `C${Math.floor(index / TIMEFRAMES.length)}`

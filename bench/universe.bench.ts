@@ -7,11 +7,11 @@ import { timeframeMs } from '../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../contracts/verdict.ts'
 import {
   createBoard,
-  createEngine,
   createOutcomeRecorder,
   createRecorder,
   loadModel,
   runEngine,
+  SeriesEngine,
 } from '../services/engine/index.ts'
 import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import type { EventStore } from '../services/log/event-store.ts'
@@ -104,7 +104,7 @@ const recording = { store, idOf, sleep, signal: new AbortController().signal }
 let appended = 0
 
 await runEngine({
-  engine: createEngine({ model: loadModel() }),
+  engine: new SeriesEngine({ model: loadModel() }),
   recorder: createRecorder(recording),
   outcomes: createOutcomeRecorder(recording),
   board: createBoard(),

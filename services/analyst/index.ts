@@ -29,7 +29,7 @@ export {
 export { type ReplaySource, replaysOnThisThread } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
-export { createDaySealer, type DaySealer } from './sealing/day-sealer.ts'
+export { DaySealer } from './sealing/day-sealer.ts'
 export { type SeriesHistoryQuery, seriesHistory } from './series-history.ts'
 export {
   speechRow,

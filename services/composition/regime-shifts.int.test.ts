@@ -10,7 +10,7 @@ import { shiftedFrom, type Verdict, verdictSchema } from '../../contracts/verdic
 import { type Fact, fold, given } from '../../projections/given-events.fixture.ts'
 import { type RegimeShift, regimeShifts } from '../../projections/index.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
-import { createEngine, createRecorder, loadModel, type VerdictDraft } from '../engine/index.ts'
+import { createRecorder, loadModel, SeriesEngine, type VerdictDraft } from '../engine/index.ts'
 import { collect } from '../log/event-store.contract.ts'
 import { createSimulatedFeed } from '../market/index.ts'
 import { isDataAbsent, readCandles, whenPresent } from '../market/testing/recorded-data.ts'
@@ -22,7 +22,7 @@ const META = { correlationId: 'test', actor: 'engine' }
 
 /** Every verdict of an hourly series from the bars of a year and its warm-up. */
 function verdictsOf(series: Series, bars: readonly Candle[]): VerdictDraft[] {
-  const engine = createEngine({ model: loadModel() })
+  const engine = new SeriesEngine({ model: loadModel() })
   const slot = engine.open(series)
   return bars.slice(-YEAR - 1_500).flatMap((bar) => {
     engine.push(slot, bar)

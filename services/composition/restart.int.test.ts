@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { createEngine, loadModel } from '../engine/index.ts'
+import { loadModel, SeriesEngine } from '../engine/index.ts'
 import { createSimulatedFeed } from '../market/index.ts'
 
 const series: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
@@ -17,7 +17,7 @@ async function saidAt(instant: number, historyBars: number, last = 1) {
     now: () => instant,
     sleepUntil: () => Promise.resolve(),
   })
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open(series)
   const said = new Map<number, { readonly regime: string; readonly percentile: number }>()
   const { signal } = new AbortController()

@@ -6,7 +6,6 @@ import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import {
   createBoard,
-  createEngine,
   createOutcomeRecorder,
   createRecorder,
   createToolHandler,
@@ -14,6 +13,7 @@ import {
   type LocalToolHandler,
   loadModel,
   runEngine,
+  SeriesEngine,
 } from '../engine/index.ts'
 import { createSimulatedFeed } from '../market/index.ts'
 import { sleep } from '../runtime/async/sleep.ts'
@@ -39,7 +39,7 @@ describe('the tools on a simulated market', () => {
     })
     const recording = { store, idOf: createFactIds(Buffer.from('secret')), sleep, signal: ending.signal }
     const model = loadModel()
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const board = createBoard()
     const recorder = createRecorder(recording)
     const outcomes = createOutcomeRecorder(recording)

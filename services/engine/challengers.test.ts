@@ -6,7 +6,7 @@ import { challengerStream, speechStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { createFactIds } from '../runtime/ids/fact-id.ts'
-import { createEngine, type VerdictDraft } from './engine.ts'
+import { SeriesEngine, type VerdictDraft } from './engine.ts'
 import { createEnsemble } from './ensemble.ts'
 import { loadModel, modelFile } from './model.ts'
 import { createChallengerRecorder } from './recording/challenger-recorder.ts'
@@ -25,7 +25,7 @@ const bar = (n: number) => {
 }
 /** The verdicts of a model over a number of bars in a row. */
 function draftsOf(model: typeof RELEASED, count: number): readonly VerdictDraft[] {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open(SERIES)
   const drafts: VerdictDraft[] = []
   for (let n = 0; drafts.length < count; n++) {
@@ -43,9 +43,12 @@ const parts = () => {
 }
 
 test('each model says what it would say alone, and another takes over from one bar to the next', () => {
-  const alone = [RELEASED, OTHER].map((model) => createEngine({ model }))
+  const alone = [RELEASED, OTHER].map((model) => new SeriesEngine({ model }))
   const speakerAt = (barClose: number): string => (barClose >= 700 * HOUR_MS ? 'other-1' : 'none of these')
-  const both = createEnsemble([createEngine({ model: RELEASED }), createEngine({ model: OTHER })], speakerAt)
+  const both = createEnsemble(
+    [new SeriesEngine({ model: RELEASED }), new SeriesEngine({ model: OTHER })],
+    speakerAt,
+  )
   const slots = [...alone, both].map((engine) => engine.open(SERIES))
   for (let n = 0; n < 710; n++) {
     for (const [index, engine] of [...alone, both].entries()) engine.push(slots[index] ?? 0, bar(n))
@@ -203,7 +206,7 @@ test('who is withdrawn is silent whoever speaks: a model that takes over speaks 
   })
   await orders.load()
   const engineOf = (model: typeof RELEASED, silences: boolean) =>
-    createEngine({
+    new SeriesEngine({
       model,
       ...(silences && { withdrawal: (...at) => orders.withdrawal(model.version, ...at) }),
     })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
 import { CELL, cell } from './cells.ts'
 import { loadModel } from './model.ts'
-import { createSeriesPool } from './series-pool.ts'
+import { SeriesPool } from './series-pool.ts'
 import { readCandles } from './testing/read-candles.ts'
 
 const FOLDER = '../shared/data/binance-usdm'
@@ -17,7 +17,7 @@ const COMPARED = 60
 describe.skipIf(missing !== '')(`a cold start${missing}`, () => {
   test.each(['BTC', 'ETH', 'SOL'])('%s: agrees with a long history after 500 bars', (coin) => {
     const bars = readCandles(`${FOLDER}/${coin}USDT-1h.csv.gz`)
-    const pool = createSeriesPool(model)
+    const pool = new SeriesPool(model)
     const long = pool.open('1h')
     const every = Math.floor((bars.length - 2 * LIMITS.warmUpBars) / COMPARED)
     const differences: number[] = []

@@ -8,7 +8,7 @@ import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
 import { randomWalk } from '../../testing/random-walk.ts'
-import { createEngine, type Engine, type EngineReading, type VerdictDraft } from './engine.ts'
+import { type Engine, type EngineReading, SeriesEngine, type VerdictDraft } from './engine.ts'
 import { loadModel } from './model.ts'
 
 const model = loadModel()
@@ -29,7 +29,7 @@ function feed(engine: Engine, slot: number, series: Series, bar: Candle): void {
 
 /** Readings of a series that is alone in its engine, one per bar. */
 function replay(series: Series, history: readonly Candle[]): EngineReading[] {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open(series)
   return history.map((bar) => {
     feed(engine, slot, series, bar)
@@ -105,7 +105,7 @@ describe('a verdict', () => {
     const { closes: _none, ...races } = model.timeframes['1h']
     const former = { ...model, timeframes: { ...model.timeframes, '1h': races } }
     const [silent, speaking] = [former, model].map((one) => {
-      const engine = createEngine({ model: one })
+      const engine = new SeriesEngine({ model: one })
       const slot = engine.open(BTC)
       for (const bar of bars) engine.push(slot, bar)
       return verdictOf(engine.read(slot))
@@ -114,7 +114,7 @@ describe('a verdict', () => {
     expect(silent).toStrictEqual(same)
     expect(closesHigher).toBeDefined()
     expect(model.timeframes['8h'].closes?.skill).toBe(false)
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const slow = engine.open({ ...BTC, timeframe: '8h' })
     for (const bar of bars) engine.push(slow, { ...bar, openTime: bar.openTime * 8 })
     expect(verdictOf(engine.read(slow))).not.toHaveProperty('closesHigher')
@@ -146,7 +146,7 @@ describe('a verdict', () => {
   })
 
   test('is HOLD with a reason where the model has no skill', () => {
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const slot = engine.open({ ...BTC, timeframe: '1d' })
     for (const bar of bars) engine.push(slot, { ...bar, openTime: bar.openTime * 24 })
     const verdict = verdictOf(engine.read(slot))
@@ -156,7 +156,7 @@ describe('a verdict', () => {
   })
 
   test('stands in a market that never moves', () => {
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const slot = engine.open(BTC)
     for (let index = 0; index < LIMITS.warmUpBars; index++) {
       engine.push(slot, { openTime: index * HOUR_MS, open: 5, high: 5, low: 5, close: 5, volume: 0 })
@@ -183,7 +183,7 @@ describe('a verdict', () => {
 
 describe('funding', () => {
   const factorAfter = (push: (engine: Engine) => void) => {
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const slot = engine.open(BTC)
     for (const bar of bars.slice(0, -1)) engine.push(slot, bar)
     push(engine)
@@ -219,7 +219,7 @@ describe('funding', () => {
 
   test('counts for the same bars whenever it comes: with its bar, long before, or out of order', () => {
     const settlements = Array.from({ length: 112 }, (_, index) => fundingAt((index + 1) * 8 * HOUR_MS))
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const hashWith = (before: (index: number) => readonly FundingRate[]): string => {
       const slot = engine.open(BTC)
       for (const [index, bar] of bars.entries()) {
@@ -237,7 +237,7 @@ describe('funding', () => {
   })
 
   test('reaches every timeframe of its market', () => {
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const history = randomWalk(11, LIMITS.historyBars + 1)
     for (const timeframe of TIMEFRAMES) {
       const slot = engine.open({ ...BTC, timeframe })
@@ -250,7 +250,7 @@ describe('funding', () => {
       engine.pushFunding(BTC, fundingAt(LIMITS.historyBars * barMs - HOUR_MS))
       expect(verdictOf(engine.read(slot)).inputsHash).toBe(before)
       const newest = push(history.slice(-1))
-      const without = createEngine({ model })
+      const without = new SeriesEngine({ model })
       const other = without.open({ ...BTC, timeframe })
       for (const bar of history) without.push(other, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
       expect(newest).not.toBe(verdictOf(without.read(other)).inputsHash)
@@ -268,7 +268,7 @@ describe('funding', () => {
       }))
       const from = fundingCountsFrom(timeframe, 0)
       const hashWith = (settlements: readonly number[]): string => {
-        const engine = createEngine({ model })
+        const engine = new SeriesEngine({ model })
         const slot = engine.open({ ...BTC, timeframe })
         for (const time of settlements) engine.pushFunding(BTC, fundingAt(time))
         for (const bar of history) engine.push(slot, bar)
@@ -285,7 +285,7 @@ describe('funding', () => {
 
 describe('the same bars from the same anchor', () => {
   test('give the same verdicts among other series, in another slot and through growth', () => {
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const first = engine.open({ ...BTC, coin: 'FIRST' })
     const eth = engine.open(ETH)
     const btc = engine.open(BTC)
@@ -302,7 +302,7 @@ describe('the same bars from the same anchor', () => {
   })
 
   test('give the same verdicts in a slot that another series left', () => {
-    const engine = createEngine({ model })
+    const engine = new SeriesEngine({ model })
     const left = engine.open(ETH)
     for (const bar of otherBars) feed(engine, left, ETH, bar)
     engine.close(left)
@@ -333,7 +333,7 @@ describe('the same bars from the same anchor', () => {
 })
 
 describe('misuse is refused', () => {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open(BTC)
   const [first, second] = bars
   if (first === undefined || second === undefined) throw new Error('The walk is too short.')

@@ -16,7 +16,7 @@ import { silenceKey } from './gate.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
 import { closesHigherOf, factorsOf, reasoningFor } from './reasoning.ts'
-import { createSeriesPool, type SeriesPool } from './series-pool.ts'
+import { SeriesPool } from './series-pool.ts'
 import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
 
@@ -130,7 +130,7 @@ export class SeriesEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options
-    this.#pool = createSeriesPool(options.model)
+    this.#pool = new SeriesPool(options.model)
     this.modelVersion = this.#options.model.version
   }
 
@@ -334,5 +334,3 @@ export class SeriesEngine {
     }
   }
 }
-
-export const createEngine = (options: EngineOptions): SeriesEngine => new SeriesEngine(options)

@@ -1,8 +1,8 @@
 export { type Board, type BoardEntry, createBoard } from './board.ts'
 export {
   CONFIDENCE_CAP,
-  createEngine,
   type Engine,
+  SeriesEngine,
   type VerdictDraft,
 } from './engine.ts'
 export { createEnsemble } from './ensemble.ts'

@@ -4,7 +4,7 @@ import type { Candle } from '../../contracts/candle.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { CELL, cell } from './cells.ts'
 import { loadModel } from './model.ts'
-import { createSeriesPool } from './series-pool.ts'
+import { SeriesPool } from './series-pool.ts'
 import { readCandles } from './testing/read-candles.ts'
 
 const FOLDER = '../shared/data/binance-usdm'
@@ -14,7 +14,7 @@ const COMPARED = 100
 
 /** How the state of a series that began long ago differs from one begun so many bars ago, at bars all along. */
 function compare(bars: readonly Candle[], historyBars: number) {
-  const pool = createSeriesPool(model)
+  const pool = new SeriesPool(model)
   const long = pool.open('1h')
   const read = (slot: number, offset: number): number => cell(pool.cells, pool.baseOf(slot) + offset)
   const first = 2 * LIMITS.historyBars

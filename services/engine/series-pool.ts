@@ -214,5 +214,3 @@ export class SeriesPool {
     else this.#updateVerdict(base, levelsAt, bars)
   }
 }
-
-export const createSeriesPool = (model: ScoringModel): SeriesPool => new SeriesPool(model)

@@ -3,7 +3,7 @@ import type { Series } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { verdictRow } from '../../contracts/verdict-row.ts'
 import { randomWalk } from '../../testing/random-walk.ts'
-import { createEngine, type VerdictDraft } from './engine.ts'
+import { SeriesEngine, type VerdictDraft } from './engine.ts'
 import { silenceKey } from './gate.ts'
 import { loadModel } from './model.ts'
 import { createWhatIf } from './what-if.ts'
@@ -12,7 +12,7 @@ const RELEASED = loadModel()
 
 /** The verdicts of a series on a walk that is the same for all. */
 function said(coin: string, timeframe: Series['timeframe']): VerdictDraft[] {
-  const engine = createEngine({ model: RELEASED })
+  const engine = new SeriesEngine({ model: RELEASED })
   const slot = engine.open({ exchange: 'SIM', coin, timeframe })
   return randomWalk(10, 1_100).flatMap((bar, index) => {
     engine.push(slot, { ...bar, openTime: index * timeframeMs(timeframe) })

@@ -5,7 +5,7 @@ import type { Series } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
 import { randomWalk } from '../../testing/random-walk.ts'
-import { createEngine, type EngineReading } from './engine.ts'
+import { type EngineReading, SeriesEngine } from './engine.ts'
 import { loadModel } from './model.ts'
 
 const model = loadModel()
@@ -16,7 +16,7 @@ const moving = randomWalk(5, 700)
 
 /** A series that takes bars one after the other, whenever they were. */
 function follow(timeframe: Timeframe = '1h') {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const series: Series = { exchange: 'SIM', coin: 'HALT', timeframe }
   const slot = engine.open(series)
   let openTime = 0

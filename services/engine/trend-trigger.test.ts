@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { randomWalk } from '../../testing/random-walk.ts'
 import { FIRST_REGIME_RULE, NEWEST_REGIME_RULE, nextDirection, nextVolatile } from './call-trigger.ts'
-import { createEngine } from './engine.ts'
+import { SeriesEngine } from './engine.ts'
 import { createModel, keptModelFile } from './model.ts'
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
 test('the regime follows the rule that the model names, and another model’s is as it was', () => {
   const data = JSON.parse(readFileSync(keptModelFile('barrier-4') as URL, 'utf8')) as object
   const regimesBy = (regime?: object): string[] => {
-    const engine = createEngine({ model: createModel({ ...data, ...(regime && { regime }) }) })
+    const engine = new SeriesEngine({ model: createModel({ ...data, ...(regime && { regime }) }) })
     const slot = engine.open({ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' })
     return randomWalk(7, 1_600).flatMap((bar) => {
       engine.push(slot, bar)
@@ -79,7 +79,7 @@ test.each([
 
 test('by the newest rule the word names liveliness first, and the direction stays beside it', () => {
   const data = JSON.parse(readFileSync(keptModelFile('barrier-4') as URL, 'utf8')) as object
-  const engine = createEngine({ model: createModel({ ...data, regime: NEWEST_REGIME_RULE }) })
+  const engine = new SeriesEngine({ model: createModel({ ...data, regime: NEWEST_REGIME_RULE }) })
   const slot = engine.open({ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' })
   const said = randomWalk(7, 1_600).flatMap((bar) => {
     engine.push(slot, bar)

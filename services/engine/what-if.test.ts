@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
-import { createEngine, type EngineReading } from './engine.ts'
+import { type EngineReading, SeriesEngine } from './engine.ts'
 import { loadModel, type TimeframeSkill, type VerdictModel } from './model.ts'
 import { silencedBecause, withdrawalReason } from './speech/silenced.ts'
 import { createWhatIf } from './what-if.ts'
@@ -62,7 +62,7 @@ const asRow = (reading: EngineReading): VerdictRow => {
 
 /** The verdicts of two engines at the same bars. */
 function run(seed: number, other: VerdictModel) {
-  const engines = [RELEASED, other].map((model) => createEngine({ model }))
+  const engines = [RELEASED, other].map((model) => new SeriesEngine({ model }))
   const slots = engines.map((engine) => engine.open(SERIES))
   return bars(seed, 1_200).flatMap((bar, n) => {
     for (const [index, engine] of engines.entries()) {
@@ -156,7 +156,7 @@ test('offset, slope of the coin and hours of a model are in its verdicts, and th
       expect(contribution).toBeCloseTo(1.37 * (before.factors[at + 1]?.contribution ?? 0), 12)
     expect(Math.log1p(own.expected_range.p90)).toBeCloseTo(1.5 * Math.log1p(before.expected_range.p90), 6)
   }
-  const other = createEngine({ model: TUNED })
+  const other = new SeriesEngine({ model: TUNED })
   const slot = other.open({ ...SERIES, coin: 'ETH' })
   for (const bar of bars(4, READY)) other.push(slot, bar)
   const [first] = plain ?? []

@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import { compare, NDJSON_LINES, type WhatIfSummary } from '../../services/cli/analyst/what-if.ts'
 import type { BarOutcome } from '../../services/cli/kit/verdict-source.ts'
-import { createEngine, createRace, loadModel, type VerdictModel } from '../../services/engine/index.ts'
+import { createRace, loadModel, SeriesEngine, type VerdictModel } from '../../services/engine/index.ts'
 import type { Scores } from '../../services/engine/scoring/scores-schema.ts'
 import { evaluateRecipe, prepare } from './fit-model.ts'
 import { NULL_MARKETS, type NullMarket, nullMarket } from './null-markets.fixture.ts'
@@ -105,7 +105,7 @@ const DAMAGED: VerdictModel = {
 
 /** The recorded verdicts of a market with their outcomes, beside another model. */
 async function comparison({ series, bars }: SeriesHistory): Promise<WhatIfSummary> {
-  const engine = createEngine({ model: RELEASED })
+  const engine = new SeriesEngine({ model: RELEASED })
   const slot = engine.open(series)
   const rows: VerdictRow[] = []
   const outcomes: BarOutcome[] = []

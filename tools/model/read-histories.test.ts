@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { UsedSeries } from '../../services/engine/provenance.ts'
 import { keptBar } from '../../services/market/live/kept/kept-bar.ts'
-import { createKeptBars } from '../../services/market/live/kept/kept-bars.ts'
+import { KeptBars } from '../../services/market/live/kept/kept-bars.ts'
 import { type DataSelection, readHistories } from './read-histories.ts'
 import type { SeriesHistory } from './series-history.ts'
 
@@ -99,7 +99,7 @@ test('data without a series that is wanted is refused', async () => {
 })
 
 test('days and months that the service kept are one history, their order flow left out', async () => {
-  const kept = createKeptBars({
+  const kept = new KeptBars({
     folder: join(folder, 'a'),
     keepDays: 400,
     now: () => 3 * DAY_MS,

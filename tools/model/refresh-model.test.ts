@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import { createEngine } from '../../services/engine/engine.ts'
+import { SeriesEngine } from '../../services/engine/engine.ts'
 import { createModel, type VerdictModelData } from '../../services/engine/model.ts'
 import { describeHistory } from './describe-history.ts'
 import { fitModel, prepare } from './fit-model.ts'
@@ -75,7 +75,7 @@ describe('a refresh of a model', () => {
 
   test('is used by an engine like any other model', async () => {
     const data = await refreshed()
-    const engine = createEngine({ model: createModel(data) })
+    const engine = new SeriesEngine({ model: createModel(data) })
     const slot = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
     for (const bar of markets[0]?.bars.slice(0, 600) ?? []) engine.push(slot, bar)
     const reading = engine.read(slot)

@@ -8,7 +8,7 @@ import { barrierFraction } from '../../services/engine/barrier.ts'
 import { CELL, CELLS_PER_FEATURE, cell } from '../../services/engine/cells.ts'
 import type { ScoringModel } from '../../services/engine/model.ts'
 import type { SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
-import { createSeriesPool } from '../../services/engine/series-pool.ts'
+import { SeriesPool } from '../../services/engine/series-pool.ts'
 import type { SeriesHistory } from './series-history.ts'
 
 /**
@@ -37,7 +37,7 @@ const [UP, DOWN, BOTH, TIMEOUT, INCOMPLETE] = [
  */
 export function seriesSamples(model: ScoringModel, { series, bars, funding }: SeriesHistory): SeriesSamples {
   const { timeframe } = series
-  const pool = createSeriesPool(model)
+  const pool = new SeriesPool(model)
   const slot = pool.open(timeframe)
   const base = pool.baseOf(slot)
   const columns = model.names.length

@@ -18,7 +18,7 @@ import {
   type VerdictDraft,
 } from '../../services/engine/index.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
-import { createLeases } from '../../services/log/lease/create-leases.ts'
+import { SharedLeases } from '../../services/log/lease/create-leases.ts'
 import type { Leases } from '../../services/log/lease/leases.ts'
 import { type Projector, startProjector } from '../../services/log/projector/projector.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
@@ -119,7 +119,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
   }
   const leases = new Map<string, Leases>()
   const leasesOf = (group: string, shards: number): Leases => {
-    const made = createLeases({
+    const made = new SharedLeases({
       store: storeOf('leases'),
       group,
       shards,

@@ -306,5 +306,3 @@ export class DaySealer {
     }
   }
 }
-
-export const createDaySealer = (options: DaySealerOptions): DaySealer => new DaySealer(options)

@@ -10,14 +10,13 @@ import type { EventStore } from '../../log/event-store.ts'
 import { seedOfStore } from '../../log/store-identity.ts'
 import {
   type ClockAnchor,
-  createKeptBars,
-  createLiveFeed,
   createRecordedFeed,
   createSimulatedFeed,
   DEFAULT_SIMULATED_COINS,
-  type KeptBars,
+  KeptBars,
   KNOWN_SIMULATED_COINS,
   LIVE_EXCHANGES,
+  LiveFeed,
   type MarketFeed,
   marketTimeAt,
   planAnchor,
@@ -55,12 +54,12 @@ function openLiveFeed({ settings, log, closing, onClose }: Lifetime, { directory
   const report = (message: string): void => log.warn(message)
   const folder = join(directory, 'bars')
   const { random, now } = { random: Math.random, now: Date.now }
-  const kept = keepDays === 0 ? undefined : createKeptBars({ folder, keepDays, now, random, report })
+  const kept = keepDays === 0 ? undefined : new KeptBars({ folder, keepDays, now, random, report })
   if (kept !== undefined && ROLES.includes('engine')) {
     const tidying = keepTidy(kept, closing)
     onClose(() => tidying)
   }
-  return createLiveFeed({
+  return new LiveFeed({
     ...(kept && { kept }),
     exchanges: EXCHANGES ?? LIVE_EXCHANGES,
     ...(VENUE_URLS && { venueUrls: VENUE_URLS }),

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import { createLeases } from '../../log/lease/create-leases.ts'
+import { SharedLeases } from '../../log/lease/create-leases.ts'
 import { createSoleLeases } from '../../log/lease/create-sole-leases.ts'
 import type { Leases } from '../../log/lease/leases.ts'
 import type { Lifetime } from '../lifetime.ts'
@@ -26,7 +26,7 @@ export function openLeases(
   const report = (error: unknown): void => log.warn({ err: error, group }, 'leases')
   const deps = { ...platform.basics, group, shards, holder: holderOf(platform.processId, version), report }
   if (settings.EVENTSTORE_URL === undefined) return createSoleLeases(deps)
-  return createLeases({ ...deps, elapsed: () => performance.now() })
+  return new SharedLeases({ ...deps, elapsed: () => performance.now() })
 }
 
 /** Undefined where no other process can have the store open, so that there is nothing to share. */

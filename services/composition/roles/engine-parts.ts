@@ -5,13 +5,13 @@ import {
   createAnnouncer,
   createBoard,
   createChallengerRecorder,
-  createEngine,
   createEnsemble,
   createFundingRates,
   createOutcomeRecorder,
   createRecorder,
   createUniverseManager,
   FUNDING_HISTORY_DAYS,
+  SeriesEngine,
 } from '../../engine/index.ts'
 import { sleep as sleepForReal } from '../../runtime/async/sleep.ts'
 import { sharedLeases } from '../adapters/shared-leases.ts'
@@ -107,7 +107,7 @@ export function openEngineParts(deps: EngineDeps) {
 function speakingEngine(speech: OpenedSpeech) {
   const { models, orders } = speech
   const engineOf = ({ model }: (typeof models)[number]) =>
-    createEngine({
+    new SeriesEngine({
       model,
       withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
     })

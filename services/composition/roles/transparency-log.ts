@@ -10,19 +10,19 @@ import {
   PROMISED_PREFIX,
   sealedDays,
 } from '../../../projections/index.ts'
-import { createDaySealer } from '../../analyst/index.ts'
+import { DaySealer } from '../../analyst/index.ts'
 import type { Projector } from '../../log/projector/projector.ts'
 import type { Settler } from '../../payments/index.ts'
 import {
+  CheckpointSigner,
+  Cosigner,
   createAnchorer,
-  createCosigner,
   createLogViews,
-  createSigner,
-  createTimestamper,
   createTreeReader,
   keepNewestCheckpoint,
   loadLogKeys,
   loadPolicy,
+  Timestamper,
   transparencyTree,
 } from '../../proof/index.ts'
 import type { Settings } from '../../runtime/config/settings.ts'
@@ -43,7 +43,7 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
   const row = (key: string) => checkpoints.get(key)
   const common = { ...platform.basics, tree, row, marketNow }
   const views = createLogViews({ ...common, rows: (range) => checkpoints.range(range) })
-  const signer = createSigner({
+  const signer = new CheckpointSigner({
     ...common,
     keys: loadLogKeys({
       given: settings.LOG_KEYS,
@@ -114,7 +114,7 @@ export function openTransparencyLog(deps: LogDeps, writer: () => Settler['write'
 
 function openSealer({ settings, platform, projector, log, marketNow }: LogDeps, row: Row) {
   const days = projector.reader(sealedDays)
-  return createDaySealer({
+  return new DaySealer({
     ...platform.basics,
     rows: { get: (key) => days.get(key), range: (options) => days.range(options) },
     directory: join(platform.directory, 'sealed'),
@@ -134,7 +134,7 @@ type Row = (key: string) => JsonObject | undefined
 function openVouchers(
   { settings, log }: LogDeps,
   writer: () => Settler['write'],
-  common: Omit<Parameters<typeof createCosigner>[0], 'policy' | 'fetch' | 'onProblem'> & {
+  common: Omit<ConstructorParameters<typeof Cosigner>[0], 'policy' | 'fetch' | 'onProblem'> & {
     readonly promised: (limit: number) => readonly { readonly row: JsonObject }[]
   },
 ) {
@@ -143,7 +143,7 @@ function openVouchers(
     cosigner:
       policy === undefined
         ? undefined
-        : createCosigner({
+        : new Cosigner({
             ...common,
             policy: loadPolicy(policy, { isAsked: true }),
             fetch,
@@ -161,7 +161,7 @@ function openVouchers(
           }),
     timestamper:
       calendars &&
-      createTimestamper({
+      new Timestamper({
         ...common,
         calendars,
         fetch,

@@ -4,7 +4,7 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { randomWalk } from '../../../testing/random-walk.ts'
-import { createEngine, type Engine } from '../engine.ts'
+import { type Engine, SeriesEngine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { seasonOf } from './range-model.ts'
 
@@ -13,7 +13,7 @@ const model = loadModel()
 
 /** An engine after some bars; with `scale`, every price is another power of itself around the first one. */
 function after(bars: readonly Candle[], timeframe: (typeof TIMEFRAMES)[number] = '1h'): Engine {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open({ ...SERIES, timeframe })
   for (const [index, bar] of bars.entries())
     engine.push(slot, { ...bar, openTime: index * timeframeMs(timeframe) })
@@ -103,7 +103,7 @@ describe('a forecast', () => {
   test('hardly depends on how long a series has been followed', () => {
     const long = randomWalk(8, 4_000)
     const [whole, begun] = [long, long.slice(-LIMITS.warmUpBars)].map((bars) => {
-      const engine = createEngine({ model })
+      const engine = new SeriesEngine({ model })
       const slot = engine.open(SERIES)
       const offset = long.length - bars.length
       for (const [index, bar] of bars.entries())

@@ -4,7 +4,7 @@ import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
 import type { FundingUpdate } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, marketName } from '../../../contracts/series.ts'
-import { createMarketFunding, type MarketFunding } from './market-funding.ts'
+import { MarketFunding } from './market-funding.ts'
 
 /** The funding history of many markets, from which {@link scanFundingArb} answers. */
 export type FundingRates = ReturnType<typeof createFundingRates>
@@ -71,7 +71,7 @@ export function createFundingRates({ keepDays }: { readonly keepDays: number }) 
           message: `Funding rates are full with ${MOST_MARKETS} markets; follow fewer coins.`,
         })
       }
-      const added = createMarketFunding(market, keepDays, funding)
+      const added = new MarketFunding(market, keepDays, funding)
       byCoin.set(
         asset,
         [...markets, added].toSorted((a, b) => orderOf(a) - orderOf(b)),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
-import { createMarketFunding, type MarketFunding } from './market-funding.ts'
+import { MarketFunding } from './market-funding.ts'
 
 const market = { exchange: 'BINANCE', coin: 'BTC' } as const
 /** A midnight, so that hours below are hours of a day. */
@@ -16,7 +16,7 @@ const at = (hour: number, rate: number, intervalHours = 8): FundingRate => ({
 
 function historyOf(settlements: readonly FundingRate[], keepDays = 5): MarketFunding {
   const [first = expect.fail('no settlements'), ...others] = settlements
-  const history = createMarketFunding(market, keepDays, first)
+  const history = new MarketFunding(market, keepDays, first)
   for (const settlement of others) history.take(settlement)
   return history
 }
@@ -134,7 +134,7 @@ test.each([
   const history = historyOf([at(16, 0.001)])
   expect(() => history.take(settlement)).toThrow(expect.objectContaining({ code: 'internal_error' }))
   expect(history.count).toBe(1)
-  expect(() => createMarketFunding(market, 5, settlement)).toThrow('A settlement of BINANCE.BTC was refused')
+  expect(() => new MarketFunding(market, 5, settlement)).toThrow('A settlement of BINANCE.BTC was refused')
 })
 
 test('the order of settlements and their repetition change nothing', () => {
@@ -166,7 +166,7 @@ test('the order of settlements and their repetition change nothing', () => {
       ([settlements, shuffled], reads) => {
         const inOrder = historyOf(settlements.toSorted((a, b) => a.time - b.time))
         const [first = expect.fail('no settlements'), ...others] = shuffled
-        const mixed = createMarketFunding(market, 5, first)
+        const mixed = new MarketFunding(market, 5, first)
         for (const next of others) {
           // What was read in between must not be remembered for longer than it holds.
           if (reads) daysOf(mixed, 13)

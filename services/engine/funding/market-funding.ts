@@ -1,6 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type FundingRate, fundingRateSchema } from '../../../contracts/funding.ts'
+import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { type Market, marketName } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 
@@ -52,15 +53,8 @@ export class MarketFunding {
   readonly #timeAt = (index: number): number => (this.#minutes[index] as number) * MINUTE_MS
 
   /** Index of the first settlement not before a minute. */
-  #indexFrom(minute: number): number {
-    let [low, high] = [0, this.#count]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.#minutes[middle] as number) < minute) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+  readonly #indexFrom = (minute: number): number =>
+    partitionPoint(this.#count, (index) => (this.#minutes[index] as number) < minute)
 
   #accrualOf(fromMs: number, toMs: number): number {
     let paid = 0
@@ -210,5 +204,3 @@ export class MarketFunding {
  *
  * @param keepDays UTC days kept, up to that of the newest settlement
  */
-export const createMarketFunding = (market: Market, keepDays: number, first: FundingRate): MarketFunding =>
-  new MarketFunding(market, keepDays, first)

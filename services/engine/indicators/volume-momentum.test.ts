@@ -3,10 +3,10 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { randomWalk } from '../../../testing/random-walk.ts'
 import { CELL, cell } from '../cells.ts'
 import { loadModel } from '../model.ts'
-import { createSeriesPool } from '../series-pool.ts'
+import { SeriesPool } from '../series-pool.ts'
 
 const momentumAfter = (bars: readonly Candle[]): number => {
-  const pool = createSeriesPool(loadModel())
+  const pool = new SeriesPool(loadModel())
   const slot = pool.open('1h')
   for (const bar of bars) pool.push(slot, bar)
   return cell(pool.cells, pool.baseOf(slot) + CELL.volumeMomentum)

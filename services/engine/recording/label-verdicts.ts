@@ -167,8 +167,6 @@ export class Labeller {
  * the bars have come, so that only the races under way are in memory, whether eight verdicts are open or all
  * of years; those that were just recorded need not be read.
  */
-export const createLabeller = (options: LabellerOptions): Labeller => new Labeller(options)
-
 function startRace(verdict: Verdict): OpenRace {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
   const { modelVersion, call, probability, closesHigher, barrier, forecast, recordedLate } = verdict

@@ -6,7 +6,7 @@ import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { outcomeStream } from '../../../contracts/streams.ts'
 import { createAppendOnce, createRetrier } from './append-once.ts'
-import { createLabeller, type Labeller } from './label-verdicts.ts'
+import { Labeller } from './label-verdicts.ts'
 import { backfillFrom, openVerdictsOf } from './open-verdicts.ts'
 import { barCorrelation, type Recorded, type RecorderOptions } from './recorder.ts'
 
@@ -47,7 +47,7 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions) {
     const name = seriesName(series)
     const known = labellers.get(name)
     if (known !== undefined) return known
-    const labeller = createLabeller({ store, retrier, series, pageSize: OUTCOMES_PER_APPEND })
+    const labeller = new Labeller({ store, retrier, series, pageSize: OUTCOMES_PER_APPEND })
     labellers.set(name, labeller)
     return labeller
   }

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { shiftedFrom, type Verdict } from '../../../contracts/verdict.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
-import { createEngine } from '../engine.ts'
+import { SeriesEngine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { readCandles } from '../testing/read-candles.ts'
 import { recordingOver, verdictsOf } from '../testing/recording.fixture.ts'
@@ -27,7 +27,7 @@ function aWorld(bars: readonly Candle[]) {
 
   /** One that has seen so many bars before those that are watched. */
   function engine(past: number, holds: () => boolean) {
-    const computing = createEngine({ model })
+    const computing = new SeriesEngine({ model })
     const slot = computing.open(series)
     const recorder = createRecorder({ ...recordingOver(store), holds, clock: time.now, sleep: time.sleep })
     for (const bar of bars.slice(bars.length - WATCHED - past, -WATCHED)) computing.push(slot, bar)

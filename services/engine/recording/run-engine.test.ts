@@ -9,7 +9,7 @@ import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { collect } from '../../log/event-store.contract.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { type Board, createBoard } from '../board.ts'
-import { createEngine, type Engine, type EngineReading } from '../engine.ts'
+import { type Engine, type EngineReading, SeriesEngine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { aDraft, recordingOver } from '../testing/recording.fixture.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
@@ -345,7 +345,7 @@ describe('what one series cannot digest is its own fault', () => {
     'a bar that is %s is refused and counted, and nothing is recorded from it: %o',
     async (fault, change) => {
       const at = 'openTime' in change && fault === 'out_of_order' ? { at: change.openTime + MINUTE_MS } : {}
-      const engine = createEngine({ model: loadModel() })
+      const engine = new SeriesEngine({ model: loadModel() })
       const { refused, told, result } = await runWith(
         [...both(0, 5), { ...bad(5, change), ...at }, ...both(6, 8)],
         { engine },
@@ -377,7 +377,7 @@ describe('what one series cannot digest is its own fault', () => {
   })
 
   test('a series that gets nothing but bars that are refused is closed', async () => {
-    const engine = createEngine({ model: loadModel() })
+    const engine = new SeriesEngine({ model: loadModel() })
     const bars = [5, 6, 7, 8].map((minute) => bad(minute, { low: -1 }))
     const { refused, told } = await runWith([...both(0, 5), ...bars], { engine })
     expect(refused).toHaveLength(3)

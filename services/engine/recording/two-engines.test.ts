@@ -7,7 +7,7 @@ import { shiftedFrom, type Verdict } from '../../../contracts/verdict.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { createLeases } from '../../log/lease/create-leases.ts'
+import { SharedLeases } from '../../log/lease/create-leases.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { recordingOver, verdictsOf } from '../testing/recording.fixture.ts'
 import { createRecorder, type Recorded } from './recorder.ts'
@@ -94,7 +94,7 @@ describe('two engines over one log', () => {
     const signals = { A: new AbortController(), B: new AbortController() }
     const leasesOf = (holder: 'A' | 'B') => {
       let ids = 0
-      const leases = createLeases({
+      const leases = new SharedLeases({
         store: holder === 'A' ? dying(world.store, signals.A.signal) : world.store,
         group: 'engine',
         shards: EXCHANGES.length,

@@ -1,4 +1,5 @@
 import { assert } from '../../../contracts/assert.ts'
+import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { halfWidth95 } from '../../../contracts/student-interval.ts'
 import { blockMean, type Measure } from './intervals.ts'
 import type { ReliabilityBin } from './scores-schema.ts'
@@ -13,17 +14,11 @@ export interface Forecasts {
 }
 
 /** Values below a limit, or up to it, in an ascending column. */
-function countBelow(ascending: Float64Array, value: number, isInclusive: boolean): number {
-  let low = 0
-  let high = ascending.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const at = ascending[middle] ?? 0
-    if (at < value || (isInclusive && at === value)) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+const countBelow = (ascending: Float64Array, value: number, isInclusive: boolean): number =>
+  partitionPoint(ascending.length, (place) => {
+    const at = ascending[place] ?? 0
+    return at < value || (isInclusive && at === value)
+  })
 
 /**
  * Area under the ROC curve: the chance that a race won by the upper barrier had the higher forecast; ties

@@ -9,7 +9,7 @@ import { rowsInMemory, type SpeechRow, speech, speechKey } from '../../../projec
 import { createMemoryLog, openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { createFactIds } from '../../runtime/ids/fact-id.ts'
-import { createEngine } from '../engine.ts'
+import { SeriesEngine } from '../engine.ts'
 import { keptModelFile, loadModel } from '../model.ts'
 import { createRace } from '../race.ts'
 import { readCandles } from '../testing/read-candles.ts'
@@ -171,11 +171,11 @@ describe('a series whose skill is destroyed halfway', () => {
 
     const orders = ordersOf(store)
     await orders.load()
-    const engine = createEngine({
+    const engine = new SeriesEngine({
       model: MODEL,
       withdrawal: (...at) => orders.withdrawal(MODEL.version, ...at),
     })
-    const free = createEngine({ model: MODEL })
+    const free = new SeriesEngine({ model: MODEL })
     const slots = [engine, free].map((one) => one.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' }))
     const last = FROM + 505 * DAY_MS - HOUR_MS
     const said = Array.from({ length: 620 }, (_, n) => {
@@ -236,7 +236,7 @@ function racesOf(coin: string): Told[] {
   const all = readCandles(`${FOLDER}/${coin}USDT-1h.csv.gz`)
   const from = all.findIndex(({ openTime }) => openTime >= Date.UTC(2023, 6, 1))
   const bars: Candle[] = all.slice(from, from + 2 * 365 * 24)
-  const engine = createEngine({ model: MODEL })
+  const engine = new SeriesEngine({ model: MODEL })
   const slot = engine.open({ exchange: 'BINANCE', coin, timeframe: '1h' })
   const told: Told[] = []
   let races: { probability: number; validUntil: number; race: ReturnType<typeof createRace> }[] = []

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Series } from '../../../contracts/series.ts'
 import { createBoard } from '../board.ts'
-import { createOnDemandSeries, type OnDemandSeries } from './on-demand-series.ts'
+import { OnDemandSeries } from './on-demand-series.ts'
 
 const seriesOf = (coin: string): Series => ({ exchange: 'SIM', coin, timeframe: '1h' })
 
@@ -14,7 +14,7 @@ beforeEach(() => {
   now = 0
   ending = new AbortController()
   followed = new Set()
-  onDemand = createOnDemandSeries({
+  onDemand = new OnDemandSeries({
     board: createBoard(),
     async follow({ coin }, signal) {
       followed.add(coin)

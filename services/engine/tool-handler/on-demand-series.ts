@@ -205,9 +205,6 @@ export class OnDemandSeries {
   }
 }
 
-export const createOnDemandSeries = (options: OnDemandSeriesOptions): OnDemandSeries =>
-  new OnDemandSeries(options)
-
 function followingError(series: Series, error: unknown): ServiceError {
   if (isServiceError(error)) return error
   return new ServiceError('venue_unavailable', {

@@ -19,7 +19,7 @@ import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
 import { isSettled } from './board-reading.ts'
 import { createSeriesFinder, type Listing, type Monitored } from './find-series.ts'
-import { createOnDemandSeries, type Follow } from './on-demand-series.ts'
+import { type Follow, OnDemandSeries } from './on-demand-series.ts'
 import { createSeriesReader } from './read-series.ts'
 import { scanCalls } from './scan-calls.ts'
 import type { UniverseManager } from './universe-manager.ts'
@@ -134,7 +134,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     newestUniverse: (exchange) => universes.newest(exchange),
     now,
   })
-  const onDemand = createOnDemandSeries({
+  const onDemand = new OnDemandSeries({
     board,
     follow: follow ?? (() => Promise.resolve()),
     isSettled: (entry) => isSettled(entry, freshness),

@@ -24,7 +24,7 @@ import {
   trackRecord,
 } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
-import { createDaySealer, type DaySealer, trackRecordReport } from '../../analyst/index.ts'
+import { DaySealer, trackRecordReport } from '../../analyst/index.ts'
 import { findDays, manifestOf, sealDay } from '../../analyst/sealing/seal-day.ts'
 import { createServer } from '../../composition/server.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
@@ -169,8 +169,8 @@ describe('sealed days', () => {
         throw error
       },
     }
-    sealer = createDaySealer(options)
-    other = createDaySealer(options)
+    sealer = new DaySealer(options)
+    other = new DaySealer(options)
     await record()
     await catchUp()
     await sealer.look(signal)

@@ -1,6 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { createWakeSignal } from '../../runtime/async/wake-signal.ts'
 import { matchesFilter } from '../event-filter.ts'
@@ -156,14 +157,9 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   /** Number of the first event behind a place among those that came, or undefined where it is not held any more. */
   function numberBehind(position: Position): number | undefined {
     if (since === undefined || comparePositions(position, since) < 0) return undefined
-    let low = 0
-    let high = held.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (comparePositions((held[middle] as ServerEvent).position, position) <= 0) low = middle + 1
-      else high = middle
-    }
-    return dropped + low
+    const isBefore = (place: number): boolean =>
+      comparePositions((held[place] as ServerEvent).position, position) <= 0
+    return dropped + partitionPoint(held.length, isBefore)
   }
 
   async function* follow(

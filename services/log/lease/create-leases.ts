@@ -30,9 +30,7 @@ const NEVER = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINIT
  * newest renewal, and others take its shards after they saw none for `ttlMs` and a grace. The token, the revision of
  * the event that gained the shard, fences a process that was frozen.
  */
-export const createLeases = (options: LeasesOptions): Leases => new SharedLeases(options)
-
-class SharedLeases implements Leases {
+export class SharedLeases implements Leases {
   readonly #options: Required<LeasesOptions>
   readonly #log: LeaseLog
   readonly #watch: IdleWatch

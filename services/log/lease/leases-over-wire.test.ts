@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { openEventStoreDbStore } from '../eventstoredb/eventstoredb-store.ts'
-import { createLeases } from './create-leases.ts'
+import { SharedLeases } from './create-leases.ts'
 
 let double: WireDouble
 beforeEach(async () => {
@@ -23,7 +23,7 @@ function start(holder: string): Holder {
   const ending = new AbortController()
   const gained: Holder['gained'] = []
   const errors: string[] = []
-  const leases = createLeases({
+  const leases = new SharedLeases({
     store,
     group: 'settler',
     shards: 1,

@@ -247,9 +247,6 @@ export class BarLeg {
  *
  * @param now the present, Unix milliseconds
  */
-export const createBarLeg = (plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper): BarLeg =>
-  new BarLeg(plan, venue, now, keeper)
-
 const isSameBar = (a: Candle, b: Candle): boolean =>
   a.open === b.open && a.high === b.high && a.low === b.low && a.close === b.close && a.volume === b.volume
 

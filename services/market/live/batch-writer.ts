@@ -161,8 +161,6 @@ export class BatchWriter {
  * was delivered, so that the bars of a series come in order. Once enough newer bars for a verdict are held back, the
  * past is given up.
  */
-export const createBatchWriter = (options: BatchWriterOptions): BatchWriter => new BatchWriter(options)
-
 const closeOf = ({ series, candle }: ClosedBar): number => candle.openTime + timeframeMs(series.timeframe)
 
 const closeOfFirst = (bars: readonly ClosedBar[] = []): number | undefined =>

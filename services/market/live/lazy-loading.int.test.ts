@@ -24,6 +24,6 @@ async function ccxtFilesLoaded(then: string): Promise<number> {
 }
 
 test('ccxt is loaded when a venue is asked, not before', async () => {
-  expect(await ccxtFilesLoaded('market.createLiveFeed(options).venues()')).toBe(0)
-  expect(await ccxtFilesLoaded('await market.createLiveFeed(options).listings()')).toBeGreaterThan(50)
+  expect(await ccxtFilesLoaded('new market.LiveFeed(options).venues()')).toBe(0)
+  expect(await ccxtFilesLoaded('await new market.LiveFeed(options).listings()')).toBeGreaterThan(50)
 })

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { type BarLeg, isAskedFor } from './bar-leg.ts'
-import { createBatchWriter } from './batch-writer.ts'
+import { BatchWriter } from './batch-writer.ts'
 import { fetchHistory } from './fetch-history.ts'
 import { followVenues } from './follow-venues.ts'
 import type { FundingTrack } from './funding-track.ts'
@@ -23,7 +23,7 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
   const { series, legs, tracks, context, liveFrom } = options
   const begins = Math.min(liveFrom, ...legs.map((leg) => leg.begins))
   const onGivenUp = (leg: BarLeg): void => context.givenUp(leg)
-  const writer = createBatchWriter({ legs, series, liveFrom, begins, onGivenUp })
+  const writer = new BatchWriter({ legs, series, liveFrom, begins, onGivenUp })
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const seam: BarBatch = { at: liveFrom, phase: 'live', bars: [], funding: [] }
@@ -49,7 +49,7 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
 
 async function* followLive(
   { legs, context, signal }: LiveBatchesOptions,
-  writer: ReturnType<typeof createBatchWriter>,
+  writer: BatchWriter,
   bell: Bell,
 ): AsyncGenerator<BarBatch, void, undefined> {
   const { now, sleep } = context

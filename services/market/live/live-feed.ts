@@ -6,7 +6,7 @@ import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
-import { type BarKeeper, type BarLeg, createBarLeg, legName } from './bar-leg.ts'
+import { type BarKeeper, BarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
 import { createPositionBook, type PositionBook } from './kept/position-book.ts'
@@ -14,7 +14,7 @@ import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
 import { rankUniverse } from './rank-universe.ts'
-import { createVenue, type Venue, venueUnavailableError } from './venue.ts'
+import { Venue, venueUnavailableError } from './venue.ts'
 import { createHealthRegistry, type HealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
@@ -153,7 +153,7 @@ export class LiveFeed implements MarketFeed {
     )
     const legs: BarLeg[] = plans.map((plan) => {
       const venue = this.#venueOf(plan.market)
-      return createBarLeg(plan, venue, this.#options.now, this.#keeperOf(venue, request.keeps))
+      return new BarLeg(plan, venue, this.#options.now, this.#keeperOf(venue, request.keeps))
     })
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
@@ -193,8 +193,6 @@ export class LiveFeed implements MarketFeed {
   readonly progress = () => undefined
 }
 
-export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => new LiveFeed(options)
-
 function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
   const { exchanges, venueUrls = {}, now, sleep, random, report } = options
   const venues = new Map<Exchange, Venue>()
@@ -205,7 +203,7 @@ function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
       })
     }
     const baseUrl = venueUrls[exchange]
-    const venue = createVenue({
+    const venue = new Venue({
       exchange,
       fetch: options.fetch ?? fetch,
       now,

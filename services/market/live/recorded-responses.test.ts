@@ -6,7 +6,7 @@ import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { RECORDED_DATA } from '../testing/recorded-data.ts'
 import { type LiveBench, startLiveBench } from './testing/live-bench.ts'
 import type { Route } from './testing/venue-format.ts'
-import { createVenue, type Venue } from './venue.ts'
+import { Venue } from './venue.ts'
 import type { LiveExchange } from './venues.ts'
 
 const FOLDER = `${RECORDED_DATA}/venue-responses`
@@ -30,7 +30,7 @@ async function withAnswer<Result>(
   }
   const { now, sleep, fetch } = bench.clock
   const { url: baseUrl } = bench.venue(exchange)
-  const venue = createVenue({ exchange, baseUrl, now, sleep, fetch, random: () => 0.5 })
+  const venue = new Venue({ exchange, baseUrl, now, sleep, fetch, random: () => 0.5 })
   return await bench.clock.runUntil(then(venue, bench))
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { startLiveBench } from './testing/live-bench.ts'
-import { createVenue } from './venue.ts'
+import { Venue } from './venue.ts'
 
 const NOON = Date.UTC(2026, 2, 3, 12)
 const never = new AbortController().signal
@@ -15,7 +15,7 @@ test.each(['BINANCE', 'ASTER', 'OKX', 'BINGX', 'HTX', 'WHITEBIT'] as const)(
     const { now, sleep, fetch } = bench.clock
     const reports: string[] = []
     const report = (message: string): void => void reports.push(message)
-    const venue = createVenue({ exchange, baseUrl: fake.url, now, sleep, fetch, random: () => 0.5, report })
+    const venue = new Venue({ exchange, baseUrl: fake.url, now, sleep, fetch, random: () => 0.5, report })
     const settle = async (): Promise<void> => {
       const since = now() - 24 * HOUR_MS
       const rows = await Promise.all(coins.map((coin) => venue.funding({ exchange, coin }, since, never)))

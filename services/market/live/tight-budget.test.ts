@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createRandom } from '../simulated/random.ts'
-import { createBarLeg } from './bar-leg.ts'
+import { BarLeg } from './bar-leg.ts'
 import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
@@ -56,7 +56,7 @@ async function follow(seed: number) {
   )
   const liveFrom = Math.floor(START / MINUTE_MS) * MINUTE_MS
   const plans = planLegs(series, { liveFrom, historyBars: HISTORY_BARS, keptBars: Number.POSITIVE_INFINITY })
-  const legs = plans.map((plan) => createBarLeg(plan, venue, clock.now))
+  const legs = plans.map((plan) => new BarLeg(plan, venue, clock.now))
   const told = { leftBehind: 0, others: [] as string[] }
   const context = {
     now: clock.now,

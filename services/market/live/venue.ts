@@ -274,8 +274,6 @@ export class Venue {
   readonly clockBehindMs = (): number => this.#behindMs
 }
 
-export const createVenue = (options: VenueOptions): Venue => new Venue(options)
-
 async function openVenue(
   options: VenueOptions,
   definition: VenueDefinition,

@@ -1,3 +1,4 @@
+import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { UniverseEntry } from '../../../contracts/universe.ts'
 
@@ -16,16 +17,8 @@ export function createTurnover() {
   const totals: number[] = []
 
   /** Index of the last hour that ended by an instant; -1 before the first. */
-  function lastBy(instant: number): number {
-    let low = 0
-    let high = hours.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((hours[middle] as number) <= instant) low = middle + 1
-      else high = middle
-    }
-    return low - 1
-  }
+  const lastBy = (instant: number): number =>
+    partitionPoint(hours.length, (place) => (hours[place] as number) <= instant) - 1
 
   return {
     /** Takes the next bar, in order of time: its close time, its close, and its volume in coins. */

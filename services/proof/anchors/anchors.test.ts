@@ -14,7 +14,7 @@ import {
 } from '../testing/made-up-log.fixture.ts'
 import { createAnchorer } from './anchorer.ts'
 import { formatTimestampFile, merged, parseTimestampFile } from './timestamp-file.ts'
-import { createTimestamper } from './timestamper.ts'
+import { Timestamper } from './timestamper.ts'
 
 const { signal } = new AbortController()
 afterEach(removeMadeUpLogs)
@@ -204,7 +204,7 @@ describe('timestamps of calendars', () => {
 
   function stamping(log: MadeUpLog, { fetch }: { fetch: typeof globalThis.fetch }) {
     const [clock, problems]: [{ now: number }, string[]] = [{ now: NOW }, []]
-    const stamper = createTimestamper({
+    const stamper = new Timestamper({
       ...partsOf(log, clock),
       calendars: ['https://a.example', 'https://b.example'],
       promised: (limit) => log.rows({ prefix: PROMISED_PREFIX, limit }),

@@ -145,5 +145,3 @@ export class Timestamper {
     }
   }
 }
-
-export const createTimestamper = (options: TimestamperOptions): Timestamper => new Timestamper(options)

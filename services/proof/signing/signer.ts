@@ -179,5 +179,3 @@ export class CheckpointSigner {
     return { origin, vkeys }
   }
 }
-
-export const createSigner = (options: SignerOptions): CheckpointSigner => new CheckpointSigner(options)

@@ -16,7 +16,7 @@ import { createLogViews } from '../log-views.ts'
 import { parseVkey } from '../notes/note-keys.ts'
 import { type LogKey, loadLogKeys } from '../signing/log-keys.ts'
 import { keepNewestCheckpoint, type NewestCheckpoint } from '../signing/newest-checkpoint.ts'
-import { createSigner } from '../signing/signer.ts'
+import { CheckpointSigner } from '../signing/signer.ts'
 import { ENTRY_TYPES } from '../tree/entry.ts'
 import { type TreeRow, transparencyTree } from '../tree/transparency-tree.ts'
 import { createTreeReader } from '../tree/tree-reader.ts'
@@ -53,7 +53,7 @@ export async function openMadeUpLog(
     random: (bytes) => new Uint8Array(bytes).fill(++made),
   })
   const kept: NewestCheckpoint = keepNewestCheckpoint(join(directory, 'newest-checkpoint'))
-  const signer = createSigner({
+  const signer = new CheckpointSigner({
     store,
     tree,
     row: (key) => checkpointRows.get(key),

@@ -1,6 +1,7 @@
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { partitionPoint } from '../../../contracts/partition-point.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
@@ -153,18 +154,13 @@ function leafTile(entries: Buffer, kept: () => readonly Hash[]): Tile {
 }
 
 /** @throws ServiceError `internal_error` for a tile that is missing */
-function tileOf(tiles: number, afterOf: (tile: number) => Position | undefined, position: Position): number {
-  let [low, high] = [0, Math.max(0, tiles - 1)]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    const after = afterOf(middle)
+const tileOf = (tiles: number, afterOf: (tile: number) => Position | undefined, position: Position): number =>
+  partitionPoint(tiles - 1, (before) => {
+    const after = afterOf(before + 1)
     if (after === undefined)
-      throw new ServiceError('internal_error', { message: `tile ${middle} is missing` })
-    if (comparePositions(after, position) < 0) low = middle
-    else high = middle - 1
-  }
-  return low
-}
+      throw new ServiceError('internal_error', { message: `tile ${before + 1} is missing` })
+    return comparePositions(after, position) < 0
+  })
 
 /** Entries, each after its length in two bytes. */
 function bundleOf(entries: Buffer, width: number): Buffer {

@@ -148,8 +148,6 @@ export class Cosigner {
   }
 }
 
-export const createCosigner = (options: CosignerOptions): Cosigner => new Cosigner(options)
-
 /** The witnesses of a policy that have cosigned a note; none where the note is not sound. */
 export function cosignersOn(note: string, { witnesses }: Pick<Policy, 'witnesses'>): Verifier[] {
   try {

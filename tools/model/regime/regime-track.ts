@@ -5,7 +5,7 @@ import type { Direction } from '../../../services/engine/call-trigger.ts'
 import { CELL, cell } from '../../../services/engine/cells.ts'
 import { livelinessOf } from '../../../services/engine/forecast/range-model.ts'
 import type { VerdictModel } from '../../../services/engine/model.ts'
-import { createSeriesPool } from '../../../services/engine/series-pool.ts'
+import { SeriesPool } from '../../../services/engine/series-pool.ts'
 
 /** Readings after every bar of a history, as the service has them. */
 export interface RegimeTrack {
@@ -28,7 +28,7 @@ const asDirection = (value: number): Direction => (value > 0 ? 1 : value < 0 ? -
 
 /** Replays a history through the state that the service itself keeps of a series. */
 export function regimeTrack(model: VerdictModel, timeframe: Timeframe, bars: readonly Candle[]): RegimeTrack {
-  const pool = createSeriesPool(model)
+  const pool = new SeriesPool(model)
   const slot = pool.open(timeframe)
   const base = pool.baseOf(slot)
   const directions: Direction[] = []

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import { createSleepers, type Sleepers } from '../../../../testing/time/sleepers.fixture.ts'
-import { createLeases } from '../create-leases.ts'
+import { SharedLeases } from '../create-leases.ts'
 import type { Leases } from '../leases.ts'
 
 /** A process of the simulation: it sleeps by simulated time, and not at all while it is frozen. */
@@ -204,7 +204,7 @@ export class SimulatedHolders {
     }
     const sleepers = createSleepers()
     const running = (): number => this.#runningMs(state)
-    const leases = createLeases({
+    const leases = new SharedLeases({
       store: {
         ...store,
         append: async (...append) => {

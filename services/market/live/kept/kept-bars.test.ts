@@ -9,7 +9,7 @@ import { findRecordings } from '../../recorded/find-recordings.ts'
 import { readCandleRows } from '../../recorded/read-recording.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { checkedLine, type KeptBar, keptBar } from './kept-bar.ts'
-import { createKeptBars } from './kept-bars.ts'
+import { KeptBars } from './kept-bars.ts'
 import { appendKept } from './kept-files.ts'
 
 const SERIES: Series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1m' }
@@ -29,7 +29,7 @@ function world(now = DAY + HOUR_MS, folder = mkdtempSync(join(tmpdir(), 'kept-')
   const time = { now }
   const random = createRandom(now)
   const open = () =>
-    createKeptBars({
+    new KeptBars({
       folder,
       keepDays: 3,
       now: () => time.now,
@@ -107,7 +107,7 @@ test('a line that was cut off at any place is left out, and the next ones are no
 test('a full disk is told once an hour, harms nobody, and what was written of a line is not used', async () => {
   const { folder, venue, told, time } = world()
   let isFull = true
-  const kept = createKeptBars({
+  const kept = new KeptBars({
     folder,
     keepDays: 3,
     now: () => time.now,

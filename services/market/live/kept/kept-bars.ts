@@ -165,8 +165,6 @@ export class KeptBars {
   }
 }
 
-export const createKeptBars = (options: KeptBarsOptions): KeptBars => new KeptBars(options)
-
 const indexIn = ({ from }: KeptFile, openTime: number, timeframe: Timeframe): number =>
   (openTime - from) / timeframeMs(timeframe)
 

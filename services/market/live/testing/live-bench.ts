@@ -4,8 +4,8 @@ import { type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts
 import type { BatchesRequest, MarketFeed } from '../../feed.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { loadCcxt } from '../ccxt-client.ts'
-import { createKeptBars, type KeptBars } from '../kept/kept-bars.ts'
-import { createLiveFeed, type VenueNotice } from '../live-feed.ts'
+import { KeptBars } from '../kept/kept-bars.ts'
+import { LiveFeed, type VenueNotice } from '../live-feed.ts'
 import type { LiveExchange } from '../venues.ts'
 import { createFakeMarket, type FakeMarketOptions } from './fake-market.ts'
 import { type FakeVenue, startFakeVenue } from './fake-venue.ts'
@@ -71,7 +71,7 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
   await loadCcxt()
   const random = createRandom(1)
   const kept = keptOf(options, clock, (message) => notices.push({ exchange: 'SIM', message }))
-  const feed = createLiveFeed({
+  const feed = new LiveFeed({
     ...(kept && { kept }),
     exchanges: options.exchanges,
     venueUrls: Object.fromEntries([...venues].map(([exchange, { url }]) => [exchange, url])),
@@ -105,7 +105,7 @@ function keptOf(
 ): Pick<KeptBars, keyof KeptBars> | undefined {
   if (keepsIn === undefined) return undefined
   const random = createRandom(2)
-  const kept = createKeptBars({
+  const kept = new KeptBars({
     folder: keepsIn,
     keepDays,
     now: clock.now,

@@ -21,7 +21,7 @@ import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import { createFakeClock, type FakeClock } from '../../../../testing/time/fake-clock.fixture.ts'
 import type { EventStore } from '../../../log/event-store.ts'
-import { createLeases } from '../../../log/lease/create-leases.ts'
+import { SharedLeases } from '../../../log/lease/create-leases.ts'
 import { createSoleLeases } from '../../../log/lease/create-sole-leases.ts'
 import type { Bus } from '../../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../../runtime/bus/in-process-bus.ts'
@@ -224,7 +224,7 @@ export class DispatchWorld {
     const store = options.store ?? mortal?.store ?? log
     const bus = options.bus ?? mortal?.bus ?? wire
     const group = { store, holder, newId, report, group: 'dispatcher', shards: SHARDS }
-    const leases = shares ? createLeases({ ...group, sleep, elapsed: now, now }) : createSoleLeases(group)
+    const leases = shares ? new SharedLeases({ ...group, sleep, elapsed: now, now }) : createSoleLeases(group)
     const dispatcher = createDispatcher({
       store,
       bus,
