@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Candle } from '../contracts/candle.ts'
@@ -22,9 +26,10 @@ import { cpuMs, cpuTimed, print } from './support/measure.ts'
 /**
  * How long the audit of an honest log takes that has this many verdicts, each with its outcome, and how long its parts:
  * beside reading the same events from the store, which is the least that it could take. Times are those of the processor:
- * others use this machine as well.
+ * others use this machine as well. Besides, how much memory the command takes that audits the same log over HTTP, in a process of
+ * its own: the benchmark fails where that is more than is allowed for a million entries.
  *
- * node bench/audit.bench.ts          BENCH_VERDICTS=50000
+ * node bench/audit.bench.ts          BENCH_VERDICTS=50000; 500000 are a million entries
  */
 const VERDICTS = Number(process.env.BENCH_VERDICTS ?? 50_000)
 /** Most coins in a venue's list of monitored ones. */
@@ -164,6 +169,48 @@ print(
 print(`  found ${report.findings.length}, outcomes recomputed ${report.recomputed.toLocaleString('en')}`)
 print(`  memory ${Math.round(process.memoryUsage.rss() / 1e6).toLocaleString('en')} MB`)
 for (const { fraud, message } of report.findings.slice(0, 3)) print(`    ${fraud}: ${message}`)
+const MOST_MEGABYTES = 300
+/** Written by the command at its end, to nothing but its standard error. */
+const TELL_USAGE = `data:text/javascript,process.on('exit',()=>{const {maxRSS,userCPUTime,systemCPUTime}=process.resourceUsage();console.error(JSON.stringify([maxRSS/1e3,(userCPUTime+systemCPUTime)/1e6]))})`
+
+/** The largest memory of the command that audits over HTTP, in MB, and its processor time in seconds. */
+async function auditOverHttp(): Promise<{ megabytes: number; cpuSeconds: number }> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://localhost')
+    const [from, to] = [Number(query.get('from')), Number(query.get('to'))]
+    const about = { market: 'recorded', source: 'made up', from, to, gaps: [], funding: [], next: null }
+    const body =
+      pathname === '/api/bars'
+        ? JSON.stringify({ ...Object.fromEntries(query), ...about, bars: await barsOf(undefined, from, to) })
+        : await source.get(pathname.slice(1))
+    response.writeHead(body === undefined ? 404 : 200).end(body)
+  }
+  const server = createServer((request, response) => void answer(request, response))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const flags = [
+    '--vkey',
+    log.views.vkeys().trim().replaceAll('\n', ' '),
+    '--state',
+    join(directory, 'state'),
+  ]
+  const args = ['--import', TELL_USAGE, 'services/signal.js', 'audit', url, ...flags]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = once(child, 'close')
+  let said = ''
+  for await (const part of child.stderr) said += String(part)
+  await ended
+  server.close()
+  if (child.exitCode !== 0) throw new Error(`the audit over HTTP ends with ${child.exitCode}: ${said}`)
+  const [megabytes = 0, cpuSeconds = 0] = JSON.parse(said.trim().split('\n').at(-1) ?? '') as number[]
+  return { megabytes, cpuSeconds }
+}
+const overHttp = await auditOverHttp()
+const isLess = overHttp.megabytes <= MOST_MEGABYTES
+print(
+  `  over HTTP, in a process of its own: ${Math.round(overHttp.megabytes)} MB at most for ${report.size.toLocaleString('en')} entries, ${isLess ? 'meets' : 'MISSES'} ${MOST_MEGABYTES}; ${Math.round(report.size / overHttp.cpuSeconds).toLocaleString('en')} entries/s of its processor`,
+)
+if (!isLess) process.exitCode = 1
 const proofs = 500
 const proofMs = await cpuTimed(() => {
   for (let n = 0; n < proofs; n++) log.tree.inclusion(Math.floor((n * report.size) / proofs), report.size)

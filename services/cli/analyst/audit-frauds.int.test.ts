@@ -11,7 +11,7 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
-import { createEngine, keptModelFile, loadModel, modelFile } from '../../engine/index.ts'
+import { keptModelFile, loadModel, modelFile, SeriesEngine } from '../../engine/index.ts'
 import { audit, cosignersOf, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
 import { openCheckpoint, signCheckpoint } from '../../proof/notes/checkpoint.ts'
 import { SIGNATURE_TYPES } from '../../proof/notes/note-keys.ts'
@@ -316,7 +316,7 @@ describe('a log that signs everything correctly is found out when it', () => {
   })
 
   test('names other figures than its bars give, whatever words are around them', async () => {
-    const engine = createEngine({ model: loadModel() })
+    const engine = new SeriesEngine({ model: loadModel() })
     const slot = engine.open(BTC)
     for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
     const reading = engine.read(slot)
@@ -342,7 +342,7 @@ describe('a log that signs everything correctly is found out when it', () => {
 
   test('computes a verdict of the former model again, with its own file', async () => {
     const file = keptModelFile('barrier-3')
-    const engine = createEngine({ model: loadModel(file) })
+    const engine = new SeriesEngine({ model: loadModel(file) })
     const slot = engine.open(BTC)
     for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
     const reading = engine.read(slot)

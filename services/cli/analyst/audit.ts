@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { countText, grouped } from '../../../contracts/share-text.ts'
@@ -98,8 +99,12 @@ export const auditCommand = defineCommand({
     const read = isAddress ? serviceSource(place, { now, sleep, signal, onWait }) : folderSource(place)
     const source = flags.copy === undefined ? read : copied(read, flags.copy)
     const collect = collector()
+    let left = 0
     const onProgress = (what: string, done: number, all: number): void => {
-      if (done % COLLECT_EVERY === 0) collect()
+      if (getHeapStatistics().total_heap_size > left + WORTH_BYTES) {
+        collect()
+        left = getHeapStatistics().total_heap_size
+      }
       come = `${what}: ${grouped(done)} of ${grouped(all)} read`
       progress.show(come)
     }
@@ -139,8 +144,8 @@ export const auditCommand = defineCommand({
   },
 })
 
-/** Entries after which memory is given back, a multiple of a tile: V8 holds twice as much where the machine has it. */
-const COLLECT_EVERY = 131_072
+/** So much more than after the last time is given back: V8 holds twice as much where the machine has it. */
+const WORTH_BYTES = 48_000_000
 
 /** The newest checkpoint lags the log by ten seconds at most. */
 const SIGNED_WITHIN_MS = 10_000

@@ -7,7 +7,7 @@ import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { randomWalk } from '../../../testing/random-walk.ts'
 import { createBars } from '../../composition/roles/bars.ts'
-import { createEngine, keptModelFile, loadModel } from '../../engine/index.ts'
+import { keptModelFile, loadModel, SeriesEngine } from '../../engine/index.ts'
 import { createSimulatedFeed, type MarketFeed } from '../../market/index.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
@@ -25,7 +25,7 @@ const simulated = (): MarketFeed =>
 
 /** The verdict of an engine at the last bar of the past. */
 async function recorded(feed: MarketFeed, series: Series = SERIES, model = loadModel()): Promise<Verdict> {
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const slot = engine.open(series)
   const ending = new AbortController()
   for await (const { bars, funding, phase } of feed.batches({ series: [series], signal: ending.signal })) {

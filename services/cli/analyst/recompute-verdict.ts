@@ -5,7 +5,7 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { createEngine, keptModelFile, loadModel } from '../../engine/index.ts'
+import { keptModelFile, loadModel, SeriesEngine } from '../../engine/index.ts'
 
 /** Fields of a verdict that follow from its place in the log, and not from bars. */
 const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
@@ -42,7 +42,7 @@ export async function recomputeVerdict(
     throw new ServiceError('config_invalid', {
       message: `The verdict was computed with ${recorded.modelVersion}, and this is ${model.version}; name its file with --model.`,
     })
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const { exchange, coin, timeframe } = recorded
   const slot = engine.open({ exchange, coin, timeframe })
   const barMs = timeframeMs(timeframe)

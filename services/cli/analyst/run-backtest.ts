@@ -4,11 +4,11 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
 import {
-  createEngine,
   createRace,
   type Race,
   type RaceResult,
   type ScoredCall,
+  SeriesEngine,
   type VerdictDraft,
   type VerdictModel,
 } from '../../engine/index.ts'
@@ -50,7 +50,7 @@ interface Followed {
  */
 export async function* runBacktest(options: BacktestOptions): AsyncGenerator<VerdictRow, void, void> {
   const { model, batches, at, onScored } = options
-  const engine = createEngine({ model })
+  const engine = new SeriesEngine({ model })
   const bySeries = new Map<string, Followed>(
     options.series.map((series) => [
       seriesName(series),

@@ -4,14 +4,14 @@ import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createBars } from '../../composition/roles/bars.ts'
-import { createEngine, loadModel, type VerdictDraft } from '../../engine/index.ts'
+import { loadModel, SeriesEngine, type VerdictDraft } from '../../engine/index.ts'
 import { type LiveBench, NOON, startLiveBench } from '../../market/live/testing/live-bench.ts'
 import type { LiveExchange } from '../../market/live/venues.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
 
 /** The verdict at every bar from the seam on, by the close of the bar. */
 function verdictsOf(batches: readonly BarBatch[], series: Series): ReadonlyMap<number, VerdictDraft> {
-  const engine = createEngine({ model: loadModel() })
+  const engine = new SeriesEngine({ model: loadModel() })
   const slot = engine.open(series)
   const verdicts = new Map<number, VerdictDraft>()
   for (const { phase, bars, funding } of batches) {

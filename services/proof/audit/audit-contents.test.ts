@@ -5,6 +5,7 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { entryOf } from '../tree/entry.ts'
 import { AuditedContents } from './audit-contents.ts'
 import { createFindings } from './finding.ts'
+import { Outcomes } from './labelled.ts'
 
 const meta = { correlationId: 'test', actor: 'engine' }
 const verdict = aVerdict()
@@ -38,4 +39,26 @@ test('an audit holds of an outcome only the fields that its race is compared by'
   expect(Array.from({ length: outcomes.length }, (_, place) => outcomes.at(place))).toStrictEqual([
     { index: 1, barClose, validUntil, barrier, hasForecast: true, ...end },
   ])
+})
+
+test('an outcome takes 80 bytes outside of the heap, and is what it was', () => {
+  const outcomes = new Outcomes()
+  const before = process.memoryUsage().arrayBuffers
+  for (let index = 0; index < 32_000; index++) outcomes.add(index, { ...outcome, exitPrice: null })
+  expect((process.memoryUsage().arrayBuffers - before) / 32_000).toBeLessThan(100)
+  expect(outcomes.at(31_999)).toMatchObject({ index: 31_999, race: 'up', exitPrice: null, lowest: 0 })
+  expect(outcomes.at(0)).toMatchObject({ index: 0, barClose, hasForecast: true })
+})
+
+test('an outcome with a text in the place of a number is a wrong one, though the number would be right', () => {
+  const findings = createFindings()
+  const contents = new AuditedContents(findings, { origin: 'log', traces: [], silences: [], now: validUntil })
+  const disguised = { ...outcome, entryPrice: '100' }
+  const events = [
+    newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta }),
+    { ...newEvent(OutcomeLabelled, { id: verdictId, data: outcome, meta }), data: disguised },
+  ]
+  for (const [index, event] of events.entries())
+    contents.take(index, entryOf(event), event as unknown as EventOf<typeof VerdictRecorded>, event.schema)
+  expect(findings.counts()).toHaveProperty('wrong_outcome', 1)
 })

@@ -263,15 +263,16 @@ export class AuditedContents {
     const verdict = open[at]
     if (verdict === undefined)
       return this.#findings.add('wrong_outcome', index, `${name} is of no verdict that waits for one`)
-    for (const { barClose } of open.splice(0, at + 1).slice(0, -1))
+    for (let passed = open.shift(); passed !== undefined && passed !== verdict; passed = open.shift())
       this.#findings.add(
         'wrong_outcome',
         index,
-        `${seriesName(data)} at ${isoTime(barClose)} has none, and the verdict after it has`,
+        `${seriesName(data)} at ${isoTime(passed.barClose)} has none, and the verdict after it has`,
       )
     const differing = COPIED.filter(
       (field) =>
         verdict[field] !== data[field] &&
+        JSON.stringify(verdict[field]) !== JSON.stringify(data[field]) &&
         canonicalJson(verdict[field] ?? null) !== canonicalJson(data[field] ?? null),
     )
     if (differing.length > 0)
@@ -280,7 +281,8 @@ export class AuditedContents {
         index,
         `${name}: ${differing.join(', ')} differs from the verdict`,
       )
-    outcomes.add(index, data)
+    if (!outcomes.add(index, data))
+      return this.#findings.add('wrong_outcome', index, `${name} has a text where a number belongs`)
     this.#timeliness.takeOutcome(data)
     // It was labelled when the window had closed.
     if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)

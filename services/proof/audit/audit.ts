@@ -23,7 +23,7 @@ import { createFindings, type Finding, type Findings } from './finding.ts'
 import type { Labelled } from './labelled.ts'
 import { type LogSource, readAt } from './log-source.ts'
 import { type RecordGrouping, recountRecord } from './published-record.ts'
-import { contentLines, type ReadLog, readLog } from './read-log.ts'
+import { contentTiles, type ReadLog, readLog } from './read-log.ts'
 import { type Recomputation, Sample } from './sample.ts'
 import { readAnchors, silencesIn, type Trace } from './traces.ts'
 
@@ -193,22 +193,22 @@ function silencesOf(traces: readonly Trace[], unchecked: string[]) {
 /** Reads the contents in the order of their entries; those that were edited are found, and left out. */
 async function readContents(
   { source, onProgress }: AuditOptions,
-  { checkpoint: { size }, entries }: ReadLog,
+  log: ReadLog,
   findings: Findings,
   take: (index: number, entry: Entry, event: ServiceEvent | undefined, schema: number) => void,
 ): Promise<void> {
   let index = 0
-  for await (const lines of contentLines(source, entries)) {
-    for (const line of lines) {
-      const entry = entryAt(entries, index)
+  for await (const { of, lineAt } of contentTiles(source, log)) {
+    for (let at = 0; ; at++, index++) {
+      const entry = entryAt(of, at)
       if (entry === undefined) break
+      const line = lineAt(at)
       if (line === 'null') take(index, entry, undefined, 0)
       else if (!sha256(line).equals(entry.hash))
         findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
       else openContent(index, entry, line, findings, take)
-      index += 1
     }
-    onProgress?.('contents', index, size)
+    onProgress?.('contents', index, log.checkpoint.size)
   }
 }
 
@@ -227,15 +227,11 @@ function openContent(
       index,
       `entry ${index} says otherwise what it is, or when it is shown, than its content`,
     )
-  const place = {
-    stream: 'audit',
-    revision: 0,
-    position: String(index),
-    at: '',
-    meta: { correlationId: 'audit', actor: 'audit' },
-  }
+  const place = { stream: 'audit', revision: 0, position: String(index), at: '', meta: META }
   take(index, entry, decodeEvent({ ...content, ...place }), content.schema)
 }
+
+const META = { correlationId: 'audit', actor: 'audit' }
 
 /** Recomputes outcomes on the bars of today: an outcome stands on those that there were. */
 async function checkOutcomes(
@@ -257,20 +253,15 @@ async function checkOutcomes(
       while ((bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY) < outcome.barClose) from += 1
       const window = bars?.slice(from, from + MOST_WINDOW_BARS) ?? []
       const ends = raceOf({ ...outcome, timeframe: series.timeframe }, window)
-      const said = Object.fromEntries(
-        Object.keys(ends)
-          .map((key) => [key, outcome[key as keyof Labelled]] as const)
-          .filter(([key, value]) => outcome.hasForecast || value !== null || !LATER_MEASURES.has(key)),
-      )
-      const race = Object.fromEntries(Object.keys(said).map((key) => [key, ends[key] ?? null]))
-      const found = bars === undefined ? 'without' : compared(about, { outcome, race, said, window })
+      const keys = Object.keys(ends).filter((key) => isMeasured(outcome, key))
+      const found = bars === undefined ? 'without' : compared(about, { outcome, ends, keys, window })
       counts[found] += 1
       if (found !== 'wrong') continue
       const name = `${seriesName(series)} at ${isoTime(outcome.barClose)}`
       findings.add(
         'wrong_outcome',
         outcome.index,
-        `${name} says ${canonicalJson(said)}; its bars say ${canonicalJson(race)}`,
+        `${name} says ${picked(outcome, keys)}; its bars say ${picked(ends, keys)}`,
       )
     }
   }
@@ -280,11 +271,19 @@ async function checkOutcomes(
   return { recomputed: same + wrong + later, doubtful: later === 0 ? undefined : doubtful }
 }
 
+/** Former releases did not take all measures. */
+const isMeasured = (outcome: Labelled, key: string): boolean =>
+  outcome.hasForecast || outcome[key as keyof Labelled] !== null || !LATER_MEASURES.has(key)
+
+const picked = (from: object, keys: readonly string[]): string =>
+  canonicalJson(Object.fromEntries(keys.map((key) => [key, (from as JsonObject)[key] ?? null])))
+
 interface Compared {
   readonly outcome: Labelled
-  /** The race that its bars give, and the one that the outcome records. */
-  readonly race: JsonObject
-  readonly said: JsonObject
+  /** The race that its bars give. */
+  readonly ends: JsonObject
+  /** Fields that are compared. */
+  readonly keys: readonly string[]
   /** Bars of today, from the first of the window on. */
   readonly window: readonly Candle[]
 }
@@ -295,12 +294,13 @@ interface Compared {
  */
 function compared(
   about: AuditedSeries,
-  { outcome, race, said, window }: Compared,
+  { outcome, ends, keys, window }: Compared,
 ): 'same' | 'wrong' | 'without' | 'later' {
-  if (Object.keys(said).every((key) => race[key] === said[key])) return 'same'
+  const isSame = (key: string): boolean => (ends[key] ?? null) === outcome[key as keyof Labelled]
+  if (keys.every(isSame)) return 'same'
   const isWhole = hasAll(window, outcome, about.series.timeframe)
-  const isSameDecision = DECISION.every((key) => race[key] === said[key])
-  if (!isWhole && (race.race === 'incomplete' || isSameDecision)) return 'without'
+  const isSameDecision = DECISION.every(isSame)
+  if (!isWhole && (ends.race === 'incomplete' || isSameDecision)) return 'without'
   const lackedBars = outcome.race === 'incomplete' || (isSameDecision && outcome.closePrice === null)
   return lackedBars && !isHeard(about, outcome) ? 'later' : 'wrong'
 }
@@ -340,5 +340,4 @@ async function doubtMissing(
 /** Stretches compared for each series, the newest: each takes a request of its own. */
 const MOST_STRETCHES = 20
 
-/** Measures that former releases did not take. */
 const LATER_MEASURES: ReadonlySet<string> = new Set(['highest', 'lowest', 'closePrice'])

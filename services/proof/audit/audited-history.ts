@@ -43,12 +43,17 @@ export function readAuditState(file: string): AuditState | undefined {
 export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, seenAt: number): void {
   const { origin, size } = checkpoint
   const head = JSON.stringify({ origin, size, seenAt, leaves: '' }).slice(0, -2)
-  // Written in its place: as one text after the other it would take the memory four times.
+  // Written in its place, part by part: as one text after the other it would take the memory four times.
   const text = Buffer.alloc(head.length + 4 * Math.ceil(leaves.length / 3) + 2)
-  const written = text.write(head) + text.write(leaves.toString('base64'), head.length, 'latin1')
+  let written = text.write(head)
+  for (let from = 0; from < leaves.length; from += PART_BYTES)
+    written += text.write(leaves.toString('base64', from, from + PART_BYTES), written, 'latin1')
   text.write('"}', written)
   writeWholeFile(file, text)
 }
+
+/** Divisible by three, so that parts in base64 can be concatenated. */
+const PART_BYTES = 3 * 8_192
 
 /** The state at a smaller size. */
 const beginningOf = (seen: AuditState, size: number): AuditState =>

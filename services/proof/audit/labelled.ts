@@ -29,8 +29,10 @@ const NUMBERS = [
   'lowest',
   'closePrice',
 ] as const
-/** Beside them: the index of its entry, its race, and whether it has a forecast. */
-const WIDTH = NUMBERS.length + 3
+/** Beside them, as one: the index of its entry, its race, and whether it has a forecast. */
+const WIDTH = NUMBERS.length + 1
+const RACES = RACE_OUTCOMES.length + 1
+const OUTCOMES_A_PIECE = 32
 
 /** An outcome to recompute. */
 export interface Labelled extends Pick<Outcome, (typeof NUMBERS)[number] | 'race'> {
@@ -46,27 +48,43 @@ export const judged = (verdict: Verdict): Judged => {
   return { verdictId, barClose, validUntil, modelVersion, call, ...foretold, barrier, forecast, recordedLate }
 }
 
-/** Outcomes of a series. An audit holds those of the whole log, so they are numbers: objects take three times the memory. */
+/** Outcomes of a series. An audit holds those of the whole log, so they are numbers outside of the heap: objects take three times that. */
 export class Outcomes {
-  readonly #numbers: number[] = []
+  readonly #pieces: Float64Array[] = []
+  length = 0
 
-  /** @param index of the entry of the outcome */
-  add(index: number, outcome: Outcome): void {
+  /** @param index of the entry of the outcome. @returns whether it is taken: numbers are numbers, or null */
+  add(index: number, outcome: Outcome): boolean {
     const { race, forecast } = outcome
-    for (const name of NUMBERS) this.#numbers.push(outcome[name] ?? Number.NaN)
-    this.#numbers.push(index, RACE_OUTCOMES.indexOf(race), forecast === null ? 0 : 1)
-  }
-
-  get length(): number {
-    return this.#numbers.length / WIDTH
+    if (NUMBERS.some((name) => typeof (outcome[name] ?? 0) !== 'number')) return false
+    const at = (this.length % OUTCOMES_A_PIECE) * WIDTH
+    if (at === 0) this.#pieces.push(new Float64Array(OUTCOMES_A_PIECE * WIDTH))
+    const piece = this.#pieces.at(-1) ?? NO_PIECE
+    for (const [field, name] of FIELDS) piece[at + field] = outcome[name] ?? Number.NaN
+    piece[at + NUMBERS.length] =
+      2 * (index * RACES + 1 + RACE_OUTCOMES.indexOf(race)) + Number(forecast !== null)
+    this.length += 1
+    return true
   }
 
   at(place: number): Labelled {
-    const numbers = this.#numbers.slice(place * WIDTH, (place + 1) * WIDTH)
-    const [index = 0, race = 0, hasForecast] = numbers.slice(NUMBERS.length)
+    const piece = this.#pieces[Math.floor(place / OUTCOMES_A_PIECE)] ?? NO_PIECE
+    const at = (place % OUTCOMES_A_PIECE) * WIDTH
+    const others = piece[at + NUMBERS.length] ?? 0
+    const coded = Math.floor(others / 2)
+    const found = {
+      index: Math.floor(coded / RACES),
+      race: RACE_OUTCOMES[(coded % RACES) - 1] ?? 'incomplete',
+      hasForecast: others % 2 === 1,
+    } as { -readonly [Field in keyof Labelled]: Labelled[Field] }
     // No number of JSON is NaN.
-    const fields = NUMBERS.map((name, n) => [name, Number.isNaN(numbers[n]) ? null : numbers[n]])
-    const found = Object.fromEntries(fields) as Pick<Labelled, (typeof NUMBERS)[number]>
-    return { ...found, index, race: RACE_OUTCOMES[race] ?? 'incomplete', hasForecast: hasForecast === 1 }
+    for (const [field, name] of FIELDS) {
+      const number = piece[at + field] as number
+      found[name] = Number.isNaN(number) ? (null as never) : number
+    }
+    return found
   }
 }
+
+const FIELDS = [...NUMBERS.entries()]
+const NO_PIECE = new Float64Array(0)

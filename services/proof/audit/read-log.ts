@@ -10,18 +10,20 @@ import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/ti
 import { type LogSource, readAt } from './log-source.ts'
 
 /** A log whose entries lead to its checkpoint. */
-export interface ReadLog extends Bundle {
+export interface ReadLog {
   readonly checkpoint: Checkpoint
   readonly signatures: readonly Signature[]
-}
-
-/** Encoded entries and their leaf hashes, each one after the other: as objects they would take ten times the memory. */
-interface Bundle {
-  readonly entries: Buffer
+  /** Encoded entries of each tile, one after the other: as objects they would take ten times the memory. Emptied with the contents. */
+  readonly entries: Buffer[]
   readonly leaves: Buffer
 }
 
-/** Memory that an entry takes until its audit has ended, with garbage; of verdicts and outcomes 70 of heap and 74 of buffers are live. */
+type Bundle = Record<'entries' | 'leaves', Buffer>
+
+/** Contents of a tile: the text of each entry, `null` for one that is not shown. */
+type Lines = (index: number) => string
+
+/** Memory that an entry takes until its audit has ended, with garbage; of entries, leaves and outcomes 76 are live. */
 const BYTES_AN_ENTRY = 250
 
 /**
@@ -39,14 +41,14 @@ export async function readLog(
   if (opened === undefined) throw faultyError('there is no checkpoint')
   const { checkpoint, signatures } = opened
   requireMemory(checkpoint.size)
+  const entries: Buffer[] = []
   // Whole from the beginning: parts that are put together at the end take their memory twice.
-  const entries = Buffer.alloc(checkpoint.size * ENTRY_BYTES)
   const leaves = Buffer.alloc(checkpoint.size * HASH_BYTES)
   let done = 0
   const asked = { kind: 'entries', size: checkpoint.size } as const
   const tiles = tilesOf(source, asked, splitBundle, rootsIn(source, checkpoint.size))
   for await (const bundle of tiles) {
-    entries.set(bundle.entries, done * ENTRY_BYTES)
+    entries.push(bundle.entries)
     leaves.set(bundle.leaves, done * HASH_BYTES)
     done += bundle.leaves.length / HASH_BYTES
     onEntries?.(done, checkpoint.size)
@@ -68,14 +70,23 @@ function requireMemory(size: number): void {
   })
 }
 
-/** Lines of contents in the order of entries, `null` for those that are not shown. */
-export const contentLines = (
+/** Contents of each tile with its entries, in their order; the memory of entries is freed on the way. */
+export async function* contentTiles(
   source: LogSource,
-  entries: Buffer,
-): AsyncGenerator<readonly string[], void, void> =>
-  tilesOf(source, { kind: 'contents', size: entries.length / ENTRY_BYTES }, splitLines, async (tile, lines) =>
-    lines.every((line, at) => entryAt(entries, tile * TILE_WIDTH + at)?.hash.equals(sha256(line))),
-  )
+  { checkpoint: { size }, entries }: ReadLog,
+): AsyncGenerator<{ readonly of: Buffer; readonly lineAt: Lines }, void, void> {
+  let tile = 0
+  const fits = async (at: number, lineAt: Lines): Promise<boolean> =>
+    Array.from({ length: TILE_WIDTH }, (_, index) => entryAt(entries[at] ?? EMPTY, index)).every(
+      (entry, index) => entry?.hash.equals(sha256(lineAt(index))),
+    )
+  for await (const lineAt of tilesOf(source, { kind: 'contents', size }, splitLines, fits)) {
+    yield { of: entries[tile] ?? EMPTY, lineAt }
+    entries[tile++] = EMPTY
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
 
 /**
  * Tiles one after the other, each asked for while the one before is read here. Full ones are taken from the copy where it
@@ -148,9 +159,14 @@ function splitBundle(bytes: Buffer, width: number): Bundle {
   return { entries, leaves }
 }
 
-function splitLines(bytes: Buffer, width: number): readonly string[] {
-  const lines = bytes.toString().split('\n', width + 2)
-  if (lines.length !== width + 1 || lines.at(-1) !== '')
+/** Each line becomes a text when it is asked for: texts of a whole tile live long enough to be moved among old objects. */
+function splitLines(bytes: Buffer, width: number): Lines {
+  const starts = [0]
+  for (let end = 0; starts.length <= width && end >= 0; ) {
+    end = bytes.indexOf(10, starts.at(-1))
+    starts.push(end + 1)
+  }
+  if (starts.at(-1) !== bytes.length || bytes.length === 0)
     throw faultyError('contents are not a line for each entry')
-  return lines.slice(0, -1)
+  return (index) => bytes.toString('utf8', starts[index], (starts[index + 1] ?? 0) - 1)
 }

@@ -16,7 +16,7 @@ import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../testing/made-up-l
 import { ENTRY_BYTES } from '../tree/entry.ts'
 import { consistencyProof, hashesOver, leafHash, rootOf } from '../tree/merkle.ts'
 import { formatAddCheckpoint } from './add-checkpoint.ts'
-import { createCosigner } from './cosigner.ts'
+import { Cosigner } from './cosigner.ts'
 import { loadPolicy, parsePolicy } from './policy.ts'
 import { cosignersOf, createWitness, witnessServer } from './witness.ts'
 
@@ -130,7 +130,7 @@ test('what is no request of a log that a witness knows is refused, each for its 
 /** Has a log cosigned under a policy, until there is nothing left to ask. */
 function cosigning(log: MadeUpLog, policy: string, clock = { now: NOW }) {
   const problems: string[] = []
-  const cosigner = createCosigner({
+  const cosigner = new Cosigner({
     policy: parsePolicy(policy),
     store: log.store,
     tree: log.tree,
@@ -204,7 +204,7 @@ test('a log has its growth cosigned, with a witness away, and says how many verd
     return leafHash(log.tree.entries(0).subarray(start, start + ENTRY_BYTES))
   })
   const { checkpoint, signatures } = openCheckpoint(log.views.checkpoint(), keys)
-  const shown = { checkpoint, signatures, leaves: Buffer.concat(leaves), entries: Buffer.alloc(0) }
+  const shown = { checkpoint, signatures, leaves: Buffer.concat(leaves), entries: [] }
   const audited = (given: string, over = shown): string[] => {
     const findings = createFindings()
     checkCosigned(log.views.cosigned(), { log: over, keys, policy: parsePolicy(given), findings })
