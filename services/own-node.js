@@ -29,7 +29,25 @@ export const MEMORY_SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: 
  * share their numbers: the next one made changes those before (docs/decisions/0172-no-loop-is-replaced-by-maglev.md).
  */
 export const SOUND_COMPILER = '--no-maglev-osr'
-if (isRuntimeSound()) v8.setFlagsFromString(SOUND_COMPILER)
+/**
+ * Lets Maglev free its working memory when its code is taken over. A thread in the background comes late to it while a start
+ * compiles: up to 25 MB pile up, and what is allocated meanwhile keeps their pages (docs/decisions/0173-where-idle-memory-went.md).
+ */
+const FREEING_COMPILER = '--no-maglev-destroy-on-background'
+const COMPILER = [SOUND_COMPILER, FREEING_COMPILER]
+if (isRuntimeSound()) v8.setFlagsFromString(COMPILER.join(' '))
+
+/**
+ * Begins this process again where the C library of Linux was not told its settings, and once only. A child would do as well,
+ * beside a Node.js that waits for it.
+ */
+export function useMemorySettings() {
+  const isTold = Object.keys(MEMORY_SETTINGS).every((name) => process.env[name] !== undefined)
+  // Whoever forked this process would lose it.
+  if (isTold || process.platform !== 'linux' || process.send || !process.execve) return
+  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve(process.execPath, args, { ...MEMORY_SETTINGS, ...process.env })
+}
 
 /** Names the starting process to the one it waits for (main.ts), which ends when that one is gone. */
 const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
@@ -82,7 +100,7 @@ export function runOnOwnNode(args) {
     PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,
     [STARTER_VARIABLE]: String(process.pid),
   }
-  const child = spawn(node, [SOUND_COMPILER, ...args], { stdio: 'inherit', env })
+  const child = spawn(node, [...COMPILER, ...args], { stdio: 'inherit', env })
   child.on('error', (error) => refuse(`${node} cannot be run: ${error.message}`))
   passSignals(child)
   child.on('exit', (code, signal) => {

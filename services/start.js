@@ -1,9 +1,13 @@
 import module from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isRuntimeSound, runOnOwnNode } from './own-node.js'
+import v8 from 'node:v8'
+import { isRuntimeSound, runOnOwnNode, useMemorySettings } from './own-node.js'
 
 if (isRuntimeSound()) {
+  useMemorySettings()
+  // This thread has its size by now; it would be that of all threads, whatever each is told.
+  v8.setFlagsFromString('--max-semi-space-size=0')
   module.enableCompileCache()
   // Its threads take it from here: each would strip the types of its modules by itself, at 100 ms and 20 MB.
   const cache = module.getCompileCacheDir()

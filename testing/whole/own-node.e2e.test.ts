@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -164,6 +164,35 @@ test.skipIf(!isRuntimeSound())('nor is it on a Node.js that is taken as it is', 
   const own = new URL('../../services/own-node.js', import.meta.url).href
   expect(traced(`await import('${own}'); ${LOOP}`)).not.toContain(REPLACED)
 })
+
+test.skipIf(process.platform !== 'linux' || !isRuntimeSound())(
+  'a process that nobody gave settings of the C library begins again with them, once',
+  () => {
+    const script = join(directory, 'begin.mjs')
+    const own = new URL('../../services/own-node.js', import.meta.url).href
+    writeFileSync(
+      script,
+      `import { useMemorySettings } from '${own}'
+      console.log('begun')
+      useMemorySettings()
+      const { MALLOC_ARENA_MAX, MALLOC_TRIM_THRESHOLD_ } = process.env
+      console.log(process.pid, MALLOC_ARENA_MAX, MALLOC_TRIM_THRESHOLD_, ...process.execArgv, ...process.argv.slice(2))`,
+    )
+    const begin = (settings: NodeJS.ProcessEnv) => {
+      const args = ['--max-semi-space-size=16', script, 'an argument']
+      const { pid, stdout, stderr } = spawnSync(process.execPath, args, {
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH, ...settings },
+      })
+      return { out: stdout.replace(`${pid}`, 'the same process'), err: stderr }
+    }
+    const rest = '131072 --max-semi-space-size=16 an argument\n'
+    expect(begin({})).toEqual({ out: `begun\nbegun\nthe same process 2 ${rest}`, err: '' })
+    expect(begin({ MALLOC_ARENA_MAX: '8' }).out).toBe(`begun\nbegun\nthe same process 8 ${rest}`)
+    const both = { MALLOC_ARENA_MAX: '8', MALLOC_TRIM_THRESHOLD_: '131072' }
+    expect(begin(both).out).toBe(`begun\nthe same process 8 ${rest}`)
+  },
+)
 
 test('a system without one is told where to get it', async () => {
   const { code, err } = await startOnOlderNode('start.js', [], { PRETEND_ARCHITECTURE: 'sparc' }).ended

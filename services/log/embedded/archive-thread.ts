@@ -16,14 +16,8 @@ await keepArchived({
   archive(options) {
     // A link that leads nowhere stays: its disk is away, and the run says so.
     if (!existsSync(archiveFolder(file))) makePrivateFolder(archiveFolder(file))
-    return archiveLog({
-      ...options,
-      file,
-      ...time,
-      elapsed: () => performance.now(),
-    })
+    return archiveLog({ ...options, file, ...time })
   },
-  now: Date.now,
   ...time,
   report: (report) => port.postMessage(report),
 })

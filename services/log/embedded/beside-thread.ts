@@ -6,11 +6,6 @@ import { sleep } from '../../runtime/async/sleep.ts'
 /** A thread that has nothing to do for so long ends meanwhile: it would hold some 20 MB. */
 const LONG_REST_MS = 30_000
 
-/** The last message of a thread that is to begin again. */
-interface Rest {
-  readonly restMs: number
-}
-
 /** A thread beside the service, which begins once the start of the process is over. @returns ends it */
 export function startThread(
   script: URL,
@@ -21,7 +16,7 @@ export function startThread(
   const begin = (): void => {
     // It holds one page of the log, or one block, at a time.
     worker = new Worker(script, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb: 4 } })
-    worker.on('message', (message: Rest | object) => {
+    worker.on('message', (message: { readonly restMs: number } | object) => {
       if ('restMs' in message) beginning = setTimeout(begin, message.restMs).unref()
       else told.report(message)
     })
@@ -42,7 +37,7 @@ export function startThread(
   }
 }
 
-/** Until when such a thread goes on, and how it waits: it ends where it would wait for long. */
+/** The time of such a thread, and until when it goes on: it ends where it would wait for long. */
 export function threadTime(port: MessagePort) {
   const ending = new AbortController()
   const { signal } = ending
@@ -53,9 +48,11 @@ export function threadTime(port: MessagePort) {
   port.once('message', end)
   return {
     signal,
+    now: Date.now,
+    elapsed: () => performance.now(),
     async sleep(milliseconds: number): Promise<void> {
       if (milliseconds < LONG_REST_MS || signal.aborted) return sleep(milliseconds, signal)
-      port.postMessage({ restMs: milliseconds } satisfies Rest)
+      port.postMessage({ restMs: milliseconds })
       end()
     },
   }

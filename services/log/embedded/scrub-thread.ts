@@ -9,8 +9,6 @@ reportInvariantsToMainThread()
 
 await scrubLog({
   ...(workerData as Pick<ScrubOptions, 'file' | 'readModels'>),
-  now: Date.now,
-  elapsed: () => performance.now(),
   ...threadTime(port),
   report: (report) => port.postMessage(report),
 })

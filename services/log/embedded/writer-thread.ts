@@ -1,7 +1,9 @@
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { sleep } from '../../runtime/async/sleep.ts'
 import { reportInvariantsToMainThread } from '../../runtime/async/thread-invariants.ts'
+import { giveMemoryBack } from '../../runtime/memory/give-memory-back.ts'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { keepNewest } from './newest-position.ts'
@@ -34,6 +36,8 @@ function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
 
 const opened = open()
 if (opened !== undefined) {
+  const ending = new AbortController()
+  void giveMemoryBack({ sleep, signal: ending.signal })
   const { db, committer } = opened
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
@@ -48,6 +52,7 @@ if (opened !== undefined) {
     }
     db.close()
     newest.close()
+    ending.abort()
     port.close()
   })
   reply({ kind: 'ready' })

@@ -1,17 +1,16 @@
-import { createBusyShare } from '../async/busy-share.ts'
 import type { Clock } from '../async/clock.ts'
 import { exposedGc } from './exposed-gc.ts'
 
-const LOOK_EVERY_MS = 10_000
-/** Share of the time since the last look in which a quiet process does something. */
-const QUIET_SHARE = 0.05
+const LOOK_EVERY_MS = 20_000
+/** A quiet thread has a processor for so long between two looks. Its event loop is at work while it waits for one, too. */
+const QUIET_MS = 1_000
 /** So much more than after the last time is worth a collection, which holds all up for a tenth of a second. */
-const WORTH_BYTES = 16_000_000
+const WORTH_BYTES = 8_000_000
 
 export interface MemoryBackOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal
-  /** Share of the time since the last look in which this thread had work. */
-  readonly busy?: () => number
+  /** For how long this thread has had a processor. */
+  readonly spentMs?: () => number
   /** Resident bytes of the process. */
   readonly resident?: () => number
   readonly collect?: () => void
@@ -24,17 +23,24 @@ export interface MemoryBackOptions extends Pick<Clock, 'sleep'> {
 export async function giveMemoryBack({
   sleep,
   signal,
-  busy = createBusyShare(),
+  spentMs = threadMs,
   resident = () => process.memoryUsage.rss(),
   collect = collector(),
 }: MemoryBackOptions): Promise<void> {
-  for (let left = 0; ; ) {
+  for (let left = 0; !signal.aborted; ) {
+    const before = spentMs()
     await sleep(LOOK_EVERY_MS, signal)
-    if (signal.aborted) return
-    if (busy() > QUIET_SHARE || resident() < left + WORTH_BYTES) continue
+    const held = resident()
+    if (signal.aborted || spentMs() - before > QUIET_MS || held < left + WORTH_BYTES) continue
     collect()
-    left = resident()
+    // Another one follows where this one gave much: it may have come amid some work.
+    left = held - resident() < WORTH_BYTES ? resident() : 0
   }
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }
 
 /** A collection as in a process that is short of memory: no other gives freed pages back. */
