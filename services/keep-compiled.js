@@ -4,20 +4,23 @@ import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { findOwnNode, isRuntimeSound, runOnOwnNode, useMemorySettings } from './own-node.js'
 
+/** The start, and all that is loaded later by every service. */
+const LOADED = [
+  'main.ts',
+  'composition/start-service.ts',
+  'analyst/formats/encode-sealed.ts',
+  'analyst/replay-thread.ts',
+  'log/embedded/archive-thread.ts',
+  'log/embedded/scrub-thread.ts',
+  'log/embedded/writer-thread.ts',
+]
+
 if (isRuntimeSound()) {
   // The same options as a start: compiled modules are kept for each choice of them.
   useMemorySettings()
   module.enableCompileCache()
   // Threads refuse to run here, once their modules are loaded.
-  await Promise.allSettled([
-    import('./main.ts'),
-    import('./composition/start-service.ts'),
-    import('./analyst/formats/encode-sealed.ts'),
-    import('./analyst/replay-thread.ts'),
-    import('./log/embedded/archive-thread.ts'),
-    import('./log/embedded/scrub-thread.ts'),
-    import('./log/embedded/writer-thread.ts'),
-  ])
+  await Promise.allSettled(LOADED.map((name) => import(new URL(name, import.meta.url).href)))
   module.flushCompileCache()
 } else if (findOwnNode() !== undefined) {
   runOnOwnNode(['--max-semi-space-size=16', fileURLToPath(import.meta.url)])
