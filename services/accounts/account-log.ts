@@ -16,24 +16,6 @@ export interface AccountLogOptions extends LogUse {
   readonly onChange: (accountId: string, position: Position) => void
 }
 
-/** The streams of accounts. */
-export interface AccountLog {
-  /** The newest state, other processes' events included. */
-  load(accountId: string): Promise<AccountState>
-  /**
-   * Decides a command over the newest state and records what happens, anew where somebody else was quicker.
-   *
-   * @param commandOf makes the command for the state that it is decided on
-   * @returns the state before, and what was recorded; durable.
-   * @throws ServiceError those of {@link decideAny} and {@link executeCommand}; `rate_limited`
-   */
-  execute(
-    accountId: string,
-    origin: Origin,
-    commandOf: (state: AccountState) => Promise<readonly AnyCommand[]> | readonly AnyCommand[],
-  ): Promise<{ readonly before: AccountState; readonly facts: readonly AccountFact[] }>
-}
-
 /**
  * How many events of each kind an hour of an account takes. What ends something always passes: it is bounded by what
  * began, and an owner whose key was stolen must be able to revoke it. So does what was paid for.
@@ -74,7 +56,10 @@ const UNKNOWN: UnknownOutcome = {
     'What was asked for with a payment can be sent again as it was; before anything else is, `GET /api/account` shows whether it happened.',
 }
 
-export function createAccountLog(options: AccountLogOptions): AccountLog {
+export type AccountLog = ReturnType<typeof createAccountLog>
+
+/** The streams of accounts. */
+export function createAccountLog(options: AccountLogOptions) {
   const { newId, onChange } = options
   const repository = createStreamRepository<AccountState>({
     ...options,
@@ -87,8 +72,20 @@ export function createAccountLog(options: AccountLogOptions): AccountLog {
   })
 
   return {
-    load: async (accountId) => (await repository.load(accountId)).state,
-    async execute(accountId, origin, commandOf) {
+    /** The newest state, other processes' events included. */
+    load: async (accountId: string) => (await repository.load(accountId)).state,
+    /**
+     * Decides a command over the newest state and records what happens, anew where somebody else was quicker.
+     *
+     * @param commandOf makes the command for the state that it is decided on
+     * @returns the state before, and what was recorded; durable.
+     * @throws ServiceError those of {@link decideAny} and {@link executeCommand}; `rate_limited`
+     */
+    async execute(
+      accountId: string,
+      origin: Origin,
+      commandOf: (state: AccountState) => Promise<readonly AnyCommand[]> | readonly AnyCommand[],
+    ) {
       const { before, result, appended } = await repository.execute(
         accountId,
         async (state) => {

@@ -17,23 +17,20 @@ export function rememberErased(file: string, names: readonly string[]): void {
   list.add(names.filter((name) => !known.has(name)))
 }
 
-/** Subjects whose keys were erased, as far as this folder knows: kept outside of the log. */
-export interface ErasedSubjects {
-  /** @throws TypeError for a file that was spoilt */
-  list(): readonly Subject[]
-  /** Durable when it returns. */
-  add(subjects: readonly Subject[]): void
-}
+export type ErasedSubjects = ReturnType<typeof keepErasedSubjects>
 
-export const keepErasedSubjects = (file: string): ErasedSubjects => ({
-  list: () =>
+/** Subjects whose keys were erased, as far as this folder knows: kept outside of the log. */
+export const keepErasedSubjects = (file: string) => ({
+  /** @throws TypeError for a file that was spoilt */
+  list: (): readonly Subject[] =>
     erasedList(file)
       .read()
       .map((name) => {
         const [, accountId = '', generation = ''] = LINE.exec(name) ?? []
         return { accountId, generation: Number(generation) }
       }),
-  add: (subjects) =>
+  /** Durable when it returns. */
+  add: (subjects: readonly Subject[]) =>
     rememberErased(
       file,
       subjects.map(({ accountId, generation }) => subjectStream(accountId, generation)),

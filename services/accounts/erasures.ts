@@ -19,23 +19,14 @@ export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly onProblem: (error: ServiceError) => void
 }
 
-/** The second half of an erasure: the key of what was sealed goes, after the log says that the account is erased. */
-export interface Erasures {
-  /**
-   * Erases the key of an account that was erased; waits out a store that is away for a moment.
-   *
-   * @throws ServiceError of the store where it stays away; it is then finished by {@link Erasures.run}
-   */
-  erase(subject: Subject): Promise<void>
-  /** Finishes what a crash or an absent store left half done, now and later. Resolves when the signal is aborted. */
-  run(): Promise<void>
-}
-
 const UNKNOWN = { what: 'the account was erased', again: 'Send the same request again: it is erased once.' }
 const RETRY_MS = [50, 250, 1_000] as const
 const AGAIN_MS = 15_000
 
-export function createErasures(options: ErasuresOptions): Erasures {
+export type Erasures = ReturnType<typeof createErasures>
+
+/** The second half of an erasure: the key of what was sealed goes, after the log says that the account is erased. */
+export function createErasures(options: ErasuresOptions) {
   const { subjectKeys, index, list, end, sleep, signal, onProblem } = options
   /** Erasures to be retried, by the name of their subject. */
   const pending = new Map<string, Subject>()
@@ -92,7 +83,13 @@ export function createErasures(options: ErasuresOptions): Erasures {
   }
 
   return {
-    erase: (subject) => eraseNow(subject, RETRY_MS),
+    /**
+     * Erases the key of an account that was erased; waits out a store that is away for a moment.
+     *
+     * @throws ServiceError of the store where it stays away; it is then finished by {@link run}
+     */
+    erase: (subject: Subject) => eraseNow(subject, RETRY_MS),
+    /** Finishes what a crash or an absent store left half done, now and later. Resolves when the signal is aborted. */
     async run() {
       let isSearched = index === undefined
       while (!signal.aborted) {

@@ -1,14 +1,7 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
 import type { Tier } from '../../contracts/plans.ts'
-import {
-  type AccountDeps,
-  accountIdOf,
-  type IssuedKey,
-  makeKey,
-  recordOf,
-  withKeyNames,
-} from './account-deps.ts'
+import { type AccountDeps, accountIdOf, makeKey, recordOf, withKeyNames } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { AccountState } from './account-state.ts'
 import { normaliseEmail } from './email.ts'
@@ -20,22 +13,14 @@ export interface AccountChoice {
   readonly accountId?: string | undefined
 }
 
-/** The operator's commands on accounts. */
-export interface OperatorAccounts {
-  /** For the operator: issues a key, to an account that is opened for it where need be. */
-  createKey(
-    choice: AccountChoice,
-    options: { readonly label: string; readonly tier?: Tier | undefined },
-    origin: Origin,
-  ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
-  /** The account that a key belongs to. @throws ServiceError `not_found`, `key_unverifiable` */
-  accountOfKey(keyId: string): Promise<string>
-  /** Ids of accounts that are open, in order. @throws ServiceError `key_unverifiable` */
-  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<string[]>
-}
+export type OperatorAccounts = ReturnType<typeof createOperatorAccounts>
 
-/** @param parts of `createAccounts` */
-export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
+/**
+ * The operator's commands on accounts.
+ *
+ * @param parts of `createAccounts`
+ */
+export function createOperatorAccounts(deps: AccountDeps) {
   const { log, subjectKeys, identifier, index, idOf, newId, now } = deps
 
   async function requireIndex(): Promise<AccountIndex> {
@@ -58,7 +43,12 @@ export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
       : await subjectKeys.sealEmail({ accountId, generation: state.generation }, email, origin)
 
   return {
-    async createKey({ email, accountId: known }, { label, tier }, origin) {
+    /** For the operator: issues a key, to an account that is opened for it where need be. */
+    async createKey(
+      { email, accountId: known }: AccountChoice,
+      { label, tier }: { readonly label: string; readonly tier?: Tier | undefined },
+      origin: Origin,
+    ) {
       if (email !== undefined && known !== undefined) {
         throw new ServiceError('invalid_request', { message: 'email, account_id: give one of the two' })
       }
@@ -84,12 +74,14 @@ export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
     },
-    async accountOfKey(keyId) {
+    /** The account that a key belongs to. @throws ServiceError `not_found`, `key_unverifiable` */
+    async accountOfKey(keyId: string) {
       const place = (await requireIndex()).keyById(keyId)
       if (place !== undefined) return place.accountId
       throw new ServiceError('not_found', { message: `There is no key ${keyId} that applies.` })
     },
-    async list({ after, limit }) {
+    /** Ids of accounts that are open, in order. @throws ServiceError `key_unverifiable` */
+    async list({ after, limit }: { readonly after?: string | undefined; readonly limit: number }) {
       const ids: string[] = []
       for (const rows of (await requireIndex()).accountPages(after)) {
         ids.push(...rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId))

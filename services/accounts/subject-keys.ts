@@ -22,59 +22,6 @@ export interface SubjectKeysOptions extends LogUse {
   readonly random: (bytes: number) => Uint8Array
 }
 
-/**
- * Seals what is personal under a key of its subject. The key lies wrapped in a stream of its own and nowhere else;
- * once that stream is erased, nobody can open what was sealed, wherever copies of it are.
- */
-export interface SubjectKeys {
-  /** Seals an e-mail address; makes the subject's key where there is none yet. */
-  sealEmail(subject: Subject, email: string, origin: Origin): Promise<string>
-  /**
-   * Inverse of {@link SubjectKeys.sealEmail}.
-   *
-   * @throws ServiceError `account_unknown` where the subject was erased
-   */
-  unsealEmail(subject: Subject, sealed: string): Promise<string>
-  /**
-   * Seals another text of the subject; makes its key where there is none yet.
-   *
-   * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
-   * @throws ServiceError `account_unknown` where the subject was erased
-   */
-  seal(subject: Subject, purpose: string, text: string, origin: Origin): Promise<string>
-  /**
-   * Inverse of {@link SubjectKeys.seal}, for several texts at once: the key is fetched once.
-   *
-   * @throws ServiceError `account_unknown` where the subject was erased
-   */
-  unseal(
-    subject: Subject,
-    texts: readonly { readonly purpose: string; readonly sealed: string }[],
-  ): Promise<readonly string[]>
-  /**
-   * Unseals texts and returns a function that seals further ones with the same key. Use it briefly: a held key would
-   * outlive an erasure.
-   *
-   * @throws ServiceError `account_unknown` where the subject was erased
-   */
-  open(
-    subject: Subject,
-    texts: readonly { readonly purpose: string; readonly sealed: string }[],
-  ): Promise<OpenedTexts>
-  /** Whether the subject has a key, so that what is sealed can be opened. */
-  has(subject: Subject): Promise<boolean>
-  /**
-   * Wraps the key of a subject under the key that is used now, where it is under another one, and erases the old copy.
-   *
-   * @param isErased whether the log says that the subject was erased: asked when the new copy is there, so that an erasure at
-   *   the same time misses none
-   * @returns whether there was something to do
-   */
-  reseal(subject: Subject, isErased: () => Promise<boolean>, origin: Origin): Promise<boolean>
-  /** Forgets a subject, for good; doing it again does nothing. */
-  erase(subject: Subject): Promise<void>
-}
-
 /** Keys of 32 bytes that wrap the keys of subjects: a subject's may be under any of them. */
 export interface WrappingKeys {
   /** Oldest first, those included that are not used yet. */
@@ -103,9 +50,19 @@ const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}
 /** The prefix keeps it apart from the other two for any purpose. */
 const textContext = (subject: Subject, purpose: string): string => `text of ${nameOf(subject)}: ${purpose}`
 
-/** Keys are not kept in memory, where they would outlive their erasure. */
+/** Text that was sealed, and the purpose that it opens for. */
+interface SealedText {
+  readonly purpose: string
+  readonly sealed: string
+}
+
+/**
+ * Seals what is personal under a key of its subject. The key lies wrapped in a stream of its own and nowhere else;
+ * once that stream is erased, nobody can open what was sealed, wherever copies of it are. Keys are not kept in memory,
+ * where they would outlive their erasure.
+ */
 // oxlint-disable-next-line max-lines-per-function -- keys are cached, wrapped and erased in one map that nothing else may hold
-export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
+export function createSubjectKeys(options: SubjectKeysOptions) {
   const { store, wrapping, random, newId } = options
   const { known, used } = wrapping
   const usedKey = usedOf(wrapping)
@@ -133,6 +90,13 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
 
   const find = async (subject: Subject): Promise<Uint8Array | undefined> => (await locate(subject))?.key
 
+  /**
+   * Wraps the key of a subject under the key that is used now, where it is under another one, and erases the old copy.
+   *
+   * @param isErased whether the log says that the subject was erased: asked when the new copy is there, so that an erasure at
+   *   the same time misses none
+   * @returns whether there was something to do
+   */
   async function reseal(
     subject: Subject,
     isErased: () => Promise<boolean>,
@@ -187,10 +151,13 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
     throw new ServiceError('account_unknown', { message: 'The account was erased.' })
   }
 
-  async function open(
-    subject: Subject,
-    texts: readonly { readonly purpose: string; readonly sealed: string }[],
-  ): Promise<OpenedTexts> {
+  /**
+   * Unseals texts and returns a function that seals further ones with the same key. Use it briefly: a held key would
+   * outlive an erasure.
+   *
+   * @throws ServiceError `account_unknown` where the subject was erased
+   */
+  async function open(subject: Subject, texts: readonly SealedText[]): Promise<OpenedTexts> {
     const key = await requireKey(subject)
     const contextOf = (purpose: string) => ({ key, context: textContext(subject, purpose) })
     return {
@@ -202,32 +169,53 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
   }
 
   return {
-    async sealEmail(subject, email, origin) {
+    /** Seals an e-mail address; makes the subject's key where there is none yet. */
+    async sealEmail(subject: Subject, email: string, origin: Origin) {
       const key = (await find(subject)) ?? (await create(subject, origin))
       return seal(Buffer.from(email), { key, context: emailContext(subject) }, random)
     },
-    async unsealEmail(subject, sealed) {
+    /**
+     * Inverse of `sealEmail`.
+     *
+     * @throws ServiceError `account_unknown` where the subject was erased
+     */
+    async unsealEmail(subject: Subject, sealed: string) {
       const key = await requireKey(subject)
       return Buffer.from(unseal(sealed, { key, context: emailContext(subject) })).toString('utf8')
     },
-    async seal(subject, purpose, text, origin) {
+    /**
+     * Seals another text of the subject; makes its key where there is none yet.
+     *
+     * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
+     * @throws ServiceError `account_unknown` where the subject was erased
+     */
+    async seal(subject: Subject, purpose: string, text: string, origin: Origin) {
       const key = (await find(subject)) ?? (await create(subject, origin).catch(unlessErased))
       return seal(Buffer.from(text), { key, context: textContext(subject, purpose) }, random)
     },
-    unseal: async (subject, texts) => (await open(subject, texts)).texts,
+    /**
+     * Inverse of `seal`, for several texts at once: the key is fetched once.
+     *
+     * @throws ServiceError `account_unknown` where the subject was erased
+     */
+    unseal: async (subject: Subject, texts: readonly SealedText[]) => (await open(subject, texts)).texts,
     open,
-    async has(subject) {
+    /** Whether the subject has a key, so that what is sealed can be opened. */
+    async has(subject: Subject) {
       let count = 0
       for (const stream of streamsOf(subject))
         for await (const { revision } of store.read(stream, { limit: 1 })) count += revision + 1
       return count > 0
     },
     reseal,
-    async erase(subject) {
+    /** Forgets a subject, for good; doing it again does nothing. */
+    async erase(subject: Subject) {
       for (const stream of streamsOf(subject)) await store.erase(stream)
     },
   }
 }
+
+export type SubjectKeys = ReturnType<typeof createSubjectKeys>
 
 /** A stream that was erased takes no new key. */
 function unlessErased(error: unknown): never {

@@ -29,13 +29,6 @@ export interface NewMachine {
   readonly secret: string | null
 }
 
-export interface AppList {
-  /** Programs and machines of an account, oldest first. @throws ServiceError `account_unknown` */
-  apps(accountId: string): Promise<readonly AppView[]>
-  end(accountId: string, id: string, reason: string, origin: Origin): Promise<void>
-  create(accountId: string, machine: NewMachine, origin: Origin): Promise<AppView>
-}
-
 const purposeOf = (id: string): string => `program ${id}`
 
 /** Seals what a program is called, with what else is personal of an account. @throws ServiceError `account_unknown` */
@@ -50,11 +43,14 @@ export function sealFor(
   return subjectKeys.seal({ accountId, generation }, purposeOf(id), text, origin)
 }
 
+export type AppList = ReturnType<typeof createAppList>
+
 /** Lists, ends and creates the programs and machines of an account. */
-export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }): AppList {
+export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }) {
   const { log, subjectKeys, identifier, tokens, newId, now } = parts
   return {
-    async apps(accountId) {
+    /** Programs and machines of an account, oldest first. @throws ServiceError `account_unknown` */
+    async apps(accountId: string) {
       const { isOpen, generation, apps } = await log.load(accountId)
       if (!isOpen) throw new ServiceError('account_unknown')
       const grants = liveGrants(apps.grants, now()).filter(({ refreshHash }) => refreshHash !== null)
@@ -78,7 +74,7 @@ export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }):
       })
       return [...programs, ...machines]
     },
-    async end(accountId, id, reason, origin) {
+    async end(accountId: string, id: string, reason: string, origin: Origin) {
       await log.execute(accountId, origin, ({ isOpen, apps }) => {
         if (!isOpen) throw new ServiceError('account_unknown')
         const isMachine = apps.machines.some(({ machineId }) => machineId === id)
@@ -90,7 +86,7 @@ export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }):
       })
       await identifier.settled()
     },
-    async create(accountId, { name, scopes, jwks, secret }, origin) {
+    async create(accountId: string, { name, scopes, jwks, secret }: NewMachine, origin: Origin) {
       const machineId = newId()
       await log.execute(accountId, origin, async ({ isOpen, generation }) => {
         if (!isOpen) throw new ServiceError('account_unknown')

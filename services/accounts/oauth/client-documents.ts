@@ -44,14 +44,6 @@ export interface Asker {
   readonly admit: () => Promise<void>
 }
 
-/** Finds clients by their ids, which are the addresses of their documents. */
-export interface ClientDocuments {
-  /** @throws OAuthError `invalid_client`, `temporarily_unavailable`; what `admit` throws */
-  find(clientId: string, asker: Asker): Promise<Client>
-  /** Keeps the document of a client that acts for somebody where those of strangers cannot push it out. */
-  keep(client: Client): void
-}
-
 export interface ClientDocumentsOptions {
   readonly fetchDocument: FetchDocument
   /** Unix milliseconds. */
@@ -120,12 +112,16 @@ function createMemory(now: () => number) {
   }
 }
 
+export type ClientDocuments = ReturnType<typeof createClientDocuments>
+
 /**
+ * Finds clients by their ids, which are the addresses of their documents.
+ *
  * Fetches each document once and keeps it for as long as it says within limits; of one that cannot be used it remembers
  * that, for a while. A few are fetched at a time, for addresses in turn and a few of each host, so that documents that
  * never come hold up nobody but who asks for them.
  */
-export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOptions): ClientDocuments {
+export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOptions) {
   const memory = createMemory(now)
   const coming = new Map<string, Promise<Client>>()
   const line = createLine({
@@ -165,7 +161,8 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
   }
 
   return {
-    async find(clientId, { name, admit }) {
+    /** @throws OAuthError `invalid_client`, `temporarily_unavailable`; what `admit` throws */
+    async find(clientId: string, { name, admit }: Asker) {
       const fault = clientIdFault(clientId)
       if (fault !== undefined) throw new OAuthError('invalid_client', `client_id ${fault}`)
       const known = memory.find(clientId)
@@ -180,7 +177,8 @@ export function createClientDocuments({ fetchDocument, now }: ClientDocumentsOpt
         leave()
       }
     },
-    keep: (client) => memory.keep(client),
+    /** Keeps the document of a client that acts for somebody where those of strangers cannot push it out. */
+    keep: (client: Client) => memory.keep(client),
   }
 }
 

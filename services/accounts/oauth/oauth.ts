@@ -7,7 +7,7 @@ import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog } from '../account-log.ts'
 import type { AccountState } from '../account-state.ts'
 import { hashOf } from '../credentials.ts'
-import { type AppList, type AppView, createAppList, sealFor } from './app-list.ts'
+import { createAppList, sealFor } from './app-list.ts'
 import type { Grant } from './app-state.ts'
 import { authenticate, type ClientCredentials, readClientCredentials } from './authenticate-client.ts'
 import type { Asker, ClientDocuments } from './client-documents.ts'
@@ -50,43 +50,6 @@ export type Asked =
   | { readonly kind: 'ask'; readonly request: AuthorizationRequest }
   | { readonly kind: 'back'; readonly location: string }
 
-/**
- * OAuth 2.1 for programs that act for an account, over the account's own stream. Everything that is handed out is
- * recorded before it is; who comes second with a code or a refresh token shuts the program out.
- */
-export interface OAuth extends Pick<AppList, 'apps'> {
-  /** The address of this server (RFC 8414), and the one that its tokens are for (RFC 9728). */
-  issuer(): string
-  resource(): string
-  /** @throws OAuthError what is to be shown to the person, since it may be sent nowhere */
-  read(request: ClientRequest): Promise<Asked>
-  /**
-   * The owner says yes.
-   *
-   * @returns where the browser goes, with the code
-   * @throws ServiceError `too_many_apps`, `account_unknown`
-   */
-  allow(accountId: string, request: AuthorizationRequest, origin: Origin): Promise<string>
-  /** The owner says no. */
-  deny(request: Destination): string
-  /** @throws OAuthError; ServiceError of the store, `rate_limited` */
-  token(request: ClientRequest, origin: Origin): Promise<TokenAnswer>
-  /** RFC 7009: the token is not valid any more; an invalid token is accepted too. @throws OAuthError */
-  revoke(request: ClientRequest, origin: Origin): Promise<void>
-  /** @throws ServiceError `not_found`, `account_unknown` */
-  endApp(accountId: string, id: string, origin: Origin): Promise<void>
-  /**
-   * Creates a client for a machine, with a secret that is shown once, or with public keys.
-   *
-   * @throws ServiceError `too_many_apps`, `invalid_request`, `account_unknown`
-   */
-  createMachine(
-    accountId: string,
-    wanted: { readonly name: string; readonly scopes: readonly Scope[]; readonly jwks?: unknown },
-    origin: Origin,
-  ): Promise<{ readonly app: AppView; readonly secret: string | null }>
-}
-
 export interface OAuthParts extends AccountDeps {
   readonly tokens: Tokens
   readonly documents: ClientDocuments
@@ -99,7 +62,19 @@ const challengeOf = (verifier: string): string => createHash('sha256').update(ve
 export const issuerOf = (publicUrl: string): string => publicUrl.replace(/\/+$/, '')
 export const resourceOf = (publicUrl: string): string => `${issuerOf(publicUrl)}/mcp`
 
-export function createOAuth(parts: OAuthParts): OAuth {
+interface WantedMachine {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly jwks?: unknown
+}
+
+export type OAuth = ReturnType<typeof createOAuth>
+
+/**
+ * OAuth 2.1 for programs that act for an account, over the account's own stream. Everything that is handed out is
+ * recorded before it is; who comes second with a code or a refresh token shuts the program out.
+ */
+export function createOAuth(parts: OAuthParts) {
   const { log, documents, identifier, publicUrl } = parts
   const issuer = (): string => issuerOf(publicUrl())
   const resource = (): string => resourceOf(publicUrl())
@@ -110,9 +85,11 @@ export function createOAuth(parts: OAuthParts): OAuth {
   const list = createAppList(parts)
 
   return {
+    /** The address of this server (RFC 8414), and the one that its tokens are for (RFC 9728). */
     issuer,
     resource,
-    async read({ parameters, asker }) {
+    /** @throws OAuthError what is to be shown to the person, since it may be sent nowhere */
+    async read({ parameters, asker }: ClientRequest): Promise<Asked> {
       const client = await documents.find(required(parameters, 'client_id'), asker)
       const destination = readDestination(parameters, client)
       try {
@@ -123,20 +100,29 @@ export function createOAuth(parts: OAuthParts): OAuth {
         return { kind: 'back', location }
       }
     },
-    async allow(accountId, request, origin) {
+    /**
+     * The owner says yes.
+     *
+     * @returns where the browser goes, with the code
+     * @throws ServiceError `too_many_apps`, `account_unknown`
+     */
+    async allow(accountId: string, request: AuthorizationRequest, origin: Origin) {
       const code = await authorize(parts, accountId, request, origin)
       documents.keep(request.client)
       return answered(request, { code })
     },
-    deny: (request) => answered(request, { error: 'access_denied' }),
-    async token(request, origin) {
+    /** The owner says no. */
+    deny: (request: Destination) => answered(request, { error: 'access_denied' }),
+    /** @throws OAuthError; ServiceError of the store, `rate_limited` */
+    async token(request: ClientRequest, origin: Origin) {
       requireResource(request.parameters, resource())
       const credentials = readClientCredentials(request.parameters, request.authorization)
       const answer = await giveOf(request)(parts, request, credentials, origin)
       await identifier.settled()
       return answer
     },
-    async revoke({ parameters, authorization }, origin) {
+    /** RFC 7009: the token is not valid any more; an invalid token is accepted too. @throws OAuthError */
+    async revoke({ parameters, authorization }: ClientRequest, origin: Origin) {
       const text = required(parameters, 'token')
       const { tokens } = parts
       const owner = tokens.openOwned('refresh', text) ?? tokens.openAccess(text)
@@ -156,9 +142,16 @@ export function createOAuth(parts: OAuthParts): OAuth {
       }
       await list.end(owner.accountId, grant.grantId, 'it gave its token back', origin)
     },
-    apps: (accountId) => list.apps(accountId),
-    endApp: (accountId, id, origin) => list.end(accountId, id, `ended by ${origin.actor}`, origin),
-    async createMachine(accountId, { name, scopes, jwks: given }, origin) {
+    apps: (accountId: string) => list.apps(accountId),
+    /** @throws ServiceError `not_found`, `account_unknown` */
+    endApp: (accountId: string, id: string, origin: Origin) =>
+      list.end(accountId, id, `ended by ${origin.actor}`, origin),
+    /**
+     * Creates a client for a machine, with a secret that is shown once, or with public keys.
+     *
+     * @throws ServiceError `too_many_apps`, `invalid_request`, `account_unknown`
+     */
+    async createMachine(accountId: string, { name, scopes, jwks: given }: WantedMachine, origin: Origin) {
       const jwks = given === undefined ? undefined : requireKeys(given)
       const secret = jwks === undefined ? `scs_${Buffer.from(parts.random(32)).toString('base64url')}` : null
       const machine = { name, scopes, jwks: jwks === undefined ? null : JSON.stringify(jwks), secret }

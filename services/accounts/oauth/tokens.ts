@@ -27,20 +27,15 @@ export interface AccessClaims extends TokenOwner {
   readonly scopes: readonly Scope[]
 }
 
+export type Tokens = ReturnType<typeof createTokens>
+
 /**
  * Makes and opens what OAuth hands out. All of it is sealed: it names its account to this service and to nobody else,
  * and what was forged is known as such without a look at the log.
+ *
+ * @param key 32 bytes, the same in every process of the service
  */
-export interface Tokens {
-  access(claims: AccessClaims): string
-  openAccess(text: string): AccessClaims | undefined
-  /** A code, a refresh token, or the id of a machine. */
-  owned(kind: Exclude<Kind, 'access'>, owner: TokenOwner): string
-  openOwned(kind: Exclude<Kind, 'access'>, text: string): TokenOwner | undefined
-}
-
-/** @param key 32 bytes, the same in every process of the service */
-export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Array): Tokens {
+export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Array) {
   const sealed = (kind: Kind, said: readonly unknown[], nonce = random): string =>
     PREFIXES[kind] +
     seal(Buffer.from(JSON.stringify(said)), { key, context: `OAuth ${kind}` }, nonce).slice(VERSION.length)
@@ -62,9 +57,9 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
   }
 
   return {
-    access: ({ accountId, appId, expiresAt, audience, scopes }) =>
+    access: ({ accountId, appId, expiresAt, audience, scopes }: AccessClaims) =>
       sealed('access', [accountId, appId, expiresAt, audienceHash(audience), scopes]),
-    openAccess(text) {
+    openAccess(text: string) {
       const said = open('access', text)
       if (said === undefined) return undefined
       const [accountId, appId, expiresAt, audience, scopes] = said as [
@@ -76,13 +71,14 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
       ]
       return { accountId, appId, expiresAt, audience, scopes }
     },
-    owned(kind, { accountId, appId }) {
+    /** A code, a refresh token, or the id of a machine. */
+    owned(kind: Exclude<Kind, 'access'>, { accountId, appId }: TokenOwner) {
       if (kind !== 'machine') return sealed(kind, [accountId, appId])
       // Always the same for a machine, which keeps it as its name; the same text under the same nonce tells nothing.
       const name = createHash('sha256').update(`${accountId}\n${appId}`).digest()
       return sealed(kind, [accountId, appId], (bytes) => name.subarray(0, bytes))
     },
-    openOwned(kind, text) {
+    openOwned(kind: Exclude<Kind, 'access'>, text: string) {
       const said = open(kind, text)
       if (said === undefined) return undefined
       const [accountId, appId] = said as [string, string]

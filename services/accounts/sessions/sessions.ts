@@ -10,37 +10,33 @@ export interface SessionView extends Session {
   readonly endsAt: number
 }
 
-/** Browsers that are signed in to the console. */
-export interface Sessions {
-  /** The valid sessions, oldest first. @throws ServiceError `account_unknown` */
-  sessions(accountId: string): Promise<readonly SessionView[]>
-  /**
-   * When it resolves, the session does not apply any more: in this process at once, in others in a moment.
-   *
-   * @throws ServiceError `account_unknown`, `not_found`
-   */
-  endSession(accountId: string, sessionId: string, origin: Origin): Promise<void>
-  /** Ends all sessions but one. @throws ServiceError `account_unknown` */
-  endOtherSessions(accountId: string, than: string, origin: Origin): Promise<void>
-}
-
 type Deps = Pick<AccountDeps, 'log' | 'identifier' | 'now'>
 
-export function createSessions({ log, identifier, now }: Deps): Sessions {
+export type Sessions = ReturnType<typeof createSessions>
+
+/** Browsers that are signed in to the console. */
+export function createSessions({ log, identifier, now }: Deps) {
   const reasonFor = ({ actor }: Origin): string => `ended by ${actor}`
   return {
-    async sessions(accountId) {
+    /** The valid sessions, oldest first. @throws ServiceError `account_unknown` */
+    async sessions(accountId: string) {
       const { isOpen, sessions } = await log.load(accountId)
       if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
       const views = sessions.map((session) => ({ ...session, endsAt: sessionEnd(session) }))
       return views.filter(({ endsAt }) => endsAt > now())
     },
-    async endSession(accountId, sessionId, origin) {
+    /**
+     * When it resolves, the session does not apply any more: in this process at once, in others in a moment.
+     *
+     * @throws ServiceError `account_unknown`, `not_found`
+     */
+    async endSession(accountId: string, sessionId: string, origin: Origin) {
       const command = { kind: 'EndSession', sessionId, reason: reasonFor(origin) } as const
       await log.execute(accountId, origin, () => [command])
       await identifier.settled()
     },
-    async endOtherSessions(accountId, than, origin) {
+    /** Ends all sessions but one. @throws ServiceError `account_unknown` */
+    async endOtherSessions(accountId: string, than: string, origin: Origin) {
       const command = { kind: 'EndOtherSessions', than, reason: reasonFor(origin) } as const
       await log.execute(accountId, origin, () => [command])
       await identifier.settled()

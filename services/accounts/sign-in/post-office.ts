@@ -11,25 +11,12 @@ export interface PostOfficeOptions extends Pick<Clock, 'sleep'> {
   readonly onFailure: (about: string, reason: string) => void
 }
 
-/** Sends mail that nobody has to wait for, and loses none without a word. */
-export interface PostOffice {
-  /**
-   * Sends a mail, with a few tries. Resolves when it was taken or given up, or when it takes longer than a caller
-   * should wait; it is then sent on. Never rejects for a mail that could not be sent.
-   *
-   * @param about what the mail is about, for the operator; no address
-   * @throws ServiceError `rate_limited` where too many are under way
-   */
-  send(mail: Mail, about: string): Promise<void>
-  /** @throws ServiceError `rate_limited` where too many are under way */
-  requireRoom(): void
-  /** Waits for mails under way, no longer than a sign-in would. The rest fails and is reported. */
-  close(): Promise<void>
-}
-
 const RETRY_MS = [500, 2_000] as const
 
-export function createPostOffice({ mailer, sleep, signal, onFailure }: PostOfficeOptions): PostOffice {
+export type PostOffice = ReturnType<typeof createPostOffice>
+
+/** Sends mail that nobody has to wait for, and loses none without a word. */
+export function createPostOffice({ mailer, sleep, signal, onFailure }: PostOfficeOptions) {
   const underWay = new Set<Promise<void>>()
 
   async function deliver(mail: Mail, about: string): Promise<void> {
@@ -57,8 +44,16 @@ export function createPostOffice({ mailer, sleep, signal, onFailure }: PostOffic
   }
 
   return {
+    /** @throws ServiceError `rate_limited` where too many are under way */
     requireRoom,
-    async send(mail, about) {
+    /**
+     * Sends a mail, with a few tries. Resolves when it was taken or given up, or when it takes longer than a caller
+     * should wait; it is then sent on. Never rejects for a mail that could not be sent.
+     *
+     * @param about what the mail is about, for the operator; no address
+     * @throws ServiceError `rate_limited` where too many are under way
+     */
+    async send(mail: Mail, about: string) {
       requireRoom()
       const delivery = deliver(mail, about).finally(() => underWay.delete(delivery))
       underWay.add(delivery)
@@ -66,6 +61,7 @@ export function createPostOffice({ mailer, sleep, signal, onFailure }: PostOffic
       await Promise.race([delivery, sleep(LIMITS.mailWaitMs, AbortSignal.any([signal, waited.signal]))])
       waited.abort()
     },
+    /** Waits for mails under way, no longer than a sign-in would. The rest fails and is reported. */
     async close() {
       const left = new AbortController()
       await Promise.race([Promise.all(underWay), sleep(LIMITS.mailWaitMs, left.signal)])
