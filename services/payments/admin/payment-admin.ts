@@ -39,40 +39,16 @@ export interface PaymentTotals {
   readonly byState: ClaimCounts
 }
 
-/** Payments as the operator sees them. */
-export interface PaymentAdmin {
-  /** Newest claims first. @throws ServiceError `payments_unavailable` where this process keeps no read models */
-  list(query: PaymentQuery): Promise<readonly Payment[]>
-  /** An account's payments for plans, newest claims first. @throws ServiceError `payments_unavailable` as `list` */
-  listOwn(accountId: string, page: PaymentPage): readonly Payment[]
-  /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
-  show(paymentId: string): Promise<Payment>
-  /**
-   * Records money that was sent back by hand. The same transaction is recorded once, however often it is reported.
-   *
-   * @throws ServiceError `payment_unknown`; `refund_refused` where the payment is not final, or less of it is left
-   *   than would be sent back
-   */
-  refund(
-    paymentId: string,
-    refund: SentRefund & { readonly reason: string },
-    origin: Origin,
-  ): Promise<Payment>
-  /** Takes no payments of a payer until it is unblocked. @param payer in lower case */
-  block(payer: string, reason: string, origin: Origin): Promise<void>
-  /** Takes payments of a payer again, and forgets its debts. @param payer in lower case */
-  unblock(payer: string, reason: string, origin: Origin): Promise<void>
-  /** For metrics and readiness; undefined where this process keeps no read models. */
-  totals(): PaymentTotals | undefined
-}
-
 export interface PaymentAdminOptions extends LogUse {
   readonly on: PaymentChain
   /** Undefined where this process keeps no read models. */
   readonly index: PaymentIndex | undefined
 }
 
-export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
+export type PaymentAdmin = ReturnType<typeof createPaymentAdmin>
+
+/** Payments as the operator sees them. */
+export function createPaymentAdmin(options: PaymentAdminOptions) {
   const { index, newId } = options
   const log = createPaymentLog(options)
   const path = { ...options, policy: CALLER_WAITS }
@@ -93,10 +69,23 @@ export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
   }
 
   return {
-    list: async (query) => list(rows(), query),
-    listOwn: (accountId, page) => rows().ofAccount(accountId, page),
-    show: async (paymentId) => (await load(paymentId)).payment,
-    async refund(paymentId, { transaction, value, reason }, origin) {
+    /** Newest claims first. @throws ServiceError `payments_unavailable` where this process keeps no read models */
+    list: async (query: PaymentQuery): Promise<readonly Payment[]> => list(rows(), query),
+    /** An account's payments for plans, newest claims first. @throws ServiceError `payments_unavailable` as `list` */
+    listOwn: (accountId: string, page: PaymentPage) => rows().ofAccount(accountId, page),
+    /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
+    show: async (paymentId: string) => (await load(paymentId)).payment,
+    /**
+     * Records money that was sent back by hand. The same transaction is recorded once, however often it is reported.
+     *
+     * @throws ServiceError `payment_unknown`; `refund_refused` where the payment is not final, or less of it is left
+     *   than would be sent back
+     */
+    async refund(
+      paymentId: string,
+      { transaction, value, reason }: SentRefund & { readonly reason: string },
+      origin: Origin,
+    ) {
       const { stream } = (await load(paymentId)).payment
       const { before, appended } = await executeCommand(path, {
         stream,
@@ -117,8 +106,13 @@ export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
       })
       return appended === undefined ? before.payment : (await load(paymentId)).payment
     },
-    block: (payer, reason, origin) => setTrust(path, options, PayerBlocked, { payer, reason }, origin),
-    unblock: (payer, reason, origin) => setTrust(path, options, PayerUnblocked, { payer, reason }, origin),
+    /** Takes no payments of a payer until it is unblocked. @param payer in lower case */
+    block: (payer: string, reason: string, origin: Origin) =>
+      setTrust(path, options, PayerBlocked, { payer, reason }, origin),
+    /** Takes payments of a payer again, and forgets its debts. @param payer in lower case */
+    unblock: (payer: string, reason: string, origin: Origin) =>
+      setTrust(path, options, PayerUnblocked, { payer, reason }, origin),
+    /** For metrics and readiness; undefined where this process keeps no read models. */
     totals() {
       if (index === undefined) return undefined
       const { unsettled = '0', debt = '0', open = 0, claims = 0 } = index.total() ?? {}

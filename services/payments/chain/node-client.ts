@@ -13,25 +13,13 @@ export interface NodeOptions {
   readonly requestMs?: number
 }
 
-/** The node, asked by viem, and a way to ask that ends in time and in an error of this service. */
-export interface NodeClient {
-  readonly on: PaymentChain
-  readonly client: PublicClient
-  /**
-   * Asks. Questions of one moment share one HTTP request.
-   *
-   * @param what for the message: `the balance of a payer`
-   * @throws ServiceError `payments_unavailable`, which says nothing about what happened
-   */
-  ask<Answer>(what: string, question: (client: PublicClient) => Promise<Answer>): Promise<Answer>
-  /** The short reason of a failure, without the node's address and the secrets in it. */
-  reasonOf(error: unknown): string
-}
-
 /** Public nodes refuse batches that are much larger. */
 const BATCH_REQUESTS = 50
 
-export function createNodeClient({ on, rpcUrl, requestMs = LIMITS.chainRequestMs }: NodeOptions): NodeClient {
+export type NodeClient = ReturnType<typeof createNodeClient>
+
+/** The node, asked by viem, and a way to ask that ends in time and in an error of this service. */
+export function createNodeClient({ on, rpcUrl, requestMs = LIMITS.chainRequestMs }: NodeOptions) {
   const client = createPublicClient({
     chain: base,
     // Answers are of their moment: what was true for the question before may not be for this one.
@@ -44,8 +32,15 @@ export function createNodeClient({ on, rpcUrl, requestMs = LIMITS.chainRequestMs
   return {
     on,
     client,
+    /** The short reason of a failure, without the node's address and the secrets in it. */
     reasonOf: reason,
-    async ask(what, question) {
+    /**
+     * Asks. Questions of one moment share one HTTP request.
+     *
+     * @param what for the message: `the balance of a payer`
+     * @throws ServiceError `payments_unavailable`, which says nothing about what happened
+     */
+    async ask<Answer>(what: string, question: (client: PublicClient) => Promise<Answer>) {
       try {
         return await question(client)
       } catch (cause) {

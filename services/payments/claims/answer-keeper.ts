@@ -14,34 +14,6 @@ export interface AnswerKeeperOptions extends LogUse {
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
-/**
- * Keeps an answer from being given and refunded both: whichever is recorded first, in the stream of the payment, holds. Of
- * answers that leave at once nothing is recorded, and nothing can be withheld of them afterwards.
- */
-export interface AnswerKeeper {
-  /**
-   * Call it before an answer leaves. It records that the answer is given, if the answer was withheld before or may still
-   * be recorded as withheld. Nothing is recorded of most answers.
-   *
-   * @param isReplay whether the claim was in the log before this request
-   * @throws ServiceError `payment_refunded` where what was paid is given back; of the store
-   */
-  readonly give: (payment: Payment, isReplay: boolean) => Promise<Payment>
-  /**
-   * Records that the service failed to give an answer that nobody can have: the payment is given back unless the answer is
-   * requested again in time. A failure to record it is reported and does not change the caller's answer.
-   *
-   * @param code of the error that the caller had instead
-   */
-  readonly withhold: (payment: Pick<Payment, 'stream' | 'paymentId'>, code: string) => Promise<void>
-  /** The same of a plan that can never begin. @throws ServiceError of the store */
-  readonly planNotBegun: (payment: Pick<Payment, 'stream'>) => Promise<void>
-  /** The same of a claim that the log did not confirm, as soon as it tells whether it has it. */
-  pursue(stream: string, paymentId: string, code: string): void
-  /** Resolves when nothing is pursued any more, which the signal ends. */
-  ended(): Promise<unknown>
-}
-
 /** The step that giving an answer needs. */
 export type Giving = 'give' | 'record' | 'refuse'
 
@@ -74,7 +46,13 @@ export function decideWithholding(payment: Payment, code: string, isMaker: boole
 
 const PURSUE_MS = 1_000
 
-export function createAnswerKeeper(options: AnswerKeeperOptions): AnswerKeeper {
+export type AnswerKeeper = ReturnType<typeof createAnswerKeeper>
+
+/**
+ * Keeps an answer from being given and refunded both: whichever is recorded first, in the stream of the payment, holds. Of
+ * answers that leave at once nothing is recorded, and nothing can be withheld of them afterwards.
+ */
+export function createAnswerKeeper(options: AnswerKeeperOptions) {
   const { log, now, sleep, signal, report } = options
   const pursuits = new Set<Promise<void>>()
 
@@ -103,7 +81,14 @@ export function createAnswerKeeper(options: AnswerKeeperOptions): AnswerKeeper {
   }
 
   return {
-    async give(payment, isReplay) {
+    /**
+     * Call it before an answer leaves. It records that the answer is given, if the answer was withheld before or may still
+     * be recorded as withheld. Nothing is recorded of most answers.
+     *
+     * @param isReplay whether the claim was in the log before this request
+     * @throws ServiceError `payment_refunded` where what was paid is given back; of the store
+     */
+    give: async (payment: Payment, isReplay: boolean) => {
       const known = decideGiving(payment, isReplay, now())
       if (known === 'give') return payment
       if (known === 'refuse') throw refundedError(payment)
@@ -119,7 +104,13 @@ export function createAnswerKeeper(options: AnswerKeeperOptions): AnswerKeeper {
       }
       return payment
     },
-    async withhold({ stream, paymentId }, code) {
+    /**
+     * Records that the service failed to give an answer that nobody can have: the payment is given back unless the answer is
+     * requested again in time. A failure to record it is reported and does not change the caller's answer.
+     *
+     * @param code of the error that the caller had instead
+     */
+    withhold: async ({ stream, paymentId }: Pick<Payment, 'stream' | 'paymentId'>, code: string) => {
       try {
         await withhold(stream, code, false)
       } catch (error) {
@@ -127,11 +118,14 @@ export function createAnswerKeeper(options: AnswerKeeperOptions): AnswerKeeper {
         report('that an answer was not given is not recorded', { paymentId, code: error.code })
       }
     },
-    planNotBegun: ({ stream }) => withhold(stream, 'account_unknown', false),
-    pursue(stream, paymentId, code) {
+    /** The same of a plan that can never begin. @throws ServiceError of the store */
+    planNotBegun: ({ stream }: Pick<Payment, 'stream'>) => withhold(stream, 'account_unknown', false),
+    /** The same of a claim that the log did not confirm, as soon as it tells whether it has it. */
+    pursue(stream: string, paymentId: string, code: string) {
       const pursuit = pursueClaim(stream, paymentId, code).finally(() => pursuits.delete(pursuit))
       pursuits.add(pursuit)
     },
+    /** Resolves when nothing is pursued any more, which the signal ends. */
     ended: () => Promise.all(pursuits),
   }
 }

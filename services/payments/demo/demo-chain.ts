@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { DEMO_CHAIN, type PaymentChain } from '../../../contracts/chain.ts'
+import { DEMO_CHAIN } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
 import { findAnvil } from './find-anvil.ts'
@@ -19,23 +19,6 @@ export interface DemoChainOptions {
   readonly report?: (event: string, details: Readonly<Record<string, string | number>>) => void
   /** Seconds from block to block: 2, as on Base. */
   readonly blockTimeS?: number
-}
-
-/** A chain of this machine with play money, and everything that a trial of paid calls needs. */
-export interface DemoChain {
-  readonly on: PaymentChain
-  readonly rpcUrl: string
-  readonly payTo: `0x${string}`
-  /** Key of the settling wallet, which has gas. */
-  readonly settlerKey: `0x${string}`
-  /** Key of the refund wallet, which has play money. */
-  readonly refundKey: `0x${string}`
-  /** Key of the one account with play money. It may be shown: it is made for this folder and worth nothing elsewhere. */
-  readonly demoPayerKey: `0x${string}`
-  readonly demoPayer: `0x${string}`
-  /** Why the chain has ended, if it has. */
-  failure(): string | undefined
-  stop(): Promise<void>
 }
 
 const privateKey = z.string().regex(/^0x[0-9a-f]{64}$/)
@@ -56,7 +39,11 @@ const PID_FILE = 'anvil.pid'
 const PLAY_USDC = 100_000_000n
 const GAS_WEI = 1_000n * 10n ** 18n
 
+export type DemoChain = Awaited<ReturnType<typeof startDemoChain>>
+
 /**
+ * A chain of this machine with play money, and everything that a trial of paid calls needs.
+ *
  * Starts the demo chain. It is kept in its folder: a restart finds payments, balances and blocks as they were, also
  * where the service was killed. Where the chain was killed too, its last seconds are missing, and nothing of that was
  * final; where its file cannot be read, it begins anew. Settled payments that it does not have any more are then found out like those of any block that was
@@ -64,7 +51,7 @@ const GAS_WEI = 1_000n * 10n ** 18n
  *
  * @throws ServiceError `config_invalid` where anvil is not installed, or the folder holds other keys
  */
-export async function startDemoChain(options: DemoChainOptions): Promise<DemoChain> {
+export async function startDemoChain(options: DemoChainOptions) {
   const { directory, report = () => undefined, blockTimeS = 2 } = options
   const { binary, missing } = findAnvil()
   if (binary === undefined) {
@@ -90,10 +77,14 @@ export async function startDemoChain(options: DemoChainOptions): Promise<DemoCha
     on: DEMO_CHAIN,
     rpcUrl: anvil.rpcUrl,
     payTo: addressOf(keys.payTo),
+    /** Key of the settling wallet, which has gas. */
     settlerKey: keys.settler as Hex,
+    /** Key of the refund wallet, which has play money. */
     refundKey: refundKeyOf(keys),
+    /** Key of the one account with play money. It may be shown: it is made for this folder and worth nothing elsewhere. */
     demoPayerKey: keys.payer as Hex,
     demoPayer: addressOf(keys.payer),
+    /** Why the chain has ended, if it has. */
     failure: () => anvil.failure(),
     async stop() {
       await anvil.stop()

@@ -15,35 +15,6 @@ export interface CreditLedgerOptions extends LogUse {
   readonly on: PaymentChain
 }
 
-/** The credits of payers: for payments in vain, and paid in for calls to come. Amounts are millionths of a USDC. */
-export interface CreditLedger {
-  /** Gives a credit as the refund of a payment, or for one that paid it in, once however often it is called. @throws ServiceError of the store */
-  give(payer: string, paymentId: string, value: bigint): Promise<void>
-  /**
-   * Gives back credit that was taken for an authorization and did not pay for its claim, once however often it is
-   * called. A refund of the same payment is owed besides, so it has a name of its own in the log.
-   *
-   * @param payment what was claimed without it, if anything
-   */
-  giveBack(payer: string, authorization: string, payment: Payment | undefined): Promise<void>
-  /**
-   * Whether there is enough for an authorization, or it was taken for it before.
-   *
-   * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
-   */
-  covers(payer: string, authorization: string, value: bigint): Promise<boolean>
-  /** The credit that is left to a payer. */
-  left(payer: string): Promise<bigint>
-  /**
-   * Takes credit for an authorization, once however often it is called.
-   *
-   * @param authorization stream of its claim
-   * @returns whether there was enough, or it was taken before
-   * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
-   */
-  take(payer: string, authorization: string, value: bigint, requestId: string): Promise<boolean>
-}
-
 const NOTHING = { result: undefined } as const
 
 /** The credit of one payer as its stream tells it. */
@@ -86,7 +57,10 @@ function evolve(credit: Credit, recorded: RecordedEvent): Credit {
   return { balance: BigInt(event.data.balance), given, taken }
 }
 
-export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
+export type CreditLedger = ReturnType<typeof createCreditLedger>
+
+/** The credits of payers: for payments in vain, and paid in for calls to come. Amounts are millionths of a USDC. */
+export function createCreditLedger(options: CreditLedgerOptions) {
   const { on, newId } = options
   const credits = createStreamRepository<Credit>({
     ...options,
@@ -121,11 +95,18 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
   }
 
   return {
-    give: (payer, paymentId, value) =>
+    /** Gives a credit as the refund of a payment, or for one that paid it in, once however often it is called. @throws ServiceError of the store */
+    give: (payer: string, paymentId: string, value: bigint) =>
       change(payer, (credit) =>
         credit.given.has(paymentId) ? NOTHING : given(payer, paymentId, value, credit.balance),
       ),
-    giveBack: (payer, authorization, payment) =>
+    /**
+     * Gives back credit that was taken for an authorization and did not pay for its claim, once however often it is
+     * called. A refund of the same payment is owed besides, so it has a name of its own in the log.
+     *
+     * @param payment what was claimed without it, if anything
+     */
+    giveBack: (payer: string, authorization: string, payment: Payment | undefined) =>
       change(payer, (credit) => {
         const amount = credit.taken.get(authorization)
         assert(amount !== undefined, 'credit comes back that was taken', authorization)
@@ -135,12 +116,25 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         if (wasBack || credit.given.has(name)) return NOTHING
         return given(payer, name, amount, credit.balance)
       }),
-    async covers(payer, authorization, value) {
+    /**
+     * Whether there is enough for an authorization, or it was taken for it before.
+     *
+     * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
+     */
+    async covers(payer: string, authorization: string, value: bigint) {
       const { state } = await credits.load(payer)
       return wasTaken(state, authorization, value) || state.balance >= value
     },
-    left: async (payer) => (await credits.load(payer)).state.balance,
-    take: (payer, authorization, value, requestId) =>
+    /** The credit that is left to a payer. */
+    left: async (payer: string) => (await credits.load(payer)).state.balance,
+    /**
+     * Takes credit for an authorization, once however often it is called.
+     *
+     * @param authorization stream of its claim
+     * @returns whether there was enough, or it was taken before
+     * @throws ServiceError `payment_mismatch` where it was taken for another amount under the same nonce; of the store
+     */
+    take: (payer: string, authorization: string, value: bigint, requestId: string) =>
       change(payer, (credit) => {
         const { balance } = credit
         if (wasTaken(credit, authorization, value)) return { result: true }

@@ -15,28 +15,24 @@ export interface RefundTerms {
   readonly nonce: Hex
 }
 
+export type RefundWallet = ReturnType<typeof createRefundWallet>
+
 /**
  * The wallet that refunds are paid from. It signs authorizations, which the settler's wallet brings to the chain, so it
  * needs USDC and no gas.
+ *
+ * @throws ServiceError `config_invalid` for a key that is none
  */
-export interface RefundWallet {
-  /** In lower case. */
-  readonly address: Hex
-  /** Millionths of a USDC. @throws ServiceError `payments_unavailable` */
-  balance(): Promise<bigint>
-  /** 65 bytes. */
-  sign(terms: RefundTerms): Promise<Hex>
-}
-
-/** @throws ServiceError `config_invalid` for a key that is none */
 export function createRefundWallet({
   privateKey,
   ...options
-}: NodeOptions & { readonly privateKey: string }): RefundWallet {
+}: NodeOptions & { readonly privateKey: string }) {
   const account = keyAccount(privateKey, 'X402_REFUND_KEY')
   const node = createNodeClient(options)
   return {
+    /** In lower case. */
     address: account.address.toLowerCase() as Hex,
+    /** Millionths of a USDC. @throws ServiceError `payments_unavailable` */
     balance: () =>
       node.ask('the balance of the refund wallet', (client) =>
         client.readContract({
@@ -46,7 +42,8 @@ export function createRefundWallet({
           args: [account.address],
         }),
       ),
-    async sign({ to, value, validBefore, nonce }) {
+    /** 65 bytes. */
+    async sign({ to, value, validBefore, nonce }: RefundTerms) {
       assert(value > 0n, 'a refund that is signed is over more than nothing', value)
       return account.signTypedData({
         domain: signingDomain('direct', node.on),

@@ -56,17 +56,6 @@ export interface RefundHealth {
   readonly oldestBegunMs: number
 }
 
-/**
- * Refunds payments in vain automatically. One append to the stream of the payment decides whether and how, so either the
- * answer is given or the money, never both. A transfer is an authorization of the refund wallet, which the settler
- * settles like a payment: the token takes its nonce once, whichever process crashes.
- */
-export interface Refunder {
-  /** Works until the signal, in the process that settles. Never rejects. */
-  run(signal: AbortSignal): Promise<void>
-  health(): RefundHealth
-}
-
 export const REFUND_TIMING: RefundTiming = {
   afterMs: LIMITS.refundAfterMs,
   graceMs: LIMITS.refundGraceMs,
@@ -80,7 +69,14 @@ const UNCLAIMABLE_MS = LIMITS.gatewayValidityMostS * 1_000 + LIMITS.refundGraceM
 /** The wallet is asked for its balance this often, while nothing is to be given back. */
 const BALANCE_MS = 60_000
 
-export function createRefunder(options: RefunderOptions): Refunder {
+export type Refunder = ReturnType<typeof createRefunder>
+
+/**
+ * Refunds payments in vain automatically. One append to the stream of the payment decides whether and how, so either the
+ * answer is given or the money, never both. A transfer is an authorization of the refund wallet, which the settler
+ * settles like a payment: the token takes its nonce once, whichever process crashes.
+ */
+export function createRefunder(options: RefunderOptions) {
   const { reader, wallet, now, sleep, report } = options
   const timing = { ...REFUND_TIMING, ...options.timing }
   const log = createSettlementLog(options)
@@ -144,7 +140,8 @@ export function createRefunder(options: RefunderOptions): Refunder {
   }
 
   return {
-    async run(signal) {
+    /** Works until the signal, in the process that settles. Never rejects. */
+    async run(signal: AbortSignal) {
       while (!signal.aborted) {
         try {
           await workOnce(signal)

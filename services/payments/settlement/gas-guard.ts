@@ -10,26 +10,6 @@ export interface Fees {
   readonly tipPerGas: bigint
 }
 
-/** Watches what gas costs and what is left for it. */
-export interface GasGuard {
-  /**
-   * The offer of the next transaction; undefined if it must wait: the wallet is empty, or gas costs more than the limit.
-   * Asking changes nothing: only a transaction that was {@link sent} has to be outbid by its replacement.
-   */
-  feesFor(facts: GasFacts, accountNonce: number, authorizations: number): Fees | undefined
-  /** A transaction was handed to the node, which may have it. */
-  sent(fees: Fees, accountNonce: number): void
-  /** The node had a transaction of this account nonce already, which offers more. */
-  underbid(): void
-  /** Takes note of what gas costs and what is left, without sending anything. */
-  see(facts: GasFacts): void
-  /** Nobody looks any more: what was seen last says nothing about now. */
-  rest(): void
-  state(): GasState
-  /** The wallet's balance at the last look, in wei. */
-  balance(): bigint | undefined
-}
-
 export interface GasGuardOptions {
   /** Wei for a unit of gas, at most. */
   readonly maxFeePerGas: bigint
@@ -42,7 +22,10 @@ const raised = (fee: bigint): bigint => fee + fee / 4n + 1n
 /** The highest offer as a multiple of the market price: a higher one needs no replacing, it is mined. */
 const MOST_OF_MARKET = 4n
 
-export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): GasGuard {
+export type GasGuard = ReturnType<typeof createGasGuard>
+
+/** Watches what gas costs and what is left for it. */
+export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions) {
   let state: GasState = 'unknown'
   let balance: bigint | undefined
   /** The price of gas when it was last asked. */
@@ -78,8 +61,13 @@ export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): Gas
   }
 
   return {
-    see: (facts) => change(judge(facts, facts.feePerGas, 1), facts),
-    feesFor(facts, accountNonce, authorizations) {
+    /** Takes note of what gas costs and what is left, without sending anything. */
+    see: (facts: GasFacts) => change(judge(facts, facts.feePerGas, 1), facts),
+    /**
+     * The offer of the next transaction; undefined if it must wait: the wallet is empty, or gas costs more than the limit.
+     * Asking changes nothing: only a transaction that was {@link sent} has to be outbid by its replacement.
+     */
+    feesFor(facts: GasFacts, accountNonce: number, authorizations: number) {
       market = { feePerGas: facts.feePerGas, tipPerGas: facts.tipPerGas }
       const fees = last?.accountNonce === accountNonce ? offerBehind(last) : market
       const next = judge(facts, fees.feePerGas, authorizations)
@@ -87,16 +75,20 @@ export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): Gas
       assert(fees.tipPerGas <= fees.feePerGas, 'the tip is part of the fee', fees.tipPerGas)
       return next === 'expensive' || next === 'empty' ? undefined : fees
     },
-    sent: (fees, accountNonce) => {
+    /** A transaction was handed to the node, which may have it. */
+    sent: (fees: Fees, accountNonce: number) => {
       last = { ...fees, accountNonce }
     },
+    /** The node had a transaction of this account nonce already, which offers more. */
     underbid() {
       if (last !== undefined) last = { ...last, ...offerBehind(last) }
     },
+    /** Nobody looks any more: what was seen last says nothing about now. */
     rest() {
       state = 'unknown'
     },
     state: () => state,
+    /** The wallet's balance at the last look, in wei. */
     balance: () => balance,
   }
 }
