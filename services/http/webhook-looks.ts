@@ -3,24 +3,18 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createLine, type Line, PROCESS_TIME } from '../runtime/admission/line.ts'
 
+export type Asker = FastifyReply | AbortSignal
+
+export type WebhookLooks = ReturnType<typeof createWebhookLooks>
+
 /**
  * Questions of owners about their webhooks wait in line instead of being refused: one of an account is worked on at a
  * time, and accounts take turns. After each, its place rests for twice as long as it took, so that all of them together
  * leave most of the event loop to others. Dry runs, which take long, have a line of their own.
+ *
+ * @example const looks = createWebhookLooks() // one for all routes of a process
  */
-export interface WebhookLooks {
-  /**
-   * @param asker the answer that is waited for, or what is aborted when nobody waits any more
-   * @throws ServiceError `rate_limited`, `too_many_streams` where there is no room in the line
-   */
-  look<Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer>
-  dryRun<Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer>
-}
-
-export type Asker = FastifyReply | AbortSignal
-
-/** @example const looks = createWebhookLooks() // one for all routes of a process */
-export function createWebhookLooks(): WebhookLooks {
+export function createWebhookLooks() {
   const lineOf = (places: number): Line =>
     createLine({
       places,
@@ -41,6 +35,10 @@ export function createWebhookLooks(): WebhookLooks {
       }
     }
   return {
+    /**
+     * @param asker the answer that is waited for, or what is aborted when nobody waits any more
+     * @throws ServiceError `rate_limited`, `too_many_streams` where there is no room in the line
+     */
     look: inLine(lineOf(LIMITS.webhookLooksAtOnce)),
     dryRun: inLine(lineOf(LIMITS.webhookDryRunsAtOnce)),
   }

@@ -70,36 +70,17 @@ export interface EgressGuardOptions extends EgressPolicy {
   readonly admits?: (address: string) => boolean
 }
 
+export type EgressGuard = ReturnType<typeof createEgressGuard>
+
 /**
  * Keeps webhooks out of where only this service can reach: its own machine, its networks, and what its cloud serves
  * to it. An address is checked when it is given and at every connection, since names may mean another place later.
- */
-export interface EgressGuard {
-  /** @throws ServiceError `url_refused` */
-  check(url: string): CheckedUrl
-  /**
-   * Checks as {@link check} does, and that the name exists and all its addresses may be sent to: for the moment an
-   * address is given.
-   *
-   * @throws ServiceError `url_refused`
-   */
-  checkReachable(url: string): Promise<CheckedUrl>
-  /**
-   * The addresses of a name, of which every one may be connected to; one is at least.
-   *
-   * @throws ServiceError `url_refused` where any of them may not; an `Error` where the name cannot be resolved.
-   */
-  addressesOf(hostname: string): Promise<readonly NameAddress[]>
-  /** Whether an address may be connected to. */
-  admits(address: string): boolean
-}
-
-/**
+ *
  * @example
  * const guard = createEgressGuard({ allowPrivate: false, ownHosts: ['signals.example.com'] })
  * await guard.checkReachable('https://bot.example.org/hook')
  */
-export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
+export function createEgressGuard(options: EgressGuardOptions) {
   const { allowPrivate, resolve = allowPrivate ? resolveAsSystem : createDnsResolver() } = options
   const { admits: isReachable = allowPrivate ? isTrialAddress : isPublicAddress } = options
   const { isBlocked = () => false } = options
@@ -135,10 +116,23 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   }
 
   return {
+    /** @throws ServiceError `url_refused` */
     check,
+    /** Whether an address may be connected to. */
     admits,
+    /**
+     * The addresses of a name, of which every one may be connected to; one is at least.
+     *
+     * @throws ServiceError `url_refused` where any of them may not; an `Error` where the name cannot be resolved.
+     */
     addressesOf,
-    async checkReachable(url) {
+    /**
+     * Checks as {@link check} does, and that the name exists and all its addresses may be sent to: for the moment an
+     * address is given.
+     *
+     * @throws ServiceError `url_refused`
+     */
+    async checkReachable(url: string) {
       const checked = check(url)
       if (checked.isLiteral) return checked
       await addressesOf(checked.hostname).catch((error: unknown) => {

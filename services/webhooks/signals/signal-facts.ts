@@ -101,19 +101,6 @@ const NONE: readonly Signal[] = []
 const shiftId = (verdictId: string): string =>
   uuidV8(createHash('sha256').update(`regime shift\n${verdictId}`).digest())
 
-/**
- * Facts about a signal that are not in it, at its position in the log. Events of the tail are remembered; earlier ones
- * are read on demand. So the answers depend on the log alone, and not on where the tail began.
- */
-export interface SignalFacts {
-  /** Remembers an event; in the order of the log, each after the questions about it. */
-  see(event: ServiceEvent): void
-  /** Place of the signal's coin in the newest ranking of its exchange before it, from 1; undefined without one. */
-  rank(signal: TradeCallSignal | RegimeShiftSignal): Promise<number | undefined> | number | undefined
-  /** Call of the verdict before a signal in its series; undefined for the first. */
-  previousCall(signal: TradeCallSignal): Promise<Call | undefined> | Call | undefined
-}
-
 type Ranks = ReadonlyMap<Coin, number>
 
 /** The newest events of a series that the tail has met. */
@@ -122,14 +109,22 @@ interface SeenSeries {
   readonly call: Call
 }
 
-/** @example const facts = createSignalFacts({ store }) // one for each reader of the log */
-export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 'read'> }): SignalFacts {
+export type SignalFacts = ReturnType<typeof createSignalFacts>
+
+/**
+ * Facts about a signal that are not in it, at its position in the log. Events of the tail are remembered; earlier ones
+ * are read on demand. So the answers depend on the log alone, and not on where the tail began.
+ *
+ * @example const facts = createSignalFacts({ store }) // one for each reader of the log
+ */
+export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 'read'> }) {
   const rankings = new Map<Exchange, Ranks>()
   // A series that was evicted is read again when it is asked for.
   const seen = new RecentMap<string, SeenSeries>(LIMITS.webhookSeriesRemembered)
 
   return {
-    see(event) {
+    /** Remembers an event; in the order of the log, each after the questions about it. */
+    see(event: ServiceEvent) {
       const { stream, revision } = event
       if (event.type === 'VerdictRecorded') seen.set(stream, { revision, call: event.data.call })
       if (event.type === 'RegimeShifted') {
@@ -139,7 +134,8 @@ export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 
       }
       if (event.type === 'UniverseRanked') rankings.set(event.data.exchange, ranksOf(event.data))
     },
-    rank({ exchange, data, position }) {
+    /** Place of the signal's coin in the newest ranking of its exchange before it, from 1; undefined without one. */
+    rank({ exchange, data, position }: TradeCallSignal | RegimeShiftSignal) {
       const known = rankings.get(exchange)
       if (known !== undefined) return known.get(data.coin)
       return rankingBefore(store, exchange, position).then((universe) => {
@@ -148,7 +144,8 @@ export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 
         return ranks.get(data.coin)
       })
     },
-    previousCall({ stream, revision }) {
+    /** Call of the verdict before a signal in its series; undefined for the first. */
+    previousCall({ stream, revision }: TradeCallSignal) {
       const before = seen.get(stream)
       if (before?.revision === revision - 1) return before.call
       return callBefore(store, stream, revision)

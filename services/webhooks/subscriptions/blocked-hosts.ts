@@ -21,25 +21,6 @@ export interface BlockedHost {
   readonly since: number
 }
 
-/** Hosts that the operator has nothing sent to, as the log has them. */
-export interface BlockedHosts {
-  /**
-   * Whether nothing is sent to a name or an address: it is blocked itself, or a name above it. As this process knows it
-   * by now, which is a second behind other processes at most.
-   */
-  isBlocked(host: string): boolean
-  /** Takes in what other processes did. @throws ServiceError of the store */
-  refresh(): Promise<void>
-  /** In the order of the alphabet. @throws ServiceError of the store */
-  list(): Promise<readonly BlockedHost[]>
-  /** Blocking what is blocked does nothing. @throws ServiceError `invalid_request`; of the store */
-  block(host: string, reason: string, origin: Origin): Promise<void>
-  /** Allowing what is not blocked does nothing. @throws ServiceError `invalid_request`; of the store */
-  allow(host: string, reason: string, origin: Origin): Promise<void>
-  /** Looks at the log every second until the signal; told of what keeps it from that. */
-  follow(signal: AbortSignal): Promise<void>
-}
-
 export interface BlockedHostsOptions extends LogUse {
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
@@ -52,8 +33,14 @@ const UNKNOWN: UnknownOutcome = {
   again: 'It can be asked for again as it was; `GET /operator/webhook-hosts` shows whether it happened.',
 }
 
-/** @example const hosts = createBlockedHosts({ store, newId, now, sleep, … }); hosts.isBlocked('bot.example.com') */
-export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
+export type BlockedHosts = ReturnType<typeof createBlockedHosts>
+
+/**
+ * Hosts that the operator has nothing sent to, as the log has them.
+ *
+ * @example const hosts = createBlockedHosts({ store, newId, now, sleep, … }); hosts.isBlocked('bot.example.com')
+ */
+export function createBlockedHosts(options: BlockedHostsOptions) {
   const { newId, sleep, report } = options
   const repository = createStreamRepository<ByHost>({
     ...options,
@@ -79,7 +66,11 @@ export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
   }
 
   return {
-    isBlocked(host) {
+    /**
+     * Whether nothing is sent to a name or an address: it is blocked itself, or a name above it. As this process knows it
+     * by now, which is a second behind other processes at most.
+     */
+    isBlocked(host: string) {
       if (blocked.size === 0) return false
       if (blocked.has(host)) return true
       if (isIP(host) !== 0) return false
@@ -88,12 +79,15 @@ export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
       }
       return false
     },
+    /** Takes in what other processes did. @throws ServiceError of the store */
     refresh,
+    /** In the order of the alphabet. @throws ServiceError of the store */
     async list() {
       await refresh()
       return [...blocked.values()].toSorted((a, b) => (a.host < b.host ? -1 : 1))
     },
-    async block(text, reason, origin) {
+    /** Blocking what is blocked does nothing. @throws ServiceError `invalid_request`; of the store */
+    async block(text: string, reason: string, origin: Origin) {
       const host = hostOf(text)
       await change((state) => {
         if (state.has(host)) return []
@@ -101,7 +95,8 @@ export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
         return [newEvent(WebhookHostBlocked, { id: newId(), data: { host, reason }, meta: { ...origin } })]
       })
     },
-    async allow(text, reason, origin) {
+    /** Allowing what is not blocked does nothing. @throws ServiceError `invalid_request`; of the store */
+    async allow(text: string, reason: string, origin: Origin) {
       const host = hostOf(text)
       await change((state) =>
         state.has(host)
@@ -109,7 +104,8 @@ export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
           : [],
       )
     },
-    async follow(signal) {
+    /** Looks at the log every second until the signal; told of what keeps it from that. */
+    async follow(signal: AbortSignal) {
       let isWell = true
       while (!signal.aborted) {
         try {
