@@ -143,12 +143,10 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
 }
 
 /** Reported until the next start: read models that were built anew do not show it, and the log grows past its former end. */
-const setBackComponent = ({ position, id }: EventMark): Component => ({
-  name: 'log',
-  isRequired: false,
-  state: 'degraded',
-  detail: `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`,
-})
+const setBackComponent = ({ position, id }: EventMark): Component => {
+  const problem = `event ${id} at position ${position} was followed by the read models and is not in the log any more: it was restored from an older copy, or lost its end. They were built anew`
+  return optionalComponent('log', problem, '')
+}
 
 /** Damage lies where bytes on the disk changed; what is not damaged is answered and recorded. */
 export const scrubComponent = (report: ScrubReport | undefined): Component | undefined => {
@@ -170,17 +168,11 @@ export function archiveComponent(
   const problem = away ?? run?.problem
   const under =
     run?.progress && `; archiving has come to position ${run.progress.position} of ${run.progress.upTo}`
-  return {
-    name: 'archive',
-    isRequired: false,
-    state: problem === undefined ? 'ok' : 'degraded',
-    detail: problem ?? `${files} files are there${under ?? ''}`,
-    more: {
-      files,
-      missing,
-      ...(run && { archived_at: run.endedAt === null ? null : isoTime(run.endedAt), archived: run.events }),
-    },
-  }
+  return optionalComponent('archive', problem, `${files} files are there${under ?? ''}`, {
+    files,
+    missing,
+    ...(run && { archived_at: run.endedAt === null ? null : isoTime(run.endedAt), archived: run.events }),
+  })
 }
 
 /** The origin of the rows of this process, and how new the snapshot is that the next one begins with. */
@@ -257,16 +249,14 @@ const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): str
 
 /** The engines of other processes, for a process without one. */
 export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHandler['health']>): Component {
-  const isWell = answering > 0 && silent === 0
-  const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
-  const some = `${answering} engines answer${silent > 0 ? `, ${silent} are silent and get no calls` : ''}`
-  return {
-    name: 'engines',
-    isRequired: false,
-    state: isWell ? 'ok' : 'degraded',
-    detail: answering === 0 ? nobody : some,
-    more: { answering, silent },
-  }
+  const some = `${answering} engines answer`
+  const problem =
+    answering === 0
+      ? 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
+      : silent > 0
+        ? `${some}, ${silent} are silent and get no calls`
+        : undefined
+  return optionalComponent('engines', problem, some, { answering, silent })
 }
 
 /** Verdicts are served and recorded without it; until they are signed nobody can prove them. */
