@@ -13,23 +13,6 @@ import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
 import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
 import type { AppendResult, EventStore } from './event-store.ts'
 
-/** In which schemas processes write to a log that others of an older release may read. */
-export interface LogFormat {
-  /** The store, whose appends are written in the format of the log, not in the newest of this release. */
-  readonly store: EventStore
-  /** The format of the log, as far as is known here; it never falls. */
-  current(): number
-  /**
-   * Writes from now on what this release writes, and says so to every other process. @returns the format, raised or not
-   * @throws ServiceError `outcome_unknown`, and of the store
-   */
-  raise(meta: NewEvent['meta']): Promise<number>
-  /** Rejects with `event_unreadable` once the log is of a format that this release does not read; never resolves. */
-  readonly failure: Promise<never>
-  /** Learns what others raise it to, until the signal; resolves then. */
-  follow(signal: AbortSignal): Promise<void>
-}
-
 /** The format that a new log begins with, appended together with its first event. */
 export const formatOfNewLog = (id: string, meta: NewEvent['meta']): NewEvent =>
   newEvent(LogFormatRaised, { id, data: { format: NEWEST_LOG_FORMAT }, meta })
@@ -96,15 +79,15 @@ async function appendInAnyForm(
   }
 }
 
+export type LogFormat = Awaited<ReturnType<typeof openLogFormat>>
+
 /**
+ * In which schemas processes write to a log that others of an older release may read.
+ *
  * Processes of an older release may read the same log, so all write in the format that the log records until it is
  * raised. @throws ServiceError `event_unreadable` where a newer release raised it beyond what this one reads
  */
-export async function openLogFormat(
-  path: Omit<AppendPath, 'store'>,
-  inner: EventStore,
-  newId: () => string,
-): Promise<LogFormat> {
+export async function openLogFormat(path: Omit<AppendPath, 'store'>, inner: EventStore, newId: () => string) {
   let format = FIRST_LOG_FORMAT
   let newest = -1
   const failed = Promise.withResolvers<never>()
@@ -134,10 +117,17 @@ export async function openLogFormat(
 
   await learn()
   return {
+    /** The store, whose appends are written in the format of the log, not in the newest of this release. */
     store,
+    /** The format of the log, as far as is known here; it never falls. */
     current: () => format,
+    /** Rejects with `event_unreadable` once the log is of a format that this release does not read; never resolves. */
     failure: failed.promise,
-    async raise(meta) {
+    /**
+     * Writes from now on what this release writes, and says so to every other process. @returns the format, raised or not
+     * @throws ServiceError `outcome_unknown`, and of the store
+     */
+    async raise(meta: NewEvent['meta']) {
       await learn()
       while (format < NEWEST_LOG_FORMAT) {
         const event = newEvent(LogFormatRaised, { id: newId(), data: { format: NEWEST_LOG_FORMAT }, meta })
@@ -154,7 +144,8 @@ export async function openLogFormat(
       }
       return format
     },
-    async follow(signal) {
+    /** Learns what others raise it to, until the signal; resolves then. */
+    async follow(signal: AbortSignal) {
       const filter = { types: [LogFormatRaised.type] }
       while (!signal.aborted) {
         try {

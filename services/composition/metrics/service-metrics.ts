@@ -16,19 +16,6 @@ import type { MonitoredCounts } from './monitored-series.ts'
 import { gaugePayments, type MeasuredPayments } from './payment-metrics.ts'
 import { gaugesOf, scrapedIn } from './scraped.ts'
 
-/** Metrics of the service, beside those of the process and of HTTP. */
-export interface ServiceMetrics {
-  readonly registry: Registry
-  verdictsRecorded(verdicts: readonly Verdict[]): void
-  outcomesLabelled(outcomes: readonly Outcome[]): void
-  appendTrouble(code: string): void
-  readonly appended: AppendDone
-  marketDataRefused(exchange: string, fault: string): void
-  seriesClosed(exchange: string, code: string): void
-  signInMail(outcome: 'sent' | 'held'): void
-  readonly webhooks: DispatchMetrics
-}
-
 /** The parts of a process that work, filled in as they are opened. */
 export interface RunningParts {
   engine?: {
@@ -55,7 +42,10 @@ const counterIn =
   <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
 
-export function createServiceMetrics(parts: MeasuredParts): ServiceMetrics {
+export type ServiceMetrics = ReturnType<typeof createServiceMetrics>
+
+/** Metrics of the service, beside those of the process and of HTTP. */
+export function createServiceMetrics(parts: MeasuredParts) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
@@ -80,7 +70,7 @@ export function createServiceMetrics(parts: MeasuredParts): ServiceMetrics {
   }
 }
 
-function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webhooks'> {
+function countWork(registry: Registry) {
   const counter = counterIn(registry)
   const recorded = counter(
     'verdicts_recorded_total',
@@ -127,18 +117,18 @@ function countWork(registry: Registry): Omit<ServiceMetrics, 'registry' | 'webho
     'outcome',
   )
   return {
-    signInMail: (outcome) => signInMails.inc({ outcome }),
-    outcomesLabelled(outcomes) {
+    signInMail: (outcome: 'sent' | 'held') => signInMails.inc({ outcome }),
+    outcomesLabelled(outcomes: readonly Outcome[]) {
       for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
     },
-    verdictsRecorded(verdicts) {
+    verdictsRecorded(verdicts: readonly Verdict[]) {
       for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
     },
-    appendTrouble: (code) => problem.inc({ code }),
-    appended: ({ durationS, error = '' }) =>
+    appendTrouble: (code: string) => problem.inc({ code }),
+    appended: ({ durationS, error = '' }: Parameters<AppendDone>[0]) =>
       appends.observe({ db_operation_name: 'append', error_type: error }, durationS),
-    marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),
-    seriesClosed: (exchange, code) => closed.inc({ exchange, code }),
+    marketDataRefused: (exchange: string, fault: string) => refused.inc({ exchange, fault }),
+    seriesClosed: (exchange: string, code: string) => closed.inc({ exchange, code }),
   }
 }
 

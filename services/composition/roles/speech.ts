@@ -7,7 +7,6 @@ import {
   createStandingOrders,
   loadModel,
   modelFile,
-  type StandingOrders,
   type VerdictModel,
   withdrawalReason,
 } from '../../engine/index.ts'
@@ -23,30 +22,14 @@ export interface LoadedModel {
   readonly file: ModelFile
 }
 
-/** The models, and which of them speaks at which timeframe, as the log says. */
-export interface OpenedSpeech {
-  /** The one of this release, then those that the settings name. */
-  readonly models: readonly [LoadedModel, ...LoadedModel[]]
-  /**
-   * The model that speaks of bars that close at an instant: the one that the operator chose, where its very file is
-   * here, else the one of this release.
-   */
-  champion(at: number): VerdictModel
-  readonly orders: StandingOrders
-  /** The scores of the models at their timeframes; empty where this process does not need them. */
-  rows(): Iterable<SpeechRow>
-  /** Why calls at a timeframe are withdrawn at an instant of market time; undefined where they are not. */
-  withdrawn(timeframe: Timeframe, at: number): string | undefined
-  /** The timeframes at which they are, in a sentence; empty where nowhere. */
-  note(at: number): string
-}
+export type OpenedSpeech = Awaited<ReturnType<typeof openSpeech>>
 
-/** @param projector of the read models of this process; an engine without read models keeps the one that it needs */
-export async function openSpeech(
-  life: Lifetime,
-  platform: Platform,
-  projector: Projector | undefined,
-): Promise<OpenedSpeech> {
+/**
+ * The models, and which of them speaks at which timeframe, as the log says.
+ *
+ * @param projector of the read models of this process; an engine without read models keeps the one that it needs
+ */
+export async function openSpeech(life: Lifetime, platform: Platform, projector: Projector | undefined) {
   const { settings, log, closing, onClose } = life
   const models = loadModels(settings.MODEL_FILES ?? [])
   const orders = createStandingOrders({
@@ -81,15 +64,23 @@ export async function openSpeech(
   const withdrawalAt = (timeframe: Timeframe, at: number) =>
     orders.withdrawal(champion(at).version, timeframe, at)
   return {
+    /** The one of this release, then those that the settings name. */
     models,
+    /**
+     * The model that speaks of bars that close at an instant: the one that the operator chose, where its very file is
+     * here, else the one of this release.
+     */
     champion,
     orders,
+    /** The scores of the models at their timeframes; empty where this process does not need them. */
     rows: () => (own === undefined ? [] : allRows(own.reader(speech), SPEECH_PREFIX)) as Iterable<SpeechRow>,
-    withdrawn(timeframe, at) {
+    /** Why calls at a timeframe are withdrawn at an instant of market time; undefined where they are not. */
+    withdrawn(timeframe: Timeframe, at: number) {
       const change = withdrawalAt(timeframe, at)
       return change && withdrawalReason(change)
     },
-    note(at) {
+    /** The timeframes at which they are, in a sentence; empty where nowhere. */
+    note(at: number) {
       const { timeframes, version } = champion(at)
       if (!orders.hasChanges() && version === models[0].model.version) return ''
       const silent = SPOKEN_TIMEFRAMES.filter(

@@ -3,8 +3,6 @@ import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { isTimeframe, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
-import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
 import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Universe } from '../../../contracts/universe.ts'
@@ -29,28 +27,6 @@ export interface NewestVerdicts {
   withdrawn(timeframe: Timeframe): string | undefined
 }
 
-/** Answers of tools that follow from a recorded verdict alone. */
-export interface NewestAnswers {
-  /** Undefined where a newer bar may have closed, nothing is known of the series, or the tool needs more. */
-  answer<Name extends ToolName>(
-    tool: Name,
-    request: ToolRequest<Name>,
-  ): { readonly answer: GetTradeCallResponse; readonly isToBeAskedFor: boolean } | undefined
-  /**
-   * Answers while no process computes, with less than an engine would, as the answer says. A scan has the coins whose
-   * newest verdict is here, and names the others. Undefined when a newer bar may have closed, nothing is known of the
-   * series, or the tool needs more than verdicts.
-   *
-   * @throws ServiceError `invalid_request`, `open_interest_unavailable` for what no engine would answer either
-   */
-  withoutEngine<Name extends ToolName>(
-    tool: Name,
-    request: ToolRequest<Name>,
-  ): Promise<GetMarketRegimeResponse | ScanTradeCallsResponse | undefined>
-  /** Takes note of which exchange those who compute take where none is named. */
-  learn(request: object, answer: object): void
-}
-
 type AskedSeries = Pick<ToolRequest<'get_trade_call'>, 'exchange' | 'coin' | 'timeframe'>
 
 /** Often enough that a series which is followed on demand goes on being followed. */
@@ -68,11 +44,15 @@ export interface NewestAnswersOptions {
   readonly elapsed: () => number
 }
 
+export type NewestAnswers = ReturnType<typeof createNewestAnswers>
+
 /**
+ * Answers of tools that follow from a recorded verdict alone.
+ *
  * Between the close of a bar and the next close a series has one verdict: a process that read it from the log gives the
  * same answer as a process that computes.
  */
-export function createNewestAnswers(options: NewestAnswersOptions): NewestAnswers {
+export function createNewestAnswers(options: NewestAnswersOptions) {
   const { newest, publicUrl, elapsed } = options
   /** Exchange of a call that names none, as the processes that compute choose it. */
   let { defaultExchange } = options
@@ -106,7 +86,8 @@ export function createNewestAnswers(options: NewestAnswersOptions): NewestAnswer
   }
 
   return {
-    answer(tool, request) {
+    /** Undefined where a newer bar may have closed, nothing is known of the series, or the tool needs more. */
+    answer<Name extends ToolName>(tool: Name, request: ToolRequest<Name>) {
       if (tool !== 'get_trade_call') return undefined
       const asked = request as ToolRequest<'get_trade_call'>
       const reading = readingOf(asked)
@@ -116,7 +97,14 @@ export function createNewestAnswers(options: NewestAnswersOptions): NewestAnswer
         isToBeAskedFor: isToBeAskedFor(reading.verdict),
       }
     },
-    async withoutEngine(tool, request) {
+    /**
+     * Answers while no process computes, with less than an engine would, as the answer says. A scan has the coins whose
+     * newest verdict is here, and names the others. Undefined when a newer bar may have closed, nothing is known of the
+     * series, or the tool needs more than verdicts.
+     *
+     * @throws ServiceError `invalid_request`, `open_interest_unavailable` for what no engine would answer either
+     */
+    async withoutEngine<Name extends ToolName>(tool: Name, request: ToolRequest<Name>) {
       if (tool === 'scan_trade_calls') {
         const asked = request as ToolRequest<'scan_trade_calls'>
         const exchange = asked.exchange ?? defaultExchange
@@ -126,7 +114,8 @@ export function createNewestAnswers(options: NewestAnswersOptions): NewestAnswer
       const reading = readingOf(request as ToolRequest<'get_market_regime'>)
       return reading && marketRegimeAnswer(reading, url())
     },
-    learn(request, answer) {
+    /** Takes note of which exchange those who compute take where none is named. */
+    learn(request: object, answer: object) {
       if ('exchange' in request && request.exchange !== undefined) return
       const { exchange } = answer as { readonly exchange?: unknown }
       if (typeof exchange === 'string' && isExchange(exchange)) defaultExchange = exchange

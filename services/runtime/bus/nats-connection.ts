@@ -9,16 +9,6 @@ const PING_INTERVAL_MS = 10_000
 const RECONNECT_FLOOR_MS = 100
 const RECONNECT_CEILING_MS = 5_000
 
-/** A connection that comes back by itself for as long as it is not closed. */
-export interface NatsLink {
-  readonly connection: NatsConnection
-  /** The servers without credentials, for messages. */
-  readonly hosts: string
-  isUp(): boolean
-  /** @throws ServiceError `bus_unavailable` while the connection is lost. */
-  requireUp(): void
-}
-
 export interface NatsLinkOptions extends Pick<Clock, 'now'> {
   /** `nats://[user:password@|token@]host:port`, or several with commas between; `tls://` for TLS. */
   readonly url: string
@@ -27,11 +17,15 @@ export interface NatsLinkOptions extends Pick<Clock, 'now'> {
   readonly report: ReportFault
 }
 
+export type NatsLink = Awaited<ReturnType<typeof openNatsLink>>
+
 /**
+ * A connection that comes back by itself for as long as it is not closed.
+ *
  * Connects, and from then on reconnects for ever, waiting longer the longer the outage lasts. @throws ServiceError
  * `bus_unavailable` when the first connection fails, `config_invalid` for a bad URL.
  */
-export async function openNatsLink({ url, now, random, report }: NatsLinkOptions): Promise<NatsLink> {
+export async function openNatsLink({ url, now, random, report }: NatsLinkOptions) {
   const { hosts, ...server } = readUrl(url)
   let downSinceMs: number | undefined
   const reconnectDelayMs = (): number => {
@@ -64,8 +58,10 @@ export async function openNatsLink({ url, now, random, report }: NatsLinkOptions
   const isUp = (): boolean => downSinceMs === undefined && !connection.isClosed()
   return {
     connection,
+    /** The servers without credentials, for messages. */
     hosts,
     isUp,
+    /** @throws ServiceError `bus_unavailable` while the connection is lost. */
     requireUp() {
       if (isUp()) return
       throw new ServiceError('bus_unavailable', { message: `NATS at ${hosts} is not connected` })
