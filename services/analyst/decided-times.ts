@@ -98,6 +98,8 @@ export function createDecidedTimes(
   return {
     /** How often an outcome was asked for that may come later. */
     without: () => without,
+    /** Verdicts were passed over: looking for the next outcomes is quicker than to read all up to them. */
+    forget: (): void => bySeries.clear(),
     /**
      * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
      * outcome. It is quickest where the verdicts of a series come oldest first.

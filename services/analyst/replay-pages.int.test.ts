@@ -8,23 +8,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { parquetMetadata } from 'hyparquet'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { brokenInvariants } from '../../contracts/assert.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { verdictsMissing } from '../../projections/given-events.fixture.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { openWrittenPages } from '../log/embedded/written-pages.ts'
 import type { EventStore, ReadAllOptions } from '../log/event-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { ROW_LAYOUT } from './formats/verdict-columns.ts'
-import { VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { PAGE_EVENTS, VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
-import { type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
+import { type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
+import { openReplayWorker } from './replay-worker.ts'
 
 const START = Date.UTC(2026, 0, 5)
 const COINS = 4
@@ -91,9 +94,10 @@ async function replayed(
   change: Partial<ReplayRequest['options']> = {},
   pages?: ReturnType<typeof openPages>,
   format: VerdictFormat = 'ndjson',
+  ahead?: ReplaySource,
 ): Promise<Buffer> {
   const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1), ...change }
-  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf)
+  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf, ahead)
   const parts: Buffer[] = []
   for await (const chunk of replay({ options, format, owner: 'one', signal }).chunks)
     parts.push(Buffer.from(chunk))
@@ -371,6 +375,113 @@ test('a folder that takes no file answers from the log', async () => {
   )
   expect((await replayed({}, pages)).equals(await replayed())).toBe(true)
   pages.close()
+})
+
+describe('pages written ahead on another thread', () => {
+  const limits = LIMITS as { replayAheadEvents: number }
+  const usual = limits.replayAheadEvents
+  beforeEach(() => {
+    limits.replayAheadEvents = 1_000
+  })
+  afterEach(() => {
+    limits.replayAheadEvents = usual
+  })
+
+  /** Under way until it is ended; it notes what it was asked for. */
+  function unending() {
+    const asked: ReplayRequest[] = []
+    const source: ReplaySource = (request) => {
+      asked.push(request)
+      const chunks = async function* () {
+        while (!request.signal.aborted) await sleep(1)
+      }
+      return { chunks: chunks(), notes: () => ({}) }
+    }
+    return { asked, source }
+  }
+
+  const began = (source: ReplaySource, pages: ReturnType<typeof openPages>) => {
+    const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
+    const replay = replaysOnThisThread(store, turns(), pages.pagesOf, source)
+    return () => replay({ options, format: 'ndjson', owner: 'one', signal }).chunks
+  }
+
+  test.each(SHORT_PAGES)('%s is what it is without them, and none is written twice', async (format) => {
+    await record(0, 700)
+    const before = openPages()
+    const plain = await replayed({}, before, format)
+    before.close()
+    rmSync(pagesFile())
+    const [own, others] = [openPages(), openPages()]
+    const written: number[] = []
+    const noting = (kept: VerdictFormat) => {
+      const pages = others.pagesOf(kept)
+      const put: typeof pages.put = (page, found) => {
+        written.push(page)
+        pages.put(page, found)
+      }
+      return { ...pages, put }
+    }
+    const ahead = replaysOnThisThread(store, turns(), noting)
+    expect((await replayed({}, own, format, ahead)).equals(plain)).toBe(true)
+    expect(keptPages()).toEqual({ [format]: 22 })
+    expect(new Set(written).size).toBe(written.length)
+    expect(Math.min(...written)).toBe(4)
+    own.close()
+    others.close()
+  })
+
+  test('are of one replay at a time, and end with it', async () => {
+    await record(0, 700)
+    const pages = openPages()
+    const { asked, source } = unending()
+    const begin = began(source, pages)
+    const [first, second] = [begin(), begin()]
+    await first.next()
+    rmSync(pagesFile())
+    await second.next()
+    expect(asked.map(({ options }) => [options.after.looked, options.limit])).toEqual([['1000', 1_000]])
+    await first.return()
+    expect(asked[0]?.signal.aborted).toBe(true)
+    for (let n = 0; n < 2; n++) await second.next()
+    pages.close()
+  })
+
+  test('that fail leave the replay whole, and a short one asks for none', async () => {
+    await record(0, 700)
+    const expected = await replayed()
+    const { asked, source } = unending()
+    const failing: ReplaySource = (request) => {
+      source(request)
+      const chunks = async function* () {
+        throw new Error('no such thread')
+      }
+      return { chunks: chunks(), notes: () => ({}) }
+    }
+    const pages = openPages()
+    expect((await replayed({ limit: 1_000 }, pages, 'ndjson', failing)).length).toBeGreaterThan(0)
+    expect(asked).toEqual([])
+    expect((await replayed({}, pages, 'ndjson', failing)).equals(expected)).toBe(true)
+    expect(asked.map(({ options }) => Number(options.after.looked) % 250)).toContain(0)
+    pages.close()
+  })
+})
+
+test('while a reader waits, a second thread writes pages that it comes to', { timeout: 60_000 }, async () => {
+  await record(0, 160)
+  const fact = (): NewEvent => ({ ...verdictsMissing('no_bars', 1).event, id: nextId() })
+  for (let n = 0; n < 260; n++)
+    await store.append('missing', Array.from({ length: 250 }, fact), { expected: 'any' })
+  const worker = openReplayWorker({ file: logFile(directory) })
+  const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
+  const { chunks } = worker.replay({ options, format: 'ndjson', owner: 'one', signal })
+  await chunks.next()
+  const farAhead = `ndjson ${LIMITS.replayAheadEvents / PAGE_EVENTS}`
+  const db = new DatabaseSync(pagesFile(), { readOnly: true })
+  const find = db.prepare('SELECT 1 FROM page WHERE name = ?')
+  while (find.get(farAhead) === undefined) await sleep(20)
+  db.close()
+  await worker.close()
 })
 
 /** Writes pages over one another until it is killed. */

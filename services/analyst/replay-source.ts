@@ -1,10 +1,11 @@
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Position } from '../../contracts/position.ts'
 import type { WrittenPages } from '../log/embedded/written-pages.ts'
 import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import type { VerdictLog } from './matching-verdicts.ts'
 import { formatCursor } from './replay-cursor.ts'
-import { type ReplayOptions, type ReplaySearch, replayTexts } from './replay-verdicts.ts'
+import { type PagesAhead, type ReplayOptions, type ReplaySearch, replayTexts } from './replay-verdicts.ts'
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
@@ -34,10 +35,20 @@ export interface ReplayNotes {
 /** Answers replays; all that one gives share a thread. */
 export type ReplaySource = (request: ReplayRequest) => Replay
 
-/** Replays on the thread that asks for them, one at a time and each for a moment. */
-export const replaysOnThisThread =
-  (store: VerdictLog, turns: Turns, pagesOf?: (format: VerdictFormat) => WrittenPages): ReplaySource =>
-  ({ options, format, owner, signal }) => {
+/**
+ * Replays on the thread that asks for them, one at a time and each for a moment.
+ *
+ * @param ahead replays on another thread, over the same kept pages
+ */
+export function replaysOnThisThread(
+  store: VerdictLog,
+  turns: Turns,
+  pagesOf?: (format: VerdictFormat) => WrittenPages,
+  ahead?: ReplaySource,
+): ReplaySource {
+  const aheadOf = ahead && pagesAhead(ahead)
+  return (request) => {
+    const { options, format, owner, signal } = request
     let notes: ReplayNotes = {}
     const turn = turns.join(owner)
     const search: ReplaySearch = {
@@ -50,10 +61,43 @@ export const replaysOnThisThread =
       },
     }
     const { encode, ...writing } = FORMATS[format]
-    const pages = pagesOf && { ...pagesOf(format), ...writing }
+    const pages = pagesOf && { ...pagesOf(format), ...writing, ahead: aheadOf?.(request) }
     const rows = replayTexts(store, { ...options, signal, turn, search, pages })
     return { chunks: inTurns(encode(rows), turn), notes: () => notes }
   }
+}
+
+/** Another thread writes ahead for one replay at a time, and not much: it may end, or hardly be read. */
+function pagesAhead(replay: ReplaySource): (request: ReplayRequest) => PagesAhead {
+  let underWay: AbortController | undefined
+  return ({ options: { now }, ...request }) => {
+    let own: AbortController | undefined
+    async function write(after: Position, { signal }: AbortController): Promise<void> {
+      const from = { complete: after, looked: after, asOf: 0 }
+      const options = { filter: {}, after: from, limit: LIMITS.replayAheadEvents, now }
+      for await (const _ of replay({ ...request, options, signal }).chunks);
+    }
+    function end(ended = own): void {
+      ended?.abort()
+      if (underWay === ended) underWay = undefined
+    }
+    return {
+      begin(after) {
+        if (underWay !== undefined && underWay !== own) return false
+        end()
+        const begun = new AbortController()
+        underWay = own = begun
+        // A replay meets a fault of the log itself when it comes there.
+        void write(after, begun).then(
+          () => end(begun),
+          () => end(begun),
+        )
+        return true
+      },
+      end,
+    }
+  }
+}
 
 /** Makes each next item in its turn; between two of them the thread is others'. */
 async function* inTurns<Item>(

@@ -11,6 +11,7 @@ import { createTurns } from '../runtime/admission/turns.ts'
 import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
 import { ROW_LAYOUT } from './formats/verdict-columns.ts'
 import { type ReplayNotes, type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
+import { openReplayWorker, startThread } from './replay-worker.ts'
 
 /** Messages to the replay thread. */
 export type ReplayAsk =
@@ -52,9 +53,11 @@ reportInvariantsToMainThread()
 const LOWER_PRIORITY = 10
 if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 
-const { file } = workerData as { readonly file: string }
+const { file, isAhead } = workerData as { readonly file: string; readonly isAhead?: boolean }
 const reader = new LogReader(file)
 const pages = openWrittenPages(join(dirname(file), 'replays.db'), file, ROW_LAYOUT)
+/** A thread like this one, whose chunks nobody reads: it only keeps pages. */
+const ahead = isAhead ? undefined : openReplayWorker({ file, start: () => startThread(file, true) })
 const replay = replaysOnThisThread(
   {
     read: (stream, options = {}) => reader.read(stream, options),
@@ -75,6 +78,7 @@ const replay = replaysOnThisThread(
     },
   }),
   pages.pagesOf,
+  ahead?.replay,
 )
 
 interface UnderWay {
@@ -94,6 +98,8 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
   try {
     const { chunks, notes } = replay({ ...request, signal: one.ending.signal })
     for await (const chunk of chunks) {
+      if (one.ending.signal.aborted) break
+      if (isAhead) continue
       assert(typeof chunk !== 'string', 'rows are written as bytes')
       // Small ones share their memory with others.
       const bytes = chunk.buffer.byteLength > Buffer.poolSize ? chunk : new Uint8Array(chunk)
@@ -104,7 +110,6 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
           one.wake = wake
         })
       }
-      if (one.ending.signal.aborted) break
     }
     post({ kind: 'done', id, notes: notes() })
   } catch (error) {
@@ -117,11 +122,12 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
   }
 }
 
-function close(): void {
+async function close(): Promise<void> {
   for (const { ending, wake } of underWay.values()) {
     ending.abort()
     wake()
   }
+  await ahead?.close()
   reader.close()
   pages.close()
   port?.close()
@@ -132,7 +138,10 @@ port.on('message', (ask: ReplayAsk) => {
     void run(ask)
     return
   }
-  if (ask.kind === 'close') return close()
+  if (ask.kind === 'close') {
+    void close()
+    return
+  }
   const one = underWay.get(ask.id)
   if (one === undefined) return
   if (ask.kind === 'more') one.wanted += 1

@@ -1,4 +1,5 @@
 import { assert } from '../../contracts/assert.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { WrittenPages } from '../log/embedded/written-pages.ts'
@@ -26,7 +27,17 @@ export interface ReplayOptions {
   /** How long to look for a first verdict; to the end of the log without it. */
   readonly search?: ReplaySearch
   /** Pages that were written out before, and how one is; each row is read without them. */
-  readonly pages?: (WrittenPages & Pick<FormatDefinition, 'write' | 'pageEvents'>) | undefined
+  readonly pages?: Pages | undefined
+}
+
+type Pages = WrittenPages &
+  Pick<FormatDefinition, 'write' | 'pageEvents'> & { readonly ahead?: PagesAhead | undefined }
+
+/** Has pages written that a replay will come to. */
+export interface PagesAhead {
+  /** Begins after a position, unless pages of another replay are under way. @returns whether it began */
+  readonly begin: (after: Position) => boolean
+  readonly end: () => void
 }
 
 export interface ReplaySearch {
@@ -99,7 +110,11 @@ export async function* replayTexts(
     // Other replays show a part of a page, or one as it was.
     const isPlain = options.upTo === undefined && Object.keys(filter).length === 0
     if (pages !== undefined && isPlain && from.second === undefined && from.complete === from.looked)
-      after = yield* inPages(pages, { after, upTo, look, progress, decided, now, turn, isOver, rowsOf })
+      try {
+        after = yield* inPages(pages, { after, upTo, look, progress, decided, now, turn, isOver, rowsOf })
+      } finally {
+        pages.ahead?.end()
+      }
     if (!isOver()) yield* rowsOf(after, upTo)
     if (isOver()) return
     from = from.second === undefined ? undefined : look.end()
@@ -121,11 +136,12 @@ interface InPages extends Pick<ReplayOptions, 'now'> {
 
 /** Gives pages from a position on, and keeps those that are final. @returns where it ended: the rest is no page, or is withheld in part */
 async function* inPages(
-  pages: NonNullable<ReplayOptions['pages']>,
+  pages: Pages,
   { after, upTo, look, progress, decided, now, turn, isOver, rowsOf }: InPages,
 ): AsyncGenerator<RowTexts | Uint8Array, Position, void> {
   const { pageEvents: length = PAGE_EVENTS } = pages
   const end = typeof upTo === 'string' ? toSequence(upTo) : 0
+  let aheadFrom = 0
   for (let [at, isShown] = [toSequence(after), true]; ; ) {
     const page = Math.floor(at / length)
     const next = (page + 1) * length
@@ -136,7 +152,12 @@ async function* inPages(
       look.passed(toPosition(next))
       progress.left -= kept.rows
       if (kept.rows > 0) yield kept.bytes
+      decided.forget()
     } else {
+      // Nothing is written ahead, or only as far as here.
+      const further = page * length + LIMITS.replayAheadEvents
+      const isLong = further < end && progress.left > LIMITS.replayAheadEvents
+      if (aheadFrom <= at && isLong && pages.ahead?.begin(toPosition(further))) aheadFrom = further
       const [rows, before]: [RowTexts[], number] = [[], decided.without()]
       progress.closedAt = 0
       for await (const row of rowsOf(toPosition(at), toPosition(next))) rows.push(row)

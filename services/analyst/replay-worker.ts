@@ -20,9 +20,10 @@ const HEAP_MEGABYTES = 512
 /** Rows are written out soon after they are read: with less room, many outlive a collection. */
 const YOUNG_MEGABYTES = 64
 
-const startThread = (file: string): Worker =>
+/** @param isAhead whether it only keeps pages that other replays come to */
+export const startThread = (file: string, isAhead = false): Worker =>
   new Worker(new URL('./replay-thread.ts', import.meta.url), {
-    workerData: { file },
+    workerData: { file, isAhead },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES, maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   })
 
