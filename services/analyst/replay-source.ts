@@ -1,8 +1,9 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { WrittenPages } from '../log/embedded/written-pages.ts'
-import type { Turn, Turns } from '../runtime/admission/turns.ts'
-import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { PROCESS_TIME } from '../runtime/admission/line.ts'
+import { createTurns, type Turn, type Turns } from '../runtime/admission/turns.ts'
+import { FORMATS, VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import type { VerdictLog } from './matching-verdicts.ts'
 import { formatCursor } from './replay-cursor.ts'
 import { type PagesAhead, type ReplayOptions, type ReplaySearch, replayTexts } from './replay-verdicts.ts'
@@ -47,6 +48,8 @@ export function replaysOnThisThread(
   ahead?: ReplaySource,
 ): ReplaySource {
   const aheadOf = ahead && pagesAhead(ahead)
+  const lineOf = (): Turns => createTurns({ turnMs: Number.POSITIVE_INFINITY, time: PROCESS_TIME })
+  const lines = new Map(VERDICT_FORMATS.map((format) => [format, lineOf()]))
   return (request) => {
     const { options, format, owner, signal } = request
     let notes: ReplayNotes = {}
@@ -60,8 +63,9 @@ export function replaysOnThisThread(
         notes = { nextVisibleAt }
       },
     }
-    const { encode, ...writing } = FORMATS[format]
-    const pages = pagesOf && { ...pagesOf(format), ...writing, ahead: aheadOf?.(request) }
+    const { encode, ...written } = FORMATS[format]
+    const writing = (lines.get(format) ?? lineOf()).join(owner)
+    const pages = pagesOf && { ...pagesOf(format), ...written, writing, ahead: aheadOf?.(request) }
     const rows = replayTexts(store, { ...options, signal, turn, search, pages })
     return { chunks: inTurns(encode(rows), turn), notes: () => notes }
   }

@@ -23,15 +23,18 @@ export interface ReplayOptions {
   readonly now: number
   readonly signal: AbortSignal
   /** Shares the thread with others; it has it to itself without one. */
-  readonly turn?: Pick<Turn, 'isOver' | 'again'>
+  readonly turn?: Turn
   /** How long to look for a first verdict; to the end of the log without it. */
   readonly search?: ReplaySearch
   /** Pages that were written out before, and how one is; each row is read without them. */
   readonly pages?: Pages | undefined
 }
 
-type Pages = WrittenPages &
-  Pick<FormatDefinition, 'write' | 'pageEvents'> & { readonly ahead?: PagesAhead | undefined }
+interface Pages extends WrittenPages, Pick<FormatDefinition, 'write' | 'pageEvents'> {
+  /** One page of a format is written at a time: it has thousands of rows, and others may be after the same. */
+  readonly writing: Pick<Turn, 'begin' | 'release'>
+  readonly ahead?: PagesAhead | undefined
+}
 
 /** Has pages written that a replay will come to. */
 export interface PagesAhead {
@@ -142,34 +145,56 @@ async function* inPages(
   const { pageEvents: length = PAGE_EVENTS } = pages
   const end = typeof upTo === 'string' ? toSequence(upTo) : 0
   let aheadFrom = 0
-  for (let [at, isShown] = [toSequence(after), true]; ; ) {
+  let isShown = true
+
+  /** Undefined where none is kept that can be given whole. */
+  function kept(page: number): Uint8Array | undefined {
+    const found = pages.get(page)
+    if (found === undefined || found.rows > progress.left || found.closedAt > now) return undefined
+    look.passed(toPosition((page + 1) * length))
+    progress.left -= found.rows
+    decided.forget()
+    return found.rows > 0 ? found.bytes : NOTHING
+  }
+
+  /** The rest of a page, in its bytes where it is whole and final. */
+  async function write(at: number, page: number): Promise<Uint8Array | RowTexts[]> {
+    // Nothing is written ahead, or only as far as here.
+    const further = page * length + LIMITS.replayAheadEvents
+    const isLong = further < end && progress.left > LIMITS.replayAheadEvents
+    if (aheadFrom <= at && isLong && pages.ahead?.begin(toPosition(further))) aheadFrom = further
+    const next = toPosition((page + 1) * length)
+    const [rows, before]: [RowTexts[], number] = [[], decided.without()]
+    progress.closedAt = 0
+    for await (const row of rowsOf(toPosition(at), next)) rows.push(row)
+    isShown = look.passed(next).complete === next
+    // An outcome that is not there yet may come.
+    if (at > page * length || !isShown || decided.without() > before || isOver()) return rows
+    const bytes = await pages.write(rows)
+    pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })
+    return rows.length > 0 ? bytes : NOTHING
+  }
+
+  for (let at = toSequence(after); ; ) {
     const page = Math.floor(at / length)
-    const next = (page + 1) * length
-    if (next > end || !isShown || isOver()) return toPosition(at)
+    if ((page + 1) * length > end || !isShown || isOver()) return toPosition(at)
     const isWhole = at === page * length
-    const kept = isWhole ? pages.get(page) : undefined
-    if (kept !== undefined && kept.rows <= progress.left && kept.closedAt <= now) {
-      look.passed(toPosition(next))
-      progress.left -= kept.rows
-      if (kept.rows > 0) yield kept.bytes
-      decided.forget()
-    } else {
-      // Nothing is written ahead, or only as far as here.
-      const further = page * length + LIMITS.replayAheadEvents
-      const isLong = further < end && progress.left > LIMITS.replayAheadEvents
-      if (aheadFrom <= at && isLong && pages.ahead?.begin(toPosition(further))) aheadFrom = further
-      const [rows, before]: [RowTexts[], number] = [[], decided.without()]
-      progress.closedAt = 0
-      for await (const row of rowsOf(toPosition(at), toPosition(next))) rows.push(row)
-      isShown = look.passed(toPosition(next)).complete === toPosition(next)
-      // An outcome that is not there yet may come.
-      if (isWhole && isShown && decided.without() === before && !isOver()) {
-        const bytes = await pages.write(rows)
-        pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })
-        if (rows.length > 0) yield bytes
-      } else yield* rows
+    let found: Uint8Array | RowTexts[] | undefined = isWhole ? kept(page) : undefined
+    if (found === undefined) {
+      turn?.release()
+      await pages.writing.begin()
+      try {
+        await turn?.begin()
+        found = (isWhole ? kept(page) : undefined) ?? (await write(at, page))
+      } finally {
+        pages.writing.release()
+      }
     }
-    at = next
+    if (!(found instanceof Uint8Array)) yield* found
+    else if (found.length > 0) yield found
+    at = (page + 1) * length
     if (turn?.isOver() === true) await turn.again()
   }
 }
+
+const NOTHING = new Uint8Array()
