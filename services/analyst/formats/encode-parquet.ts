@@ -13,10 +13,10 @@ export interface RowEncoder<Row> {
   finish(): Promise<void>
 }
 
-/** A file of one group of rows without its end, and where in it their parts are. */
-type WrittenGroup = Pick<ParquetWriter, 'row_groups' | 'pendingIndexes'> & { readonly file: Uint8Array }
+/** Where the parts of groups are in a file, with their statistics. */
+type Places = Pick<ParquetWriter, 'row_groups' | 'pendingIndexes'>
 
-/** In front of the first group. */
+/** In front of the first group of a file, and in a page in front of the places: how many bytes they have. */
 const HEAD_BYTES = 4
 
 /** Takes bytes of a file in their order; it may keep nothing of them. */
@@ -106,7 +106,11 @@ export function parquetEncoder(
     /** Adds rows that {@link parquetPage} wrote, as a group of their own. */
     async addPage(page: Uint8Array): Promise<void> {
       if (group.length > 0) await writeGroup()
-      const { row_groups, pendingIndexes, file } = deserialize(page) as WrittenGroup
+      const from = HEAD_BYTES + Buffer.from(page.buffer, page.byteOffset).readUInt32LE()
+      // A copy: the statistics are views of it, and they are held until the end of the file.
+      const { row_groups, pendingIndexes } = deserialize(
+        new Uint8Array(page.subarray(HEAD_BYTES, from)),
+      ) as Places
       const by = BigInt(bytes.offset - HEAD_BYTES)
       for (const { chunk, offsetIndex } of pendingIndexes) {
         chunk.file_offset += by
@@ -118,11 +122,10 @@ export function parquetEncoder(
       for (const { num_rows } of row_groups) writer.num_rows += num_rows
       writer.row_groups.push(...row_groups)
       writer.pendingIndexes.push(...pendingIndexes)
-      bytes.appendBytes(file.subarray(HEAD_BYTES))
+      bytes.appendBytes(page.subarray(from + HEAD_BYTES))
       bytes.flush()
     },
-    /** The places of its groups in the file. */
-    places: () => ({ row_groups: writer.row_groups, pendingIndexes: writer.pendingIndexes }),
+    places: (): Places => ({ row_groups: writer.row_groups, pendingIndexes: writer.pendingIndexes }),
     async finish(): Promise<void> {
       if (group.length > 0) await writeGroup()
       for (const field of schema) if (texts.has(field.name)) field.converted_type = 'JSON'
@@ -153,11 +156,14 @@ export async function* encodeParquet(rows: Rows): AsyncGenerator<Uint8Array, voi
   yield* parts.splice(0)
 }
 
-/** Rows as a group that any file can take. */
+/** Rows as a group that any file can take: their places, and a file without its end. */
 export async function parquetPage(rows: readonly RowTexts[]): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
   const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: rows.length })
   for (const row of rows) await encoder.add(row)
-  return serialize({ ...encoder.places(), file: Buffer.concat(parts) } satisfies WrittenGroup)
+  const places = serialize(encoder.places())
+  const head = Buffer.alloc(HEAD_BYTES)
+  head.writeUInt32LE(places.length)
+  return Buffer.concat([head, places, ...parts])
 }

@@ -53,5 +53,5 @@ export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
 ]
 
 /** Raised where a row is written otherwise, in any format, and with hyparquet-writer. Columns and V8 say it by themselves. */
-const VERSION = 2
+const VERSION = 3
 export const ROW_LAYOUT = crc32(`${VERSION} ${process.versions.v8} ${JSON.stringify(VERDICT_COLUMNS)}`) >>> 1

@@ -12,6 +12,8 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow, verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import { AT_START, formatCursor } from '../replay-cursor.ts'
+import { parquetEncoder, parquetPage } from './encode-parquet.ts'
+import { textsOf } from './row-texts.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 import { acceptedFormat, FORMATS, formatOfFile, type VerdictFormat } from './verdict-formats.ts'
 
@@ -245,6 +247,22 @@ test('Parquet has typed columns and groups of 2,000 rows, written one by one', a
   expect(typeOf('confidence')).toEqual(['INT32', undefined])
   expect(typeOf('probability')).toEqual(['DOUBLE', undefined])
   expect(typeOf('factors')).toEqual(['BYTE_ARRAY', 'JSON'])
+})
+
+test('a file of kept pages of Parquet holds the places of their groups, and not their rows', async () => {
+  const rows = fc.sample(row, { numRuns: 500, seed: 1 }).map(textsOf)
+  const page = await parquetPage(rows)
+  const encoder = parquetEncoder(() => undefined, VERDICT_COLUMNS, { groupRows: 500 })
+  await encoder.addPage(page)
+  const held = new Set<ArrayBufferLike>()
+  const look = (value: unknown): void => {
+    if (ArrayBuffer.isView(value)) held.add(value.buffer)
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(look)
+  }
+  look(encoder.places())
+  const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0)
+  expect(bytes).toBeGreaterThan(0)
+  expect(bytes).toBeLessThan(page.length / 2)
 })
 
 test('times of Parquet are those of the CSV in every zone, and a cursor is text in both', async () => {
