@@ -103,8 +103,8 @@ export function parquetEncoder(
     async add(row: RowTexts): Promise<void> {
       if (group.push(row) === groupRows) await writeGroup()
     },
-    /** Adds rows that {@link parquetPage} wrote, as a group of their own. */
-    async addPage(page: Uint8Array): Promise<void> {
+    /** Adds rows that {@link parquetPage} wrote, as a group of their own. @returns what follows then in the file */
+    async addPage(page: Uint8Array): Promise<Uint8Array> {
       if (group.length > 0) await writeGroup()
       const from = HEAD_BYTES + Buffer.from(page.buffer, page.byteOffset).readUInt32LE()
       // A copy: the statistics are views of it, and they are held until the end of the file.
@@ -122,8 +122,10 @@ export function parquetEncoder(
       for (const { num_rows } of row_groups) writer.num_rows += num_rows
       writer.row_groups.push(...row_groups)
       writer.pendingIndexes.push(...pendingIndexes)
-      bytes.appendBytes(page.subarray(from + HEAD_BYTES))
       bytes.flush()
+      const file = page.subarray(from + HEAD_BYTES)
+      bytes.offset += file.length
+      return file
     },
     places: (): Places => ({ row_groups: writer.row_groups, pendingIndexes: writer.pendingIndexes }),
     async finish(): Promise<void> {
@@ -149,8 +151,9 @@ export async function* encodeParquet(rows: Rows): AsyncGenerator<Uint8Array, voi
   const take = (bytes: Uint8Array): void => void parts.push(bytes.slice())
   const encoder = parquetEncoder(take, VERDICT_COLUMNS, { groupRows: ROW_GROUP_ROWS })
   for await (const row of rows) {
-    await (row instanceof Uint8Array ? encoder.addPage(row) : encoder.add(asTexts(row)))
+    const file = await (row instanceof Uint8Array ? encoder.addPage(row) : encoder.add(asTexts(row)))
     yield* parts.splice(0)
+    if (file) yield file
   }
   await encoder.finish()
   yield* parts.splice(0)
