@@ -148,13 +148,13 @@ async function* inPages(
   let isShown = true
 
   /** Undefined where none is kept that can be given whole. */
-  function kept(page: number): Uint8Array | undefined {
+  function kept(page: number): Uint8Array | RowTexts[] | undefined {
     const found = pages.get(page)
     if (found === undefined || found.rows > progress.left || found.closedAt > now) return undefined
     look.passed(toPosition((page + 1) * length))
     progress.left -= found.rows
     decided.forget()
-    return found.rows > 0 ? found.bytes : NOTHING
+    return found.rows > 0 ? found.bytes : []
   }
 
   /** The rest of a page, in its bytes where it is whole and final. */
@@ -172,14 +172,14 @@ async function* inPages(
     if (at > page * length || !isShown || decided.without() > before || isOver()) return rows
     const bytes = await pages.write(rows)
     pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })
-    return rows.length > 0 ? bytes : NOTHING
+    return rows.length > 0 ? bytes : rows
   }
 
   for (let at = toSequence(after); ; ) {
     const page = Math.floor(at / length)
     if ((page + 1) * length > end || !isShown || isOver()) return toPosition(at)
     const isWhole = at === page * length
-    let found: Uint8Array | RowTexts[] | undefined = isWhole ? kept(page) : undefined
+    let found = isWhole ? kept(page) : undefined
     if (found === undefined) {
       turn?.release()
       await pages.writing.begin()
@@ -190,11 +190,9 @@ async function* inPages(
         pages.writing.release()
       }
     }
-    if (!(found instanceof Uint8Array)) yield* found
-    else if (found.length > 0) yield found
+    if (found instanceof Uint8Array) yield found
+    else yield* found
     at = (page + 1) * length
     if (turn?.isOver() === true) await turn.again()
   }
 }
-
-const NOTHING = new Uint8Array()

@@ -13,7 +13,7 @@ export interface RowEncoder<Row> {
   finish(): Promise<void>
 }
 
-/** Where the parts of groups are in a file, with their statistics. */
+/** Places of the parts of groups in a file, with their statistics. */
 type Places = Pick<ParquetWriter, 'row_groups' | 'pendingIndexes'>
 
 /** In front of the first group of a file, and in a page in front of the places: how many bytes they have. */
