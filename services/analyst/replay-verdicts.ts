@@ -146,6 +146,8 @@ async function* inPages(
   const end = typeof upTo === 'string' ? toSequence(upTo) : 0
   let aheadFrom = 0
   let isShown = true
+  /** Whether the page that was written last is kept. */
+  let isFinal = false
 
   /** Undefined where none is kept that can be given whole. */
   function kept(page: number): Uint8Array | RowTexts[] | undefined {
@@ -162,14 +164,15 @@ async function* inPages(
     // Nothing is written ahead, or only as far as here.
     const further = page * length + LIMITS.replayAheadEvents
     const isLong = further < end && progress.left > LIMITS.replayAheadEvents
-    if (aheadFrom <= at && isLong && pages.ahead?.begin(toPosition(further))) aheadFrom = further
+    if (isFinal && isLong && aheadFrom <= at && pages.ahead?.begin(toPosition(further))) aheadFrom = further
     const next = toPosition((page + 1) * length)
     const [rows, before]: [RowTexts[], number] = [[], decided.without()]
     progress.closedAt = 0
     for await (const row of rowsOf(toPosition(at), next)) rows.push(row)
     isShown = look.passed(next).complete === next
     // An outcome that is not there yet may come.
-    if (at > page * length || !isShown || decided.without() > before || isOver()) return rows
+    isFinal = at === page * length && isShown && decided.without() === before && !isOver()
+    if (!isFinal) return rows
     const bytes = await pages.write(rows)
     pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })
     return rows.length > 0 ? bytes : rows
