@@ -4,39 +4,13 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../contracts/assert.ts'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { AppendRefusal } from '../log/decide-append.ts'
 import { LogReader } from '../log/embedded/log-reader.ts'
 import { openWrittenPages } from '../log/embedded/written-pages.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
 import { ROW_LAYOUT } from './formats/verdict-columns.ts'
-import { type ReplayNotes, type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
-import { openReplayWorker, startThread } from './replay-worker.ts'
-
-/** Messages to the replay thread. */
-export type ReplayAsk =
-  | { readonly kind: 'open'; readonly id: number; readonly request: Omit<ReplayRequest, 'signal'> }
-  /** One more chunk may be made. */
-  | { readonly kind: 'more'; readonly id: number }
-  | { readonly kind: 'end'; readonly id: number }
-  | { readonly kind: 'close' }
-
-/** Messages from the replay thread. */
-export type ReplayMessage =
-  | {
-      readonly kind: 'chunk'
-      readonly id: number
-      readonly chunk: Uint8Array
-      readonly notes: ReplayNotes
-    }
-  | { readonly kind: 'done'; readonly id: number; readonly notes: ReplayNotes }
-  /** A refusal in a form that crosses threads, or any other error. */
-  | {
-      readonly kind: 'failed'
-      readonly id: number
-      readonly refusal?: AppendRefusal
-      readonly error?: unknown
-    }
+import { replaysOnThisThread } from './replay-source.ts'
+import { openReplayWorker, type ReplayAsk, type ReplayMessage, startThread } from './replay-worker.ts'
 
 /** Chunks that may wait for their reader: one is made while another is written. */
 const CHUNKS_AHEAD = 2

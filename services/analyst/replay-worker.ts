@@ -2,7 +2,6 @@ import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { AppendRefusal } from '../log/decide-append.ts'
 import type { Replay, ReplayNotes, ReplayRequest } from './replay-source.ts'
-import type { ReplayAsk, ReplayMessage } from './replay-thread.ts'
 
 export interface ReplayWorkerOptions {
   /** The database file of the embedded store. */
@@ -12,6 +11,31 @@ export interface ReplayWorkerOptions {
   /** After how long without a replay the thread is ended. */
   readonly restMs?: number
 }
+
+/** Messages to the replay thread. */
+export type ReplayAsk =
+  | { readonly kind: 'open'; readonly id: number; readonly request: Omit<ReplayRequest, 'signal'> }
+  /** One more chunk may be made. */
+  | { readonly kind: 'more'; readonly id: number }
+  | { readonly kind: 'end'; readonly id: number }
+  | { readonly kind: 'close' }
+
+/** Messages from the replay thread. */
+export type ReplayMessage =
+  | {
+      readonly kind: 'chunk'
+      readonly id: number
+      readonly chunk: Uint8Array
+      readonly notes: ReplayNotes
+    }
+  | { readonly kind: 'done'; readonly id: number; readonly notes: ReplayNotes }
+  /** A refusal in a form that crosses threads, or any other error. */
+  | {
+      readonly kind: 'failed'
+      readonly id: number
+      readonly refusal?: AppendRefusal
+      readonly error?: unknown
+    }
 
 const REST_MS = 60_000
 
