@@ -161,8 +161,6 @@ export const LIMITS = {
   replayEvents: 1_000_000,
   /** Bytes of rows that are kept written out beside the log; 1,000,000 take about 300 MB a format. */
   replayPageBytes: 4 * 1024 ** 3,
-  /** Events between a page that a replay writes and those that are written ahead of it: some half a second. */
-  replayAheadEvents: 64_000,
   /** Live tails of verdicts that one process serves at a time. */
   verdictStreams: 100,
   /** Live streams of verdicts that one address may hold. */

@@ -8,12 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { parquetMetadata } from 'hyparquet'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { brokenInvariants } from '../../contracts/assert.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
@@ -26,7 +25,7 @@ import { createTurns } from '../runtime/admission/turns.ts'
 import { ROW_LAYOUT } from './formats/verdict-columns.ts'
 import { PAGE_EVENTS, VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
-import { type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
+import { AHEAD_EVENTS, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
 import { openReplayWorker } from './replay-worker.ts'
 
 const START = Date.UTC(2026, 0, 5)
@@ -97,7 +96,7 @@ async function replayed(
   ahead?: ReplaySource,
 ): Promise<Buffer> {
   const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1), ...change }
-  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf, ahead)
+  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf, ahead, 1_000)
   const parts: Buffer[] = []
   for await (const chunk of replay({ options, format, owner: 'one', signal }).chunks) {
     parts.push(Buffer.from(chunk))
@@ -381,22 +380,13 @@ test('a folder that takes no file answers from the log', async () => {
 })
 
 describe('pages written ahead on another thread', () => {
-  const limits = LIMITS as { replayAheadEvents: number }
-  const usual = limits.replayAheadEvents
-  beforeEach(() => {
-    limits.replayAheadEvents = 1_000
-  })
-  afterEach(() => {
-    limits.replayAheadEvents = usual
-  })
-
   /** Under way until it is ended; it notes what it was asked for. */
   function unending() {
     const asked: ReplayRequest[] = []
     const source: ReplaySource = (request) => {
       asked.push(request)
       const chunks = async function* () {
-        while (!request.signal.aborted) await sleep(1)
+        while (!request.signal.aborted) yield await sleep(1, '')
       }
       return { chunks: chunks(), notes: () => ({}) }
     }
@@ -405,7 +395,7 @@ describe('pages written ahead on another thread', () => {
 
   const began = (source: ReplaySource, pages: ReturnType<typeof openPages>) => {
     const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
-    const replay = replaysOnThisThread(store, turns(), pages.pagesOf, source)
+    const replay = replaysOnThisThread(store, turns(), pages.pagesOf, source, 1_000)
     return () => replay({ options, format: 'ndjson', owner: 'one', signal }).chunks
   }
 
@@ -459,6 +449,7 @@ describe('pages written ahead on another thread', () => {
     const failing: ReplaySource = (request) => {
       source(request)
       const chunks = async function* () {
+        yield ''
         throw new Error('no such thread')
       }
       return { chunks: chunks(), notes: () => ({}) }
@@ -491,10 +482,11 @@ test('while a reader waits, a second thread writes pages that it comes to', { ti
   const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
   const { chunks } = worker.replay({ options, format: 'ndjson', owner: 'one', signal })
   await chunks.next()
-  const farAhead = `ndjson ${LIMITS.replayAheadEvents / PAGE_EVENTS + 1}`
+  const farAhead = `ndjson ${AHEAD_EVENTS / PAGE_EVENTS + 1}`
   const db = new DatabaseSync(pagesFile(), { readOnly: true })
   const find = db.prepare('SELECT 1 FROM page WHERE name = ?')
-  while (find.get(farAhead) === undefined) await sleep(20)
+  await vi.waitUntil(() => find.get(farAhead), { timeout: 50_000 })
+  expect((await chunks.next()).done).toBe(false)
   db.close()
   await worker.close()
 })

@@ -36,18 +36,22 @@ export interface ReplayNotes {
 /** Answers replays; all that one gives share a thread. */
 export type ReplaySource = (request: ReplayRequest) => Replay
 
+/** Events between a page that a replay writes and those that are written ahead of it: some half a second. */
+export const AHEAD_EVENTS = 64_000
+
 /**
  * Replays on the thread that asks for them, one at a time and each for a moment.
  *
- * @param ahead replays on another thread, over the same kept pages
+ * @param ahead replays on another thread, over the same kept pages, and writes pages so many events further on
  */
 export function replaysOnThisThread(
   store: VerdictLog,
   turns: Turns,
   pagesOf?: (format: VerdictFormat) => WrittenPages,
   ahead?: ReplaySource,
+  aheadEvents = AHEAD_EVENTS,
 ): ReplaySource {
-  const aheadOf = ahead && pagesAhead(ahead)
+  const aheadOf = ahead && pagesAhead(ahead, aheadEvents)
   const lineOf = (): Turns => createTurns({ turnMs: Number.POSITIVE_INFINITY, time: PROCESS_TIME })
   const lines = new Map(VERDICT_FORMATS.map((format) => [format, lineOf()]))
   return (request) => {
@@ -72,13 +76,13 @@ export function replaysOnThisThread(
 }
 
 /** Another thread writes ahead for one replay at a time, and not much: it may end, or hardly be read. */
-function pagesAhead(replay: ReplaySource): (request: ReplayRequest) => PagesAhead {
+function pagesAhead(replay: ReplaySource, events: number): (request: ReplayRequest) => PagesAhead {
   let underWay: AbortController | undefined
   return ({ options: { now }, ...request }) => {
     let own: AbortController | undefined
     async function write(after: Position, { signal }: AbortController): Promise<void> {
       const from = { complete: after, looked: after, asOf: 0 }
-      const options = { filter: {}, after: from, limit: LIMITS.replayAheadEvents, now }
+      const options = { filter: {}, after: from, limit: events, now }
       for await (const _ of replay({ ...request, options, signal }).chunks);
     }
     function end(ended = own): void {
@@ -86,6 +90,7 @@ function pagesAhead(replay: ReplaySource): (request: ReplayRequest) => PagesAhea
       if (underWay === ended) underWay = undefined
     }
     return {
+      events,
       begin(after) {
         if (underWay !== undefined && underWay !== own) return false
         end()

@@ -1,5 +1,4 @@
 import { assert } from '../../contracts/assert.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { WrittenPages } from '../log/embedded/written-pages.ts'
@@ -38,6 +37,8 @@ interface Pages extends WrittenPages, Pick<FormatDefinition, 'write' | 'pageEven
 
 /** Has pages written that a replay will come to. */
 export interface PagesAhead {
+  /** So many events further on. */
+  readonly events: number
   /** Begins after a position, unless pages of another replay are under way. @returns whether it began */
   readonly begin: (after: Position) => boolean
   readonly end: () => void
@@ -162,8 +163,8 @@ async function* inPages(
   /** The rest of a page, in its bytes where it is whole and final. */
   async function write(at: number, page: number): Promise<Uint8Array | RowTexts[]> {
     // Nothing is written ahead, or only as far as here.
-    const further = page * length + LIMITS.replayAheadEvents
-    const isLong = further < end && progress.left > LIMITS.replayAheadEvents
+    const further = page * length + (pages.ahead?.events ?? Number.POSITIVE_INFINITY)
+    const isLong = further < Math.min(end, page * length + progress.left)
     if (isFinal && isLong && aheadFrom <= at && pages.ahead?.begin(toPosition(further))) aheadFrom = further
     const next = toPosition((page + 1) * length)
     const [rows, before]: [RowTexts[], number] = [[], decided.without()]
