@@ -96,7 +96,7 @@ function pagesAhead(replay: ReplaySource, events: number): (request: ReplayReque
         end()
         const begun = new AbortController()
         underWay = own = begun
-        // A replay meets a fault of the log itself when it comes there.
+        // Nothing depends on these pages: the replay itself meets a fault of the log when it comes there.
         void write(after, begun)
           .catch(() => undefined)
           .then(() => end(begun))

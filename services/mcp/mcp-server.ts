@@ -59,7 +59,7 @@ export const mcpServer: FastifyPluginAsync<McpServerOptions> = async (app, optio
   let exchanges: Promise<SdkExchange> | undefined
   // The SDK takes 6 MB, which a service does not need whose callers all take the short way.
   const load = async () => (await import('./sdk-exchange.ts')).createSdkExchange(core, app.log, listen)
-  // What could not be loaded, because too many files were open, for one, is tried again by the next message.
+  // A load fails where too many files are open, for one. The next message tries again.
   const forget = (error: unknown): never => {
     exchanges = undefined
     throw error

@@ -18,8 +18,8 @@ import {
   type VerdictDraft,
 } from '../../services/engine/index.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
-import { SharedLeases } from '../../services/log/lease/create-leases.ts'
 import type { Leases } from '../../services/log/lease/leases.ts'
+import { SharedLeases } from '../../services/log/lease/shared-leases.ts'
 import { type Projector, startProjector } from '../../services/log/projector/projector.ts'
 import type { RowTables } from '../../services/log/projector/row-tables.ts'
 import { createPaymentIndex, createPayments, createSettler } from '../../services/payments/index.ts'

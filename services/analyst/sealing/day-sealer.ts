@@ -17,6 +17,7 @@ import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { DaySealed } from '../../../contracts/proof-events.ts'
 import {
@@ -256,7 +257,7 @@ export class DaySealer {
       if (day.sealed === null) continue
       if (before?.exchange === day.exchange)
         for (let at = Date.parse(before.date) + DAY_MS; at < Date.parse(day.date); at += DAY_MS) {
-          const date = new Date(at).toISOString().slice(0, 10)
+          const date = isoDay(at)
           found.push({ exchange: day.exchange, date, rows: 0, bytes: 0, manifest_sha256: null, path: null })
         }
       before = day

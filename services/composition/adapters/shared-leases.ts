@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import { SharedLeases } from '../../log/lease/create-leases.ts'
 import { createSoleLeases } from '../../log/lease/create-sole-leases.ts'
 import type { Leases } from '../../log/lease/leases.ts'
+import { SharedLeases } from '../../log/lease/shared-leases.ts'
 import type { Lifetime } from '../lifetime.ts'
 import type { Platform } from './open-platform.ts'
 

@@ -36,6 +36,11 @@ export class MarketFunding {
   readonly #days: Float64Array<ArrayBuffer>
   #staleFrom: number
 
+  /**
+   * Begins a market's history with its first settlement.
+   *
+   * @param keepDays UTC days kept, up to that of the newest settlement
+   */
   constructor(market: Market, keepDays: number, first: FundingRate) {
     this.market = market
     this.#keepDays = keepDays
@@ -198,9 +203,3 @@ export class MarketFunding {
     return this.#accrualOf(end - DAY_MS, end)
   }
 }
-
-/**
- * Begins a market's history with its first settlement.
- *
- * @param keepDays UTC days kept, up to that of the newest settlement
- */

@@ -34,6 +34,9 @@ const LONGEST_WINDOW = Math.max(...Object.values(WINDOW_BARS))
 /**
  * Reads the open verdicts of one series from the log, and gives the outcome of each once bars have passed its window.
  * A missing bar leaves it incomplete, unless an earlier one decided it; where no bars come, `conclude` ends the wait.
+ *
+ * Verdicts are read from the log no further ahead than the bars have come, so that only the races under way are in
+ * memory, whether eight verdicts are open or all of years; those that were just recorded need not be read.
  */
 export class Labeller {
   readonly #options: LabellerOptions
@@ -162,11 +165,6 @@ export class Labeller {
   }
 }
 
-/**
- * Joins the verdict stream of a series with its bars. Verdicts are read from the log no further ahead than
- * the bars have come, so that only the races under way are in memory, whether eight verdicts are open or all
- * of years; those that were just recorded need not be read.
- */
 function startRace(verdict: Verdict): OpenRace {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
   const { modelVersion, call, probability, closesHigher, barrier, forecast, recordedLate } = verdict

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWireDouble, type WireDouble } from '../../../testing/eventstoredb-double/wire-double.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
 import { openEventStoreDbStore } from '../eventstoredb/eventstoredb-store.ts'
-import { SharedLeases } from './create-leases.ts'
+import { SharedLeases } from './shared-leases.ts'
 
 let double: WireDouble
 beforeEach(async () => {

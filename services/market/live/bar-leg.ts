@@ -26,7 +26,10 @@ const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
 
 const FOREVER = Number.POSITIVE_INFINITY
 
-/** Bars of one native timeframe of one market: fetched in order, page by page, and told in order. */
+/**
+ * Bars of one native timeframe of one market: fetched in order, page by page, and told in order. A missing bar stays
+ * missing: as soon as a later bar has come, the longer bar is delivered without it.
+ */
 export class BarLeg {
   readonly #plan: LegPlan
   readonly venue: Venue
@@ -58,6 +61,7 @@ export class BarLeg {
   /** The series made of its bars. */
   readonly series: Series[]
 
+  /** @param now the present, Unix milliseconds */
   constructor(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper) {
     this.#plan = plan
     this.venue = venue
@@ -242,11 +246,6 @@ export class BarLeg {
   }
 }
 
-/**
- * A missing bar stays missing: as soon as a later bar has come, the longer bar is delivered without it.
- *
- * @param now the present, Unix milliseconds
- */
 const isSameBar = (a: Candle, b: Candle): boolean =>
   a.open === b.open && a.high === b.high && a.low === b.low && a.close === b.close && a.volume === b.volume
 

@@ -17,7 +17,11 @@ export interface BatchWriterOptions {
   readonly onGivenUp: (leg: BarLeg) => void
 }
 
-/** Turns what the legs have into batches. */
+/**
+ * Turns what the legs have into batches. When the past of a series is fetched by a leg of its own and comes late, its newer
+ * bars are held back until the past was delivered, so that the bars of a series come in order. Once enough newer bars for
+ * a verdict are held back, the past is given up.
+ */
 export class BatchWriter {
   readonly #options: BatchWriterOptions
   readonly #ranks: ReadonlyMap<string, number>
@@ -156,11 +160,6 @@ export class BatchWriter {
   }
 }
 
-/**
- * When the past of a series is fetched by a leg of its own and comes late, its newer bars are held back until the past
- * was delivered, so that the bars of a series come in order. Once enough newer bars for a verdict are held back, the
- * past is given up.
- */
 const closeOf = ({ series, candle }: ClosedBar): number => candle.openTime + timeframeMs(series.timeframe)
 
 const closeOfFirst = (bars: readonly ClosedBar[] = []): number | undefined =>

@@ -5,6 +5,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { RefundSent } from '../../../contracts/payment-events.ts'
 import { RefundAllotted, RefundAuthorised, RefundBegun } from '../../../contracts/refund-events.ts'
@@ -70,7 +71,7 @@ async function allot(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { store, dailyCap, newId, now } = tools
-  const day = new Date(now()).toISOString().slice(0, 10)
+  const day = isoDay(now())
   const stream = refundsOfDayStream(day)
   const { result } = await executeCommand(
     { ...tools, policy: LOOKS_AGAIN, signal },

@@ -1,5 +1,6 @@
 import { assert } from '../../../contracts/assert.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
 import type { ProjectionReader } from '../../log/projector/projector.ts'
@@ -208,7 +209,7 @@ function healthOf(
   )
   const oldestBegunMs = begun.length === 0 ? 0 : Math.max(0, now() - Math.min(...begun))
   const totals = reader.get(REFUND_TOTALS_KEY) as RefundTotals | undefined
-  const day = new Date(now()).toISOString().slice(0, 10)
+  const day = isoDay(now())
   const today = reader.get(refundDayKey(day)) as RefundDay | undefined
   const isLate = oldestBegunMs >= LIMITS.refundLateMs
   const parts = [

@@ -58,6 +58,7 @@ export const plainFetch = ((address: string, { signal = null }: RequestInit = {}
     const request = get(address, options, (answer) => {
       const { statusCode: status, statusMessage: statusText, headers } = answer
       const isPacked = headers['content-encoding'] === 'gzip'
+      // A fault of the stream fails the reading of the body.
       const body = isPacked ? pipeline(answer, createGunzip(), () => undefined) : answer
       resolve({ status, statusText, headers: { get: (name: string) => headers[name] ?? null }, body })
     })

@@ -1,4 +1,5 @@
 import { DELIVERY_RESULTS, type DeliveryResult } from '../../../contracts/delivery-events.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -19,7 +20,7 @@ export async function countDays(
 ): Promise<CountedDays> {
   const today = Math.floor(now / DAY_MS)
   const days = Array.from({ length: count }, (_, back) => ({
-    date: new Date((today - back) * DAY_MS).toISOString().slice(0, 10),
+    date: isoDay((today - back) * DAY_MS),
     ...(Object.fromEntries(DELIVERY_RESULTS.map((result) => [result, 0])) as Record<DeliveryResult, number>),
   }))
   let looked = 0

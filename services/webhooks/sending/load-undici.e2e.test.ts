@@ -7,6 +7,7 @@ const { openSync, closeSync } = await import('node:fs')
 const told = []
 for (const left of [0, 1, 0, 3]) {
   const open = []
+  // Opens files until the limit refuses one.
   try { for (;;) open.push(openSync('/dev/null')) } catch {}
   for (let n = 0; n < left; n++) closeSync(open.pop())
   try { loadUndici(); told.push('loaded') } catch { told.push('not') }
@@ -14,6 +15,7 @@ for (const left of [0, 1, 0, 3]) {
 }
 process.stdout.write(told[0] + ', ' + typeof loadUndici().Client)`
 
+// Windows has no ulimit.
 it.skipIf(process.platform === 'win32')('is loaded once files can be opened again', () => {
   const args = ['-c', 'ulimit -n 200; exec "$0" --input-type=module --eval "$1"', process.execPath, SCRIPT]
   expect(execFileSync('sh', args, { encoding: 'utf8' })).toBe('not, function')

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { createMemoryLog, openMemoryStore } from '../../../../testing/memory-store/memory-store.ts'
 import { createSleepers, type Sleepers } from '../../../../testing/time/sleepers.fixture.ts'
-import { SharedLeases } from '../create-leases.ts'
 import type { Leases } from '../leases.ts'
+import { SharedLeases } from '../shared-leases.ts'
 
 /** A process of the simulation: it sleeps by simulated time, and not at all while it is frozen. */
 interface Process {
