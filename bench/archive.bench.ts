@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { latestVerdicts } from '../projections/index.ts'
-import { AT_START, openReplayWorker } from '../services/analyst/index.ts'
+import { AT_START, ReplayWorker } from '../services/analyst/index.ts'
 import { archiveLog, shrinkLog } from '../services/log/embedded/archive-log.ts'
 import { logFile, openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import { startProjector } from '../services/log/projector/projector.ts'
@@ -43,7 +43,7 @@ let rebuilds = 0
 
 async function candidatesOf(kind: keyof typeof folders) {
   const store = await openEmbeddedStore({ directory: folders[kind], now: Date.now })
-  const worker = openReplayWorker({ file: logFile(folders[kind]) })
+  const worker = new ReplayWorker({ file: logFile(folders[kind]) })
   const inOrder = candidate(`${kind}: in order`, async () => {
     let count = 0
     for await (const _ of store.readAll()) count += 1

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AT_START, openReplayWorker } from '../services/analyst/index.ts'
+import { AT_START, ReplayWorker } from '../services/analyst/index.ts'
 import type { ReplayFilter } from '../services/analyst/replay-filter.ts'
 import { logFile, openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import { growLog } from './support/grown-log.ts'
@@ -42,7 +42,7 @@ const head = Number(await reading.head())
 for await (const event of reading.readAll({ after: String(Math.max(0, head - 10_000)) }))
   if (event.type === 'VerdictRecorded') end = Date.parse(event.at)
 
-let worker = openReplayWorker({ file: logFile(directory) })
+let worker = new ReplayWorker({ file: logFile(directory) })
 const signal = new AbortController().signal
 async function replayed(
   filter: ReplayFilter,
@@ -90,7 +90,7 @@ print(`\n${limit.toLocaleString('en')} verdicts with their outcomes`)
 const written = `${logFile(directory).slice(0, -'events.db'.length)}replays.db`
 await worker.close()
 for (const suffix of ['', '-wal', '-shm']) rmSync(written + suffix, { force: true })
-worker = openReplayWorker({ file: logFile(directory) })
+worker = new ReplayWorker({ file: logFile(directory) })
 for (const [format, pass] of (['ndjson', 'csv', 'parquet', 'arrow'] as const).flatMap((name) => [
   [name, 'first'] as const,
   [name, 'again'] as const,

@@ -8,7 +8,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
 import { latestVerdicts, type Projection, verdictIndex } from '../projections/index.ts'
-import { followVerdicts, openReplayWorker } from '../services/analyst/index.ts'
+import { followVerdicts, ReplayWorker } from '../services/analyst/index.ts'
 import { createServer } from '../services/composition/server.ts'
 import { readinessOf } from '../services/http/readiness.ts'
 import { NO_READ_MODELS } from '../services/http/testing/no-read-models.ts'
@@ -244,7 +244,7 @@ report(
   { [rebuildTree.name]: 0.8 },
 )
 
-const replays = openReplayWorker({ file: logFile(directory) })
+const replays = new ReplayWorker({ file: logFile(directory) })
 const { app, url } = await serve(store)
 const over = (name: string, format: string, encoding?: string): Candidate =>
   counted(`${name} over HTTP`, () => replayOver(`${url}?format=${format}`, encoding))

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
-import { openReplayWorker, replaysOnThisThread } from '../services/analyst/index.ts'
+import { ReplayWorker, replaysOnThisThread } from '../services/analyst/index.ts'
 import { createServer } from '../services/composition/server.ts'
 import { readinessOf } from '../services/http/readiness.ts'
 import { NO_READ_MODELS } from '../services/http/testing/no-read-models.ts'
@@ -45,7 +45,7 @@ for (let n = 0; n < EVENTS; n += PER_APPEND) {
 const counted = await openCountedCalls(store)
 const calls = await counted.pathOf(1)
 
-const worker = openReplayWorker({ file: logFile(directory) })
+const worker = new ReplayWorker({ file: logFile(directory) })
 const inTurns = replaysOnThisThread(
   store,
   createTurns({ turnMs: 2, restMs: (ranMs) => ranMs, time: PROCESS_TIME }),

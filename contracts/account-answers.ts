@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
+import { instant } from './field-schemas.ts'
 import { tierSchema } from './plans.ts'
 import { quotaBlockSchema } from './service-block.ts'
-
-const instant = z.iso.datetime()
 
 /** A key as lists show it. */
 export const keyRowSchema = z.object({

@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { accountId, sha256, timeMs } from './field-schemas.ts'
 import type { JsonObject } from './json.ts'
 import { tierSchema } from './plans.ts'
 
-const accountId = z.uuid()
-const timeMs = z.int().nonnegative()
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const stream = 'account-{account}'
 
 export const SubjectKeyCreated = defineEvent({

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { candleSchema } from './candle.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
+import { timeMs } from './field-schemas.ts'
 import { fundingRateSchema } from './funding.ts'
 import { seriesSchema } from './series.ts'
-
-const timeMs = z.int().nonnegative()
 
 /** The answer of `GET /api/bars`. Times are Unix milliseconds, as what is computed from them is exact. */
 export const barsAnswerSchema = seriesSchema.extend({

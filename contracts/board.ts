@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { MARKET_KINDS, type MarketKind } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { count, instantUtc as instant } from './field-schemas.ts'
 import { isoTime } from './iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { callSchema, forecastFields, type Verdict } from './verdict.ts'
-
-const instant = z.iso.datetime().describe('ISO 8601, UTC')
-const count = z.int().nonnegative()
 
 /** How a decided verdict did: a HOLD, and a race that no barrier won, is neither won nor lost. */
 export const RESULTS = ['won', 'lost', 'undecided'] as const

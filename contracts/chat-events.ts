@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { sha256 } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 import { quotaWindowSchema } from './plans.ts'
 import { CHANNELS, payerIdSchema } from './quota-events.ts'
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const model = z.string().min(1).max(100)
 const stream = 'chat-{account}.{window}'
 

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { sha256, timeMs } from './field-schemas.ts'
 import type { JsonObject } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { positionSchema } from './position.ts'
 
-const timeMs = z.int().nonnegative()
 const stream = 'delivery-{subscription}'
 const sequence = z.int().positive()
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 /** Address of this service when the body was made; `verify_url` begins with it. */
 const baseUrl = z.string().min(1).max(LIMITS.webhookBaseUrlCharacters)
 

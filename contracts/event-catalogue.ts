@@ -12,6 +12,7 @@ import {
   requireKnownSchema,
   upcast,
 } from './event-definition.ts'
+import { timeMs } from './field-schemas.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as modelEvents from './model-events.ts'
 import { withoutClose } from './model-events.ts'
@@ -31,8 +32,6 @@ import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
 import { verdictsMissingSchema } from './verdicts-missing.ts'
 import * as webhookHostEvents from './webhook-host-events.ts'
-
-const timeMs = z.int().nonnegative()
 
 export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
 export type MarketKind = (typeof MARKET_KINDS)[number]

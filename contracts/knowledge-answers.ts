@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { count } from './field-schemas.ts'
 import type { Tier } from './plans.ts'
 
 /** Chats in one window of the plan: the calendar month on free, the plan's own 30 days on a paid one. */
@@ -31,8 +32,6 @@ export type SearchAnswer = z.infer<typeof searchAnswerSchema>
 
 export const citationSchema = z.object(passageFields)
 export type Citation = z.infer<typeof citationSchema>
-
-const count = z.int().nonnegative()
 
 export const chatQuotaSchema = z.object({
   remaining: count.describe('Chats left in the window'),

@@ -2,11 +2,10 @@ import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { instantUtc as instant } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 import { coinSchema, marketName } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
-
-const instant = z.iso.datetime().describe('ISO 8601, UTC')
 
 /** The name of a market, after which the next page of markets begins. */
 export const marketCursorSchema = z

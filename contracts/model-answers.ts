@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
+import { count } from './field-schemas.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { trackRecordRowSchema } from './track-record-row.ts'
-
-const count = z.int().nonnegative()
 
 /** A model that runs here, and how it did at one timeframe. */
 export const modelRowSchema = z.object({

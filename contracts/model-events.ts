@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { type Downcaster, defineEvent } from './event-definition.ts'
+import { timeMs } from './field-schemas.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { verdictSchema } from './verdict.ts'
 
-const timeMs = z.int().nonnegative()
 export const modelVersionSchema = z.string().min(1).max(64)
 
 /** Why a model does not speak at a timeframe any more, or does again. */

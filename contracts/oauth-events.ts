@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { accountId, sha256 as hash, reason, timeMs } from './field-schemas.ts'
 import { CLIENT_METHODS, scopeSchema } from './oauth.ts'
 
-const accountId = z.uuid()
-const timeMs = z.int().nonnegative()
-const hash = z.string().regex(/^[0-9a-f]{64}$/)
 const scopes = z.array(scopeSchema).min(1).max(8)
 const sealed = z.string().min(1).max(8_192)
-const reason = z.string().min(1).max(200)
 const stream = 'account-{account}'
 
 export const AppAuthorized = defineEvent({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instant } from './field-schemas.ts'
 
 /** Rights that a program may get; `scope` in OAuth. */
 export const SCOPES = ['calls', 'webhooks'] as const
@@ -41,8 +42,6 @@ export class OAuthError extends Error {
     this.code = code
   }
 }
-
-const instant = z.iso.datetime()
 
 /** A program that may act for an account, as lists show it. */
 export const appRowSchema = z.object({

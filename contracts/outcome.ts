@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeMs } from './field-schemas.ts'
 import { seriesSchema } from './series.ts'
 import { type Call, callSchema, closesHigherSchema, forecastSchema } from './verdict.ts'
 
@@ -13,7 +14,6 @@ export type RaceOutcome = (typeof RACE_OUTCOMES)[number]
 /** Taker fees and slippage of entering and leaving, as a fraction of the price. */
 export const ROUND_TRIP_COST = 0.0012
 
-const timeMs = z.int().nonnegative()
 const price = z.number().positive()
 
 /** The outcome of a verdict: labelled when its window has closed, by the rule that defines confidence. */

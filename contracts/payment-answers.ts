@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { addressSchema } from './chain.ts'
+import { instant } from './field-schemas.ts'
 import { RAILS } from './payment-events.ts'
 import { CREDIT_REASONS, REFUND_CAUSES } from './refund-events.ts'
 import { PAYMENT_STATES } from './service-block.ts'
 
-const instant = z.iso.datetime()
 const amount = z.string().describe('USDC, decimal, as in 0.02')
 
 /** A payment, to who holds its id. */

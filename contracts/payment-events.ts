@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { addressSchema, bytes32Schema, microUsdcSchema } from './chain.ts'
 import { defineEvent } from './event-definition.ts'
+import { reason } from './field-schemas.ts'
 
 const paymentId = z.uuid()
 const stream = 'payment-{chain}.{contract}.{payer}.{nonce}'
-const reason = z.string().min(1).max(200)
 const attempt = z.int().positive()
 const block = z.int().nonnegative()
 

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { sha256 } from './field-schemas.ts'
 import { quotaWindowSchema } from './plans.ts'
 
 /** Id of an account, or of an anonymous caller: the keyed hash of an address. */
 export const payerIdSchema = z.string().regex(/^[A-Za-z0-9-]{1,64}$/)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const stream = 'quota-{account}.{window}'
 
 export const CHANNELS = ['http', 'mcp', 'operator'] as const

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
+import { count } from './field-schemas.ts'
 import { coinSchema } from './series.ts'
 
-const count = z.int().nonnegative()
 const share = z.number().nullable()
 
 /** Results of a coin's calls over all its series of a model: of each series the calls whose windows do not overlap. */

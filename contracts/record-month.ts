@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { count } from './field-schemas.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-const count = z.int().nonnegative()
 const sum = z.number().describe('Sum over the trades, basis points of one unit each, 12 per trade taken off')
 
 /** Results of a month's calls, of each series the calls whose windows do not overlap. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { timeMs } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
@@ -8,7 +9,6 @@ import { CADENCES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 import { callSchema } from './verdict.ts'
 
-const timeMs = z.int().nonnegative()
 const percentile = z.int().min(0).max(100)
 
 /** One call of a digest. Where it can be looked up follows from its verdict's id, so no address is kept. */

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { RESULTS, resultOf } from './board.ts'
 import { cursorSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
+import { instantUtc as instant } from './field-schemas.ts'
 import { isoTime } from './iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
 import { regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
 import { verdictRowSchema } from './verdict-row.ts'
 
-const instant = z.iso.datetime().describe('ISO 8601, UTC')
 const price = z.number().nullable()
 
 /** The outcome of a verdict, as the history of a series shows it. */

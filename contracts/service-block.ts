@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MARKET_KINDS } from './event-catalogue.ts'
+import { count, instant } from './field-schemas.ts'
 import { tierSchema } from './plans.ts'
 
 /**
@@ -7,9 +8,6 @@ import { tierSchema } from './plans.ts'
  * served as anonymous; it looks like a key and is none; or it could not be checked.
  */
 export const AUTH_OUTCOMES = ['OK', 'ABSENT', 'MALFORMED', 'UNKNOWN', 'INDETERMINATE'] as const
-
-const count = z.int().nonnegative()
-const instant = z.iso.datetime()
 
 /** Calls left to a caller. */
 export const quotaBlockSchema = z.object({

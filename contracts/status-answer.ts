@@ -1,11 +1,9 @@
 import { z } from 'zod'
 import { exchangeSchema } from './exchanges.ts'
+import { count, instant } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 import { positionSchema } from './position.ts'
 import { MISSING_REASONS } from './verdicts-missing.ts'
-
-const count = z.int().nonnegative()
-const instant = z.iso.datetime()
 
 export const INCIDENT_KINDS = ['log_end_lost', 'market_run', 'calls_withdrawn'] as const
 export type IncidentKind = (typeof INCIDENT_KINDS)[number]

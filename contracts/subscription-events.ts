@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { accountId, reason, timeMs } from './field-schemas.ts'
 import { canonicalJson } from './json.ts'
 import { positionSchema } from './position.ts'
 import {
@@ -11,12 +12,9 @@ import {
 } from './subscription.ts'
 
 const subscriptionId = z.uuid()
-const accountId = z.uuid()
-const timeMs = z.int().nonnegative()
 const stream = 'subscription-{subscription}'
 /** Sealed under the key of the account's subject; the generation names that key. */
 const sealed = z.string().min(1).max(8_192)
-const reason = z.string().min(1).max(200)
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',

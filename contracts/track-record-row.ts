@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { cursorSchema } from './cursor.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { count, instantUtc as instant } from './field-schemas.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-const count = z.int().nonnegative()
-const instant = z.iso.datetime().describe('ISO 8601, UTC')
 const bps = z.number().nullable().describe('Basis points per call, 12 for entering and leaving taken off')
 
 const shareSchema = z

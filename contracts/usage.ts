@@ -1,10 +1,8 @@
 import { z } from 'zod'
+import { count, instant } from './field-schemas.ts'
 import { tierSchema } from './plans.ts'
 import { CHANNELS } from './quota-events.ts'
 import { quotaBlockSchema } from './service-block.ts'
-
-const count = z.int().nonnegative()
-const instant = z.iso.datetime()
 
 /** The answer of `GET /api/usage`. */
 export const usageAnswerSchema = z.object({

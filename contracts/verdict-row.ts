@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { exchangeSchema } from './exchanges.ts'
+import { instantUtc as instant } from './field-schemas.ts'
 import { isoTime } from './iso-time.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
@@ -14,8 +15,6 @@ import {
   shiftedFrom,
   type Verdict,
 } from './verdict.ts'
-
-const instant = z.iso.datetime().describe('ISO 8601, UTC')
 
 /** A recorded verdict as the replay shows it, one per line. */
 export const verdictRowSchema = z.object({

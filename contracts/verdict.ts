@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeMs } from './field-schemas.ts'
 import { type Regime, regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
 import { type Timeframe, timeframeMs } from './timeframes.ts'
@@ -34,8 +35,6 @@ export const factorSchema = z.object({
 })
 
 export type Factor = z.infer<typeof factorSchema>
-
-const timeMs = z.int().nonnegative()
 
 /**
  * How far the price may go within a verdict's window: quantiles of the return from the open of its first bar to the

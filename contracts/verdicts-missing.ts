@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeMs } from './field-schemas.ts'
 import { seriesSchema } from './series.ts'
 
 /**
@@ -7,8 +8,6 @@ import { seriesSchema } from './series.ts'
  */
 export const MISSING_REASONS = ['no_engine', 'series_closed', 'no_bars', 'not_followed'] as const
 export type MissingReason = (typeof MISSING_REASONS)[number]
-
-const timeMs = z.int().nonnegative()
 
 /** A stretch of bars without a verdict, between two verdicts of a series. */
 export const verdictsMissingSchema = seriesSchema.extend({

@@ -2,13 +2,12 @@ import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
 import { DELIVERY_RESULTS, type DeliveryResult } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { count, instant } from './field-schemas.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
 import { CADENCES, DELIVERY_FORMS, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-const instant = z.iso.datetime()
-const count = z.int().nonnegative()
 const sequence = z.int().positive()
 
 /** The choices of an owner as answers show them, every field. */

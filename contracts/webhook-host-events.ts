@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import { reason } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 
 /** A name of the domain name system in lower case, or an address; without a port. */
@@ -10,7 +11,6 @@ export const webhookHostSchema = z
   .regex(/^[a-z0-9_.:-]+$/)
 
 const stream = 'webhook-hosts'
-const reason = z.string().min(1).max(200)
 
 export const WebhookHostBlocked = defineEvent({
   type: 'WebhookHostBlocked',

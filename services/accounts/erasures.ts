@@ -4,7 +4,7 @@ import { outcomeUnknownError } from '../log/append-until-known.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { type AccountIndex, untilFollowing } from './account-index.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
-import type { SubjectKeys } from './subject-keys.ts'
+import { nameOf, type SubjectKeys } from './subject-keys.ts'
 
 export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys
@@ -103,8 +103,6 @@ export function createErasures(options: ErasuresOptions) {
     },
   }
 }
-
-const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 
 const isPassing = (error: unknown): error is ServiceError =>
   isServiceError(error, 'store_unavailable') ||

@@ -44,7 +44,7 @@ const UNKNOWN: UnknownOutcome = {
   what: 'a key for what is sealed of this account was made',
   again: 'Send the request again: it is made once, and nothing else was recorded.',
 }
-const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
+export const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 const keyContext = (subject: Subject): string => `key of ${nameOf(subject)}`
 const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}`
 /** The prefix keeps it apart from the other two for any purpose. */

@@ -8,6 +8,7 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
+export { runPageKeeper } from './page-keeper.ts'
 export { recordCoins } from './record-coins.ts'
 export { recordMonthsReport } from './record-months.ts'
 export {
@@ -28,7 +29,7 @@ export {
 } from './replay-query.ts'
 export { type ReplaySource, replaysOnThisThread } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
-export { openReplayWorker } from './replay-worker.ts'
+export { ReplayWorker } from './replay-worker.ts'
 export { DaySealer } from './sealing/day-sealer.ts'
 export { type SeriesHistoryQuery, seriesHistory } from './series-history.ts'
 export {

@@ -9,7 +9,9 @@ import { isOfSeries, matchesFilter, type ReplayFilter, storeFilter } from './rep
 import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
 
 /** A log with verdicts. Where it cannot list its streams, a filter without exchange or coin reads all of it. */
-export type VerdictLog = Pick<EventStore, 'read' | 'readAll' | 'head' | 'streams'>
+export interface VerdictLog extends Pick<EventStore, 'read' | 'readAll' | 'streams'> {
+  head(): Position | Promise<Position>
+}
 
 export interface MatchingOptions {
   readonly filter: ReplayFilter

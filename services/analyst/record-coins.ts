@@ -2,7 +2,7 @@ import type { RecordCoin } from '../../contracts/record-coin.ts'
 import { parseSeriesName } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
-import { SERIES_PREFIX, type TrackRecord } from '../../projections/index.ts'
+import { NO_CALLS, SERIES_PREFIX, type TrackRecord } from '../../projections/index.ts'
 import type { TrackRecordSource } from './track-record-report.ts'
 
 const BASIS_POINTS = 10_000
@@ -12,17 +12,7 @@ const SUMMED = ['calls', 'reached', 'wins', 'ups', 'downs', 'trades', 'net'] as 
 
 type Sums = Record<(typeof SUMMED)[number] | 'series' | 'verdicts', number>
 
-const NOTHING: Sums = {
-  series: 0,
-  verdicts: 0,
-  calls: 0,
-  reached: 0,
-  wins: 0,
-  ups: 0,
-  downs: 0,
-  trades: 0,
-  net: 0,
-}
+const NOTHING: Sums = { series: 0, verdicts: 0, ...NO_CALLS }
 
 /**
  * The track record by coin: the records of all series of a coin added up, for each model, in the order of models and

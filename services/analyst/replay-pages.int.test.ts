@@ -16,17 +16,17 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
-import { verdictsMissing } from '../../projections/given-events.fixture.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import { openWrittenPages } from '../log/embedded/written-pages.ts'
 import type { EventStore, ReadAllOptions } from '../log/event-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { ROW_LAYOUT } from './formats/verdict-columns.ts'
-import { PAGE_EVENTS, VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { keepPages } from './keep-pages.ts'
+import { runPageKeeper } from './page-keeper.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
-import { AHEAD_EVENTS, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
-import { openReplayWorker } from './replay-worker.ts'
+import { type ReplayRequest, replaysOnThisThread } from './replay-source.ts'
 
 const START = Date.UTC(2026, 0, 5)
 const COINS = 4
@@ -93,16 +93,12 @@ async function replayed(
   change: Partial<ReplayRequest['options']> = {},
   pages?: ReturnType<typeof openPages>,
   format: VerdictFormat = 'ndjson',
-  ahead?: ReplaySource,
 ): Promise<Buffer> {
   const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1), ...change }
-  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf, ahead, 1_000)
+  const replay = replaysOnThisThread(store, turns(), pages?.pagesOf)
   const parts: Buffer[] = []
-  for await (const chunk of replay({ options, format, owner: 'one', signal }).chunks) {
+  for await (const chunk of replay({ options, format, owner: 'one', signal }).chunks)
     parts.push(Buffer.from(chunk))
-    // Both share one thread here.
-    if (ahead !== undefined) await sleep(5)
-  }
   return Buffer.concat(parts)
 }
 
@@ -218,6 +214,7 @@ test('any requests, while the log grows and outcomes come, are answered as witho
           expect(found.toString()).toBe((await replayed(asked, undefined, format)).toString())
           const [, cursor] = /"?cursor"?:?.*"([\d~]+)",[^\n]*\n$/.exec(found.toString()) ?? []
           after = parseCursor(cursor ?? '') ?? after
+          if (limit < 100) await keepPages(store, pages.pagesOf)
         }
         pages.close()
         pages = openPages()
@@ -379,116 +376,72 @@ test('a folder that takes no file answers from the log', async () => {
   pages.close()
 })
 
-describe('pages written ahead on another thread', () => {
-  /** Under way until it is ended; it notes what it was asked for. */
-  function unending() {
-    const asked: ReplayRequest[] = []
-    const source: ReplaySource = (request) => {
-      asked.push(request)
-      const chunks = async function* () {
-        while (!request.signal.aborted) yield await sleep(1, '')
+describe('pages that nobody asked for', () => {
+  /** Keeps them, and counts the events of the log that are read for it. */
+  async function keep({ pagesOf }: ReturnType<typeof openPages>, openRows?: number): Promise<number> {
+    let events = 0
+    async function* readAll(options: ReadAllOptions = {}) {
+      for await (const event of store.readAll(options)) {
+        events += 1
+        yield event
       }
-      return { chunks: chunks(), notes: () => ({}) }
     }
-    return { asked, source }
+    const log = { ...store, read: store.read.bind(store), head: () => store.head(), readAll }
+    await keepPages(log, pagesOf, openRows)
+    return events
   }
 
-  const began = (source: ReplaySource, pages: ReturnType<typeof openPages>) => {
-    const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
-    const replay = replaysOnThisThread(store, turns(), pages.pagesOf, source, 1_000)
-    return () => replay({ options, format: 'ndjson', owner: 'one', signal }).chunks
-  }
-
-  test.each(SHORT_PAGES)('%s is what it is without them, and none is written twice', async (format) => {
-    await record(0, 700)
-    const before = openPages()
-    const plain = await replayed({}, before, format)
-    before.close()
+  test.each(SHORT_PAGES)('are kept as NDJSON and, where somebody asked for it, as %s', async (format) => {
+    await record(0, 160)
+    const plain = openPages()
+    const expected = await replayed({}, plain, format)
+    plain.close()
     rmSync(pagesFile())
-    const [own, others] = [openPages(), openPages()]
-    const written: number[] = []
-    const noting = (kept: VerdictFormat) => {
-      const pages = others.pagesOf(kept)
-      const put: typeof pages.put = (page, found) => {
-        written.push(page)
-        pages.put(page, found)
-      }
-      return { ...pages, put }
-    }
-    const ahead = replaysOnThisThread(store, turns(), noting)
-    expect((await replayed({}, own, format, ahead)).equals(plain)).toBe(true)
-    expect(keptPages()).toEqual({ [format]: 22 })
-    expect(new Set(written).size).toBe(written.length)
-    expect(Math.min(...written)).toBe(5)
-    own.close()
-    others.close()
-  })
-
-  test('are of one replay at a time, and end with it', async () => {
-    await record(0, 700)
     const pages = openPages()
-    const { asked, source } = unending()
-    const begin = began(source, pages)
-    const [first, second] = [begin(), begin()]
-    await first.next()
-    rmSync(pagesFile())
-    await second.next()
-    await first.next()
-    await second.next()
-    expect(asked.map(({ options }) => [options.after.looked, options.limit])).toEqual([['1250', 1_000]])
-    await first.return()
-    expect(asked[0]?.signal.aborted).toBe(true)
-    for (let n = 0; n < 2; n++) await second.next()
+    await replayed({ limit: 250 }, pages, format)
+    await keep(pages)
+    expect(keptPages()).toEqual({ ndjson: 4, [format]: 4 })
+    expect((await replayed({}, pages, format)).equals(expected)).toBe(true)
     pages.close()
   })
 
-  test('that fail leave the replay whole, and a short one asks for none', async () => {
-    await record(0, 700)
-    const expected = await replayed()
-    const { asked, source } = unending()
-    const failing: ReplaySource = (request) => {
-      source(request)
-      const chunks = async function* () {
-        yield ''
-        throw new Error('no such thread')
-      }
-      return { chunks: chunks(), notes: () => ({}) }
-    }
+  test('are written once, and no further than where many rows may change yet', async () => {
+    await record(0, 400, (bar) => bar < 150)
     const pages = openPages()
-    expect((await replayed({ limit: 1_000 }, pages, 'ndjson', failing)).length).toBeGreaterThan(0)
-    expect(asked).toEqual([])
-    expect((await replayed({}, pages, 'ndjson', failing)).equals(expected)).toBe(true)
-    expect(asked.map(({ options }) => Number(options.after.looked) % 250)).toContain(0)
+    const [all, some] = [await keep(pages), await keep(pages, 300)]
+    expect(keptPages()).toEqual({ ndjson: 4 })
+    expect([all > 1_500, some < 800]).toEqual([true, true])
     pages.close()
   })
 
-  test('pages that cannot be kept yet are not written ahead', async () => {
-    await record(0, 700, () => false)
-    const asked: ReplayRequest[] = []
-    await replayed({}, openPages(), 'ndjson', (request) => {
-      asked.push(request)
-      return expect.fail()
-    })
-    expect(asked).toEqual([])
+  test('are not written where there is no room, and the log is not read for them', async () => {
+    await record(0, 400)
+    const full = openWrittenPages(pagesFile(), logFile(directory), ROW_LAYOUT, () => 0)
+    expect(await keep(full)).toBeLessThan(600)
+    full.close()
+    expect(keptPages()).toEqual({})
   })
-})
 
-test('while a reader waits, a second thread writes pages that it comes to', { timeout: 60_000 }, async () => {
-  await record(0, 160)
-  const fact = (): NewEvent => ({ ...verdictsMissing('no_bars', 1).event, id: nextId() })
-  for (let n = 0; n < 260; n++)
-    await store.append('missing', Array.from({ length: 250 }, fact), { expected: 'any' })
-  const worker = openReplayWorker({ file: logFile(directory) })
-  const options = { filter: {}, after: AT_START, limit: 1_000_000, now: Date.UTC(2027, 0, 1) }
-  const { chunks } = worker.replay({ options, format: 'ndjson', owner: 'one', signal })
-  await chunks.next()
-  const farAhead = `ndjson ${AHEAD_EVENTS / PAGE_EVENTS + 1}`
-  const db = new DatabaseSync(pagesFile(), { readOnly: true })
-  const find = db.prepare('SELECT 1 FROM page WHERE name = ?')
-  await vi.waitUntil(() => find.get(farAhead), { timeout: 50_000 })
-  expect((await chunks.next()).done).toBe(false)
-  db.close()
-  await worker.close()
+  test('come from a process beside the service, which says what it failed of', async () => {
+    await record(0, 160)
+    const problems: string[] = []
+    const run = async (until: () => boolean): Promise<void> => {
+      const ending = new AbortController()
+      const failed = (problem: string): void => void problems.push(problem)
+      const soon = { sleep: (milliseconds: number) => sleep(milliseconds / 1_000_000) }
+      const keeper = runPageKeeper(logFile(directory), failed, soon, ending.signal)
+      await vi.waitUntil(until, { timeout: 20_000 })
+      ending.abort()
+      await keeper
+    }
+    await run(() => keptPages().ndjson === 4)
+    expect(problems).toEqual([])
+    const damaged = new DatabaseSync(logFile(directory))
+    damaged.exec('UPDATE event_sum SET sum = sum + 1 WHERE position > 1000')
+    damaged.close()
+    await run(() => problems.length > 1)
+    expect(problems[1]).toContain('position 1001 ')
+  })
 })
 
 /** Writes pages over one another until it is killed. */

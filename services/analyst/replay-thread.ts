@@ -1,16 +1,12 @@
-import { setPriority } from 'node:os'
-import { dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../contracts/assert.ts'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { LogReader } from '../log/embedded/log-reader.ts'
-import { openWrittenPages } from '../log/embedded/written-pages.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
-import { ROW_LAYOUT } from './formats/verdict-columns.ts'
+import { openReplayLog } from './replay-log.ts'
 import { replaysOnThisThread } from './replay-source.ts'
-import { openReplayWorker, type ReplayAsk, type ReplayMessage, startThread } from './replay-worker.ts'
+import type { ReplayAsk, ReplayMessage } from './replay-worker.ts'
 
 /** Chunks that may wait for their reader: one is made while another is written. */
 const CHUNKS_AHEAD = 2
@@ -20,25 +16,10 @@ const port = parentPort
 if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
 reportInvariantsToMainThread()
 
-/**
- * Linux gives each thread a priority of its own, and this one yields to those that answer calls and write. Elsewhere
- * it would be that of the whole process.
- */
-const LOWER_PRIORITY = 10
-if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
-
-const { file, isAhead } = workerData as { readonly file: string; readonly isAhead?: boolean }
-const reader = new LogReader(file)
-const pages = openWrittenPages(join(dirname(file), 'replays.db'), file, ROW_LAYOUT)
-/** A thread like this one, whose chunks nobody reads: it only keeps pages. */
-const ahead = isAhead ? undefined : openReplayWorker({ file, start: () => startThread(file, true) })
+const { file } = workerData as { readonly file: string }
+const { log, pagesOf, close: closeLog } = openReplayLog(file)
 const replay = replaysOnThisThread(
-  {
-    read: (stream, options = {}) => reader.read(stream, options),
-    readAll: (options = {}) => reader.readAll(options),
-    head: async () => reader.head(),
-    streams: (prefix) => reader.streams(prefix),
-  },
+  log,
   createTurns({
     turnMs: LIMITS.replayTurnMs,
     restMs: () => 1,
@@ -51,8 +32,7 @@ const replay = replaysOnThisThread(
       },
     },
   }),
-  pages.pagesOf,
-  ahead?.replay,
+  pagesOf,
 )
 
 interface UnderWay {
@@ -73,7 +53,6 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
     const { chunks, notes } = replay({ ...request, signal: one.ending.signal })
     for await (const chunk of chunks) {
       if (one.ending.signal.aborted) break
-      if (isAhead) continue
       assert(typeof chunk !== 'string', 'rows are written as bytes')
       // Small ones share their memory with others.
       const bytes = chunk.buffer.byteLength > Buffer.poolSize ? chunk : new Uint8Array(chunk)
@@ -96,14 +75,12 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
   }
 }
 
-async function close(): Promise<void> {
+function close(): void {
   for (const { ending, wake } of underWay.values()) {
     ending.abort()
     wake()
   }
-  await ahead?.close()
-  reader.close()
-  pages.close()
+  closeLog()
   port?.close()
 }
 
@@ -112,10 +89,7 @@ port.on('message', (ask: ReplayAsk) => {
     void run(ask)
     return
   }
-  if (ask.kind === 'close') {
-    void close()
-    return
-  }
+  if (ask.kind === 'close') return close()
   const one = underWay.get(ask.id)
   if (one === undefined) return
   if (ask.kind === 'more') one.wanted += 1

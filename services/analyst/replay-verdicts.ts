@@ -30,18 +30,8 @@ export interface ReplayOptions {
 }
 
 interface Pages extends WrittenPages, Pick<FormatDefinition, 'write' | 'pageEvents'> {
-  /** One page of a format is written at a time: it has thousands of rows, and others may be after the same. */
+  /** One page is written at a time: it has thousands of rows, and others may be after the same. */
   readonly writing: Pick<Turn, 'begin' | 'release'>
-  readonly ahead?: PagesAhead | undefined
-}
-
-/** Has pages written that a replay will come to. */
-export interface PagesAhead {
-  /** So many events further on. */
-  readonly events: number
-  /** Begins after a position, unless pages of another replay are under way. @returns whether it began */
-  readonly begin: (after: Position) => boolean
-  readonly end: () => void
 }
 
 export interface ReplaySearch {
@@ -114,11 +104,7 @@ export async function* replayTexts(
     // Other replays show a part of a page, or one as it was.
     const isPlain = options.upTo === undefined && Object.keys(filter).length === 0
     if (pages !== undefined && isPlain && from.second === undefined && from.complete === from.looked)
-      try {
-        after = yield* inPages(pages, { after, upTo, look, progress, decided, now, turn, isOver, rowsOf })
-      } finally {
-        pages.ahead?.end()
-      }
+      after = yield* inPages(pages, { after, upTo, look, progress, decided, now, turn, isOver, rowsOf })
     if (!isOver()) yield* rowsOf(after, upTo)
     if (isOver()) return
     from = from.second === undefined ? undefined : look.end()
@@ -145,10 +131,7 @@ async function* inPages(
 ): AsyncGenerator<RowTexts | Uint8Array, Position, void> {
   const { pageEvents: length = PAGE_EVENTS } = pages
   const end = typeof upTo === 'string' ? toSequence(upTo) : 0
-  let aheadFrom = 0
   let isShown = true
-  /** Whether the page that was written last is kept. */
-  let isFinal = false
 
   /** Undefined where none is kept that can be given whole. */
   function kept(page: number): Uint8Array | RowTexts[] | undefined {
@@ -162,17 +145,13 @@ async function* inPages(
 
   /** The rest of a page, in its bytes where it is whole and final. */
   async function write(at: number, page: number): Promise<Uint8Array | RowTexts[]> {
-    // Nothing is written ahead, or only as far as here.
-    const further = page * length + (pages.ahead?.events ?? Number.POSITIVE_INFINITY)
-    const isLong = further < Math.min(end, page * length + progress.left)
-    if (isFinal && isLong && aheadFrom <= at && pages.ahead?.begin(toPosition(further))) aheadFrom = further
     const next = toPosition((page + 1) * length)
     const [rows, before]: [RowTexts[], number] = [[], decided.without()]
     progress.closedAt = 0
     for await (const row of rowsOf(toPosition(at), next)) rows.push(row)
     isShown = look.passed(next).complete === next
     // An outcome that is not there yet may come.
-    isFinal = at === page * length && isShown && decided.without() === before && !isOver()
+    const isFinal = at === page * length && isShown && decided.without() === before && !isOver()
     if (!isFinal) return rows
     const bytes = await pages.write(rows)
     pages.put(page, { rows: rows.length, closedAt: progress.closedAt, bytes })

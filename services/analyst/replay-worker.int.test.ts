@@ -15,7 +15,7 @@ import { createTurns } from '../runtime/admission/turns.ts'
 import { VERDICT_FORMATS } from './formats/verdict-formats.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
 import { type Replay, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
-import { openReplayWorker, type ReplayWorker } from './replay-worker.ts'
+import { ReplayWorker } from './replay-worker.ts'
 
 let directory: string
 let store: EventStore
@@ -26,7 +26,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'replays-'))
   store = await openEmbeddedStore({ directory, now: () => 0 })
   threads = []
-  worker = openReplayWorker({ file: logFile(directory), start: startThread })
+  worker = new ReplayWorker({ file: logFile(directory), start: startThread })
 })
 afterEach(async () => {
   await worker.close()
@@ -131,7 +131,7 @@ test('a thread that is killed fails what is under way, and the next replay has a
 })
 
 test('a log that cannot be opened refuses, and a refusal of the log keeps its code', async () => {
-  const nowhere = openReplayWorker({ file: join(directory, 'nowhere', 'events.db') })
+  const nowhere = new ReplayWorker({ file: join(directory, 'nowhere', 'events.db') })
   await expect(bytesOf(nowhere.replay(request()))).rejects.toMatchObject({ code: 'store_unavailable' })
   await nowhere.close()
   const foreign = request({ upTo: '1/2' })
@@ -173,7 +173,7 @@ test('a search that finds nothing ends, and goes on from its cursor without loss
 
 test('the thread ends once nobody replays for a while, and another is started for the next replay', async () => {
   await record(300)
-  const resting = openReplayWorker({ file: logFile(directory), start: startThread, restMs: 1 })
+  const resting = new ReplayWorker({ file: logFile(directory), start: startThread, restMs: 1 })
   const whole = await bytesOf(resting.replay(request()))
   await once(threads[0] ?? expect.fail(), 'exit')
   expect(await bytesOf(resting.replay(request()))).toEqual(whole)

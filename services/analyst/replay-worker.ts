@@ -44,10 +44,9 @@ const HEAP_MEGABYTES = 2_048
 /** With more, rows are no quicker, and two threads hold 130 MB more. */
 const YOUNG_MEGABYTES = 24
 
-/** @param isAhead whether it only keeps pages that other replays come to */
-export const startThread = (file: string, isAhead = false): Worker =>
+const startThread = (file: string): Worker =>
   new Worker(new URL('./replay-thread.ts', import.meta.url), {
-    workerData: { file, isAhead },
+    workerData: { file },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES, maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
   })
 
@@ -160,7 +159,5 @@ export class ReplayWorker {
     }
   }
 }
-
-export const openReplayWorker = (options: ReplayWorkerOptions): ReplayWorker => new ReplayWorker(options)
 
 const failureOf = ({ code, ...refusal }: AppendRefusal): ServiceError => new ServiceError(code, refusal)

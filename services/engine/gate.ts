@@ -1,9 +1,8 @@
 import { z } from 'zod'
+import { count } from '../../contracts/field-schemas.ts'
 import { type Coin, coinSchema } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { measureSchema } from './scoring/scores-schema.ts'
-
-const count = z.int().nonnegative()
 
 /** The score of one coin at a timeframe, walked forward. */
 const coinScoreSchema = z.strictObject({

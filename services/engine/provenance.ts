@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { timeMs } from '../../contracts/field-schemas.ts'
 import { seriesSchema } from '../../contracts/series.ts'
 import { timeframeSchema } from '../../contracts/timeframes.ts'
 
-const timeMs = z.int().nonnegative()
 const share = z.number().gt(0).lt(1)
 const days = z.int().positive()
 

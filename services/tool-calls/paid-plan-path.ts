@@ -1,16 +1,13 @@
 import { assert } from '../../contracts/assert.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
-import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
-import { PRICES } from '../../contracts/prices.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import { requireKey } from './caller-identity.ts'
-import { requestHash } from './idempotency-key.ts'
-import { paidServiceBlock, statusUrl } from './paid-block.ts'
-import { callerOf, type PaidPath, type PaidTier, type SentBody } from './paid-call.ts'
+import { statusUrl } from './paid-block.ts'
+import type { PaidPath, PaidTier } from './paid-call.ts'
 import type { PaidPathOptions, PlanSales } from './paid-options.ts'
-import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
+import { buy, offerOf } from './purchase.ts'
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
@@ -37,36 +34,21 @@ async function started(
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
  */
 export function createPaidPlanPath(options: PaidPathOptions): PaidPath<PaidTier> {
-  const { handshake, offers, plans } = options
-
+  const { plans, identify } = options
   return {
     async buy(tier, request) {
-      const { accountId } = requireKey(await options.identify(request.authorization))
+      const { accountId } = requireKey(await identify(request.authorization))
       const { requestId } = request
-      const product = `plans/${tier}` as const
-      const price = PRICES[product]
-      return paidOrOffered(request, {
-        payments: options.payments,
-        offer: (error) => offers(product, price, error),
-        unpaid: { refusal: REQUIRED, error: REQUIRED.code },
-        beforeOffer: () => plans.requireRoom(accountId, tier),
-        async pay(presented) {
-          const { answer, isReplay, receipt, ...paid } = await handshake.pay(presented, {
-            ...callerOf(request),
-            product,
-            price,
-            requestHash() {
-              requireNothing(request.body)
-              return requestHash(product, { account_id: accountId })
-            },
-            async compute() {
-              await plans.requireRoom(accountId, tier)
-              return { plan: tier, days: PLAN_DAYS, account_id: accountId }
-            },
-            accountId,
-            mustSettleFirst: true,
-          })
-          const { payment } = paid
+      const requireRoom = (): Promise<void> => plans.requireRoom(accountId, tier)
+      return buy(options, request, {
+        product: `plans/${tier}`,
+        accountId,
+        beforeOffer: requireRoom,
+        async compute() {
+          await requireRoom()
+          return { plan: tier, days: PLAN_DAYS, account_id: accountId }
+        },
+        async begin(payment) {
           const { paymentId, claimedAtMs } = payment
           const sentBack = `Payment ${paymentId} was sent back, so it begins no plan.`
           if (payment.state === 'refunded') throw new ServiceError('plan_ended', { message: sentBack })
@@ -78,42 +60,12 @@ export function createPaidPlanPath(options: PaidPathOptions): PaidPath<PaidTier>
           assert(!payment.isServedFirst, 'a plan is paid before it begins', paymentId)
           const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
           assert(from < to, 'a plan lasts', paymentId)
-          const body: JsonObject = {
-            ...answer,
-            from: isoTime(from),
-            to: isoTime(to),
-            _service: paidServiceBlock(
-              options,
-              { tool: product, requestId, auth: { outcome: 'OK', tier }, notice: PLAN_NOTICE },
-              paid,
-            ),
-          }
-          return { kind: 'answer', body, isReplay, receipt }
+          return { from: isoTime(from), to: isoTime(to) }
         },
+        auth: { outcome: 'OK', tier },
+        notice: PLAN_NOTICE,
       })
     },
-
-    offer(tier) {
-      const product = `plans/${tier}` as const
-      const offer = offers(product, PRICES[product], REQUIRED.code)
-      return { kind: 'offer', offer, refusal: REQUIRED }
-    },
+    offer: (tier) => offerOf(options, `plans/${tier}`),
   }
-}
-
-/**
- * There is nothing to say about a plan or a balance but which. What is said all the same was meant to do something: it is refused
- * before anything is taken.
- *
- * @throws ServiceError `invalid_content_type`, `invalid_request`
- */
-export function requireNothing(body: SentBody): void {
-  if (body.isEmpty) return
-  const sent = body.require()
-  const isEmptyObject =
-    typeof sent === 'object' && sent !== null && !Array.isArray(sent) && Object.keys(sent).length === 0
-  if (isEmptyObject) return
-  throw new ServiceError('invalid_request', {
-    message: 'A plan or a balance is bought without a body, or with {}: the path says which.',
-  })
 }

@@ -27,7 +27,11 @@ export interface FieldOptions {
   readonly isCode?: boolean
 }
 
-const textOf = (value: Typed[string]): string => (typeof value === 'string' ? value : (value?.[0] ?? ''))
+/** The value of a form field; the first where there are several. */
+export const textOf = (form: Typed, name: string): string => {
+  const value = form[name]
+  return typeof value === 'string' ? value : (value?.[0] ?? '')
+}
 
 /** The fault of a field; its name may come before a path within it, as in `assets.0`. */
 export function faultOf({ refusal }: FormState, names: readonly string[]): string | undefined {
@@ -50,13 +54,13 @@ function fieldParts(state: FormState, name: string, { hint, alsoNamed = [] }: Fi
 export function input(state: FormState, name: string, options: FieldOptions): Html {
   const { label, type = 'text', isRequired, autocomplete = 'off', maxLength, isCode } = options
   const { aria, below } = fieldParts(state, name, options)
-  const value = type === 'password' ? '' : textOf(state.typed[name]) || (options.value ?? '')
+  const value = type === 'password' ? '' : textOf(state.typed, name) || (options.value ?? '')
   return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${isRequired && html` required`}${maxLength !== undefined && html` maxlength="${maxLength}"`}${isCode && html` spellcheck="false" autocapitalize="off"`}${aria}>${below}</div>`
 }
 
 export function textarea(state: FormState, name: string, options: FieldOptions): Html {
   const { aria, below } = fieldParts(state, name, options)
-  return html`<div class="field"><label for="${name}">${options.label}</label><textarea id="${name}" name="${name}" spellcheck="false"${options.isRequired && html` required`}${aria}>\n${textOf(state.typed[name])}</textarea>${below}</div>`
+  return html`<div class="field"><label for="${name}">${options.label}</label><textarea id="${name}" name="${name}" spellcheck="false"${options.isRequired && html` required`}${aria}>\n${textOf(state.typed, name)}</textarea>${below}</div>`
 }
 
 export function select(
@@ -66,7 +70,7 @@ export function select(
   options: FieldOptions,
 ): Html {
   const { aria, below } = fieldParts(state, name, options)
-  const chosen = textOf(state.typed[name]) || (options.value ?? '')
+  const chosen = textOf(state.typed, name) || (options.value ?? '')
   const all = values.map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
   )

@@ -2,10 +2,8 @@ import type { RecordMonth } from '../../../contracts/record-month.ts'
 import { FEWEST_FOR_PERCENT } from '../../../contracts/share-text.ts'
 import { type Html, html } from './html.ts'
 import { percent, whole } from './parts.ts'
-import { rangeOf, scale, ticks } from './scale.ts'
+import { rangeOf, rounded, scale, ticks } from './scale.ts'
 import type { ReliabilityBin } from './track-record-figures.ts'
-
-const rounded = (value: number): number => Math.round(10 * value) / 10
 
 const SIZE = 380
 /** Races that do not overlap, below which an interval is as wide as the picture. */

@@ -33,3 +33,6 @@ export function rangeOf(values: readonly number[], margin = 0.05): readonly [num
   const room = (most - least || Math.abs(most) || 1) * margin
   return [least - room, most + room]
 }
+
+/** A place in a picture, to a tenth. */
+export const rounded = (value: number): number => Math.round(10 * value) / 10

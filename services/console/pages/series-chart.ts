@@ -5,7 +5,7 @@ import type { HistoryRow } from '../../../contracts/series-history.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Html, html } from './html.ts'
 import { price, REGIME_WORDS } from './parts.ts'
-import { rangeOf, scale, ticks } from './scale.ts'
+import { rangeOf, rounded, scale, ticks } from './scale.ts'
 
 const [WIDTH, HEIGHT] = [960, 440] as const
 const PLOT = { left: 8, right: WIDTH - 70, top: 14, bottom: HEIGHT - 100 } as const
@@ -16,7 +16,6 @@ const BARRIERS = 6
 type Scale = (value: number) => number
 
 const atOf = (row: HistoryRow): number => Date.parse(row.bar_close)
-const rounded = (value: number): number => Math.round(10 * value) / 10
 
 /**
  * Candles with their volume, regimes as bands, calls as marks with the barriers of the newest, and the newest forecast

@@ -22,7 +22,7 @@ import {
   type SignInForm,
   signInPage,
 } from '../pages/account-page.ts'
-import { EMPTY_FORM } from '../pages/forms.ts'
+import { EMPTY_FORM, textOf } from '../pages/forms.ts'
 import type { Html } from '../pages/html.ts'
 import { isSessionOver, type OwnClient } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
@@ -35,12 +35,6 @@ import type { PagesOptions } from './series-pages.ts'
 export type AccountPagesOptions = PagesOptions & Pick<Accounts, 'unmailedCode'>
 
 export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
-
-/** The value of a form field; the first where there are several. */
-export const textOf = (form: Form, name: string): string => {
-  const value = form[name]
-  return typeof value === 'string' ? value : (value?.[0] ?? '')
-}
 
 /** The fields of a form. @throws ServiceError `cross_site` for one that is not this service's */
 export function ownForm(request: FastifyRequest, publicUrl: string): Form {

@@ -6,10 +6,11 @@ import type { Accounts, AttemptLimiter, AuthorizationRequest } from '../../accou
 import { formOf } from '../../http/form-bodies.ts'
 import { askerOf } from '../../http/routes/oauth.ts'
 import { callerAs } from '../../tool-calls/index.ts'
+import { textOf } from '../pages/forms.ts'
 import { backPage, brokenRequestPage, consentPage, consentPolicy } from '../pages/oauth-pages.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { sessionOf } from '../pages/session.ts'
-import { askToSignIn, ownForm, textOf } from './account-pages.ts'
+import { askToSignIn, ownForm } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 export interface OAuthPagesOptions extends PagesOptions {

@@ -10,11 +10,11 @@ import { toOperatorSubscription } from '../../http/webhook-answers.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
-import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
+import { EMPTY_FORM, type FormState, textOf } from '../pages/forms.ts'
 import { operatorPage, operatorSignInPage } from '../pages/operator-page.ts'
 import { sendPage } from '../pages/send-page.ts'
 import { cookieOf, setCookie } from '../pages/session.ts'
-import { ownForm, textOf } from './account-pages.ts'
+import { ownForm } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 /** Payments, and their sums where they are kept. */

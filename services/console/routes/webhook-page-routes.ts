@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { subscriptionParams } from '../../http/routes/webhook-requests.ts'
-import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
+import { EMPTY_FORM, type FormState, textOf } from '../pages/forms.ts'
 import type { Page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
@@ -33,7 +33,7 @@ import {
   webhookPath,
   webhooksPage,
 } from '../pages/webhook-pages.ts'
-import { askToSignIn, ownForm, textOf } from './account-pages.ts'
+import { askToSignIn, ownForm } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 const text = z.string().max(256).optional()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { count } from '../../../contracts/field-schemas.ts'
 
-const count = z.int().nonnegative()
 const fraction = z.number().min(0).max(1)
 export const measureSchema = z.strictObject({
   value: z.number(),

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { count } from '../../../contracts/field-schemas.ts'
 import type { Verification } from '../../../contracts/verification.ts'
 import { bodyOfType, type Operation, operationsOf } from '../openapi/operation.ts'
 import { isOperator } from '../operator.ts'
@@ -46,7 +47,6 @@ const originSchema = z.strictObject({
   reason: z.string().min(1).max(500),
 })
 
-const count = z.int().nonnegative()
 const witnessFiguresSchema = z.strictObject({
   newest: z
     .strictObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
+import { sha256 } from '../../../contracts/field-schemas.ts'
 import { chained, damaged, sha256Of } from './segment.ts'
 import {
   type Authenticity,
@@ -10,7 +11,6 @@ import {
   signatureSchema,
 } from './signature.ts'
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const position = z.int().nonnegative()
 
 /** One file of events that were neighbours in the log; it never changes once it is named here. */

@@ -77,16 +77,19 @@ export function openWrittenPages(file: string, log: string, layout: number, room
         const bytes = zstdDecompressSync(found.packed, { chunkSize: Math.max(64, found.size + 1) })
         return { rows: found.rows, closedAt: found.closedAt, bytes }
       }),
-    put: (page: number, { rows, closedAt, bytes }: WrittenPage): void =>
+    has: (page: number): boolean => attempt(({ has }) => has.get(`${format} ${page}`)) !== undefined,
+    /** @returns whether there was room for it */
+    put: (page: number, { rows, closedAt, bytes }: WrittenPage): boolean =>
       attempt(({ db, size, put, noteNewest }) => {
-        if (Number(size.get()?.size) > LIMITS.replayPageBytes || room() < ROOM) return
+        if (Number(size.get()?.size) > LIMITS.replayPageBytes || room() < ROOM) return false
         const packed = zstdCompressSync(bytes, QUICK)
         const kept = { name: `${format} ${page}`, rows, closedAt, size: bytes.length, packed }
         transaction(db, () => {
           put.run({ ...kept, sum: sumOf(kept) })
           noteNewest.run()
         })
-      }),
+        return true
+      }) ?? false,
   })
 
   return { pagesOf, close }
@@ -112,5 +115,6 @@ function openFile(file: string, log: string, layout: number) {
   db.prepare('ATTACH ? AS log').run(`${pathToFileURL(log).href}?mode=ro`)
   if (before !== layout || db.prepare(IS_KNOWN).get() === undefined) db.exec('DELETE FROM page')
   const [find, put] = [db.prepare('SELECT * FROM page WHERE name = ?'), db.prepare(PUT)]
-  return { db, find, put, size: db.prepare(SIZE), noteNewest: db.prepare(NOTE_NEWEST) }
+  const has = db.prepare('SELECT 1 FROM page WHERE name = ?')
+  return { db, find, has, put, size: db.prepare(SIZE), noteNewest: db.prepare(NOTE_NEWEST) }
 }

@@ -205,13 +205,7 @@ function digestEvent(
       completedAt: Date.parse(scan.completed_at),
       calls: scan.calls.map(
         ({ bar_close: barClose, valid_until: validUntil, verdict_id: verdictId, ...row }) => ({
-          rank: row.rank,
-          coin: row.coin,
-          call: row.call,
-          confidence: row.confidence,
-          strength: row.strength,
-          regime: row.regime,
-          price: row.price,
+          ...row,
           barClose: Date.parse(barClose),
           validUntil: Date.parse(validUntil),
           verdictId,

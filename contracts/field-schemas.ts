@@ -1,0 +1,11 @@
+import { z } from 'zod'
+
+/** Unix milliseconds. */
+export const timeMs = z.int().nonnegative()
+export const count = z.int().nonnegative()
+/** In hexadecimal digits. */
+export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+export const instant = z.iso.datetime()
+export const instantUtc = z.iso.datetime().describe('ISO 8601, UTC')
+export const accountId = z.uuid()
+export const reason = z.string().min(1).max(200)

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { reasonOf } from '../../contracts/errors.ts'
+import { SOUND_COMPILER } from '../own-node.js'
+import type { Clock } from '../runtime/async/clock.ts'
+
+const SCRIPT = fileURLToPath(new URL('./page-process.ts', import.meta.url))
+/** A start is over by then, and the past of a market that has none is written. */
+const BEGIN_MS = 120_000
+const EVERY_MS = 3_600_000
+
+const run = promisify(execFile)
+
+/**
+ * Keeps pages of replays each hour, in a process of its own: the memory that it takes goes back to the system whole.
+ *
+ * @param file of the embedded store
+ * @param failed is given what went wrong; the next hour tries again
+ */
+export async function runPageKeeper(
+  file: string,
+  failed: (problem: string) => void,
+  { sleep }: Pick<Clock, 'sleep'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (await sleep(BEGIN_MS, signal); !signal.aborted; await sleep(EVERY_MS, signal)) {
+    const running = run(process.execPath, [SOUND_COMPILER, SCRIPT, file])
+    const end = (): boolean => running.child.kill()
+    signal.addEventListener('abort', end)
+    await running.catch((error: unknown) => signal.aborted || failed(reasonOf(error)))
+    signal.removeEventListener('abort', end)
+  }
+}

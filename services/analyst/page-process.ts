@@ -1,0 +1,9 @@
+import { keepPages } from './keep-pages.ts'
+import { openReplayLog } from './replay-log.ts'
+
+// Ctrl-C comes to all processes at the terminal; the service ends this one when it ends.
+process.on('SIGINT', () => undefined)
+const [file = ''] = process.argv.slice(2)
+const { log, pagesOf, close } = openReplayLog(file)
+await keepPages(log, pagesOf)
+close()
