@@ -8,6 +8,7 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
+export { keepPages } from './keep-pages.ts'
 export { runPageKeeper } from './page-keeper.ts'
 export { recordCoins } from './record-coins.ts'
 export { recordMonthsReport } from './record-months.ts'
@@ -18,6 +19,7 @@ export {
 } from './regime-shift-history.ts'
 export { AT_START } from './replay-cursor.ts'
 export { requireKnownNames } from './replay-filter.ts'
+export { openReplayLog } from './replay-log.ts'
 export {
   instantSchema,
   type ReplayFilterQuery,

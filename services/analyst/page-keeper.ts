@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { reasonOf } from '../../contracts/errors.ts'
-import { SOUND_COMPILER } from '../own-node.js'
 import type { Clock } from '../runtime/async/clock.ts'
 
-const SCRIPT = fileURLToPath(new URL('./page-process.ts', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('../keep-pages.ts', import.meta.url))
 /** A start is over by then, and the past of a market that has none is written. */
 const BEGIN_MS = 120_000
 const EVERY_MS = 3_600_000
@@ -25,7 +24,7 @@ export async function runPageKeeper(
   signal: AbortSignal,
 ): Promise<void> {
   for (await sleep(BEGIN_MS, signal); !signal.aborted; await sleep(EVERY_MS, signal)) {
-    const running = run(process.execPath, [SOUND_COMPILER, SCRIPT, file])
+    const running = run(process.execPath, [SCRIPT, file])
     const end = (): boolean => running.child.kill()
     signal.addEventListener('abort', end)
     await running.catch((error: unknown) => signal.aborted || failed(reasonOf(error)))

@@ -66,7 +66,11 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   jose: ['services/accounts/oauth/', 'services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
   nats: ['services/runtime/bus/'],
-  'node:child_process': ['services/own-node.js', 'services/payments/demo/'],
+  'node:child_process': [
+    'services/analyst/page-keeper.ts',
+    'services/own-node.js',
+    'services/payments/demo/',
+  ],
   'node:dns': ['services/webhooks/sending/'],
   'node:http': ['services/http/', 'services/proof/witnesses/'],
   'node:sqlite': [

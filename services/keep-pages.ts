@@ -1,5 +1,5 @@
-import { keepPages } from './keep-pages.ts'
-import { openReplayLog } from './replay-log.ts'
+import './own-node.js'
+import { keepPages, openReplayLog } from './analyst/index.ts'
 
 // Ctrl-C comes to all processes at the terminal; the service ends this one when it ends.
 process.on('SIGINT', () => undefined)
