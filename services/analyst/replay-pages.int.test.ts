@@ -425,21 +425,22 @@ describe('pages that nobody asked for', () => {
   test('come from a process beside the service, which says what it failed of', async () => {
     await record(0, 160)
     const problems: string[] = []
-    const run = async (until: () => boolean): Promise<void> => {
+    const run = async (until: () => void): Promise<void> => {
       const ending = new AbortController()
       const failed = (problem: string): void => void problems.push(problem)
       const soon = { sleep: (milliseconds: number) => sleep(milliseconds / 1_000_000) }
       const keeper = runPageKeeper(logFile(directory), failed, soon, ending.signal)
-      await vi.waitUntil(until, { timeout: 20_000 })
+      // The file is there before its tables are.
+      await vi.waitFor(until, { timeout: 20_000 })
       ending.abort()
       await keeper
     }
-    await run(() => keptPages().ndjson === 4)
+    await run(() => expect(keptPages()).toEqual({ ndjson: 4 }))
     expect(problems).toEqual([])
     const damaged = new DatabaseSync(logFile(directory))
     damaged.exec('UPDATE event_sum SET sum = sum + 1 WHERE position > 1000')
     damaged.close()
-    await run(() => problems.length > 1)
+    await run(() => expect(problems.length).toBeGreaterThan(1))
     expect(problems[1]).toContain('position 1001 ')
   })
 })
