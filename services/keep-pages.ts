@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-unassigned-import -- it sets how V8 compiles
 import './own-node.js'
 import { keepPages, openReplayLog } from './analyst/index.ts'
 
