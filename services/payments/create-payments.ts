@@ -3,7 +3,7 @@ import type { PaymentChain } from '../../contracts/chain.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
+import { builtEvent, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import type { Position } from '../../contracts/position.ts'
@@ -239,7 +239,7 @@ async function claimPayment(
   const { mustSettleFirst } = claim
   assert(value > 0n, 'a claim is over more than nothing', value)
   assert(claim.answer !== '', 'a claim has its answer', stream)
-  await bindIdentifier(parts, payment, claim.requestId)
+  if (payment.identifier !== undefined) await bindIdentifier(parts, payment, claim.requestId)
   let exposed = exposure.of(payer, rail)
   if (exposed.hasCredit) {
     const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)
@@ -289,11 +289,10 @@ async function appendClaim(
   if (appended === undefined) return undefined
   const { position } = appended
   const at = new Date(now()).toISOString()
-  const [first, ...more] = events
-  let loaded = afterEvent(undefined, decodeEvent({ ...first, stream, revision: 0, position, at }))
-  for (const [index, event] of more.entries())
-    loaded = afterEvent(loaded, decodeEvent({ ...event, stream, revision: index + 1, position, at }))
-  return { ...loaded, position }
+  let loaded: LoadedPayment | undefined
+  for (const [revision, event] of events.entries())
+    loaded = afterEvent(loaded, decodeEvent({ ...event, stream, revision, position, at }))
+  return loaded && { ...loaded, position }
 }
 
 const paymentIdIn = ({ data }: NewEvent): string => data['paymentId'] as string
@@ -365,7 +364,7 @@ function claimEvent(
     protocol,
     chainId: on.id,
     contract: contractOf(rail, on),
-    asset: on.usdc,
+    asset: on.usdc.toLowerCase(),
     payer,
     payTo,
     value: value.toString(),
@@ -381,8 +380,14 @@ function claimEvent(
     isServedFirst,
   }
   const meta = { correlationId: requestId, actor: 'calls', ...(traceparent && { traceparent }) }
-  return newEvent(PaymentClaimed, { id: newId(), data, meta })
+  const event = { id: newId(), data, meta }
+  // The payer's words were checked when they were read. Only what may still be too much for the event is checked again.
+  const isWithin = Number.isSafeInteger(data.validBefore) && answer.length <= SHORT_ANSWER
+  return isWithin ? builtEvent(PaymentClaimed, event) : newEvent(PaymentClaimed, event)
 }
+
+/** Characters; an event takes several times as many. */
+const SHORT_ANSWER = 65_536
 
 const noRoomError = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
   why === 'funds'

@@ -23,7 +23,7 @@ import { requireLayout } from './schema.ts'
 const FILTERED_PAGES = 8
 
 /** Characters of the newest events that are kept, besides the newest page. */
-const RECENT_CHARACTERS = 524_288
+const RECENT_CHARACTERS = 131_072
 /** Commits after which none is kept any more until somebody reads: nobody follows. */
 const UNREAD_COMMITS = 64
 

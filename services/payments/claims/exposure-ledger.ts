@@ -29,16 +29,32 @@ const RETRY_AFTER_S = 1
  */
 export function createExposureLedger(index: PaymentIndex | undefined) {
   const pending = new Set<Pending>()
+  /** Sums over all that are pending, which a look would add up anew. */
+  const ofAll = { served: 0n, direct: 0, gateway: 0 }
   /** Payers of a credit that was just given; as few as pay in within the lag of the read model. */
   const credited = new Set<string>()
+
+  /** Up to where folded claims were forgotten, unless one landed since. */
+  let forgottenUpTo: Position | undefined
+
+  function count({ isServedFirst, value, rail }: Reserved, by: 1 | -1): void {
+    if (isServedFirst) ofAll.served += BigInt(by) * value
+    else ofAll[rail] += by
+  }
+
+  function forget(claim: Pending): void {
+    if (pending.delete(claim)) count(claim, -1)
+  }
 
   /** Forgets the claims that the read model counts by now. */
   function forgetFolded(position: Position | undefined): void {
     if (position === undefined) throw exposureUnknownError()
+    if (position === forgottenUpTo) return
     for (const claim of pending) {
       const isFolded = claim.position !== undefined && comparePositions(position, claim.position) >= 0
-      if (isFolded) pending.delete(claim)
+      if (isFolded) forget(claim)
     }
+    forgottenUpTo = position
   }
 
   return {
@@ -53,21 +69,18 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
         payer: BigInt(own?.unsettled ?? '0'),
         awaited: BigInt(own?.awaited ?? '0'),
         debt: BigInt(own?.debt ?? '0'),
-        total: BigInt(all?.unsettled ?? '0'),
+        total: BigInt(all?.unsettled ?? '0') + ofAll.served,
         waiting: own?.[name] ?? 0,
-        waitingOfAll: all?.[name] ?? 0,
+        waitingOfAll: (all?.[name] ?? 0) + ofAll[rail],
         isBlocked: own?.isBlocked === true,
         hasCredit: own?.hasCredit === true || credited.has(payer),
       }
       if (own?.hasCredit === true) credited.delete(payer)
       for (const claim of pending) {
-        const isOwn = claim.payer === payer
-        if (claim.isServedFirst) found.total += claim.value
-        if (claim.isServedFirst && isOwn) found.payer += claim.value
-        if (claim.rail === 'direct' && isOwn) found.awaited += claim.value
-        if (claim.isServedFirst || claim.rail !== rail) continue
-        found.waitingOfAll += 1
-        if (isOwn) found.waiting += 1
+        if (claim.payer !== payer) continue
+        if (claim.isServedFirst) found.payer += claim.value
+        if (claim.rail === 'direct') found.awaited += claim.value
+        if (!claim.isServedFirst && claim.rail === rail) found.waiting += 1
       }
       return found
     },
@@ -76,15 +89,17 @@ export function createExposureLedger(index: PaymentIndex | undefined) {
       assert(reserved.value > 0n, 'a claim that is pending is over more than nothing', reserved.value)
       const claim: Pending = { ...reserved }
       pending.add(claim)
+      count(claim, 1)
       return {
         /** It is in the log, at this position. */
         landed(payment: Payment, position: Position): void {
           assert(claim.payment === undefined, 'a pending claim lands once', payment.paymentId)
           claim.payment = payment
           claim.position = position
+          forgottenUpTo = undefined
         },
         /** It is not in the log, or not by us. */
-        release: () => void pending.delete(claim),
+        release: () => forget(claim),
       }
     },
     /** The payer was given a credit, which the read model may not have yet. */

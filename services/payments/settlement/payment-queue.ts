@@ -32,54 +32,7 @@ export interface QueueTotals {
   readonly unknown: number
 }
 
-/**
- * The payments that are not at their end, each in the stage of who works on it next and with the time of its next
- * look. What it holds can be lost: the log has it all.
- */
-export interface PaymentQueue {
-  /** Takes those off a stage whose time has come; what becomes of them must put them back. */
-  take(stage: Stage, most: number): string[]
-  /** Sleeps until the next of a stage is due, one is added, or the signal is aborted. */
-  wait(stage: Stage, signal: AbortSignal): Promise<void>
-  /** Adds a payment, to be looked at now, or once its answer has had time to arrive; one that is known stays as it is. */
-  track(payment: Payment): void
-  /** Reads a payment that may have been ended and is not: somebody has found its money. */
-  revive(stream: string, signal: AbortSignal): Promise<void>
-  /** Reads a payment; undefined where it has ended or is another stage's by now, and then it stands there. */
-  load(stream: string, stage: Stage, signal: AbortSignal): Promise<LoadedPayment | undefined>
-  /** Records what happened and puts the payment in its next stage. @returns undefined where it must be read again */
-  record(
-    loaded: LoadedPayment,
-    facts: readonly SettlementFact[],
-    signal: AbortSignal,
-  ): Promise<LoadedPayment | undefined>
-  /** Tells whom it concerns, then records that the money is there: the other way round a crash could lose the telling. */
-  confirm(loaded: LoadedPayment, arrival: Arrival, signal: AbortSignal): Promise<void>
-  /** Tells whom it concerns once more, unless that has worked in this process. @returns whether it has */
-  notifyPaid(payment: Payment): Promise<boolean>
-  uncollectable(
-    loaded: LoadedPayment,
-    why: { readonly reason: UncollectableReason; readonly detail: string },
-    signal: AbortSignal,
-  ): Promise<void>
-  /** Records once that an attempt came to nothing for a reason that may pass, and looks again later. */
-  refused(loaded: LoadedPayment, settler: SettlerKind, reason: string, signal: AbortSignal): Promise<void>
-  /** Looks again in so many milliseconds. */
-  after(stream: string, milliseconds: number): void
-  /** Looks again, later than the last time. */
-  again(stream: string): void
-  /** To be sent in a transaction of its own from now on. */
-  isolate(stream: string): void
-  isIsolated(stream: string): boolean
-  /**
-   * Puts those back that nobody has put anywhere: none is ever forgotten.
-   *
-   * @param afterMs until they are looked at; by default longer than the last time
-   */
-  putBack(streams: readonly string[], afterMs?: number): void
-  totals(): QueueTotals
-  clear(): void
-}
+export type PaymentQueue = ReturnType<typeof createPaymentQueue>
 
 interface Entry {
   payment: Payment
@@ -102,7 +55,7 @@ const stageOf = ({ state, rail }: Payment): Stage => {
 }
 
 // oxlint-disable-next-line max-lines-per-function -- taking, keeping and giving back a payment change one queue
-export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
+export function createPaymentQueue(options: PaymentQueueOptions) {
   const { log, timing, now, elapsed, sleep, onPaid, hasChain, report } = options
   const entries = new Map<string, Entry>()
   const stages = Object.fromEntries(
@@ -155,8 +108,9 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
     return false
   }
 
-  const queue: PaymentQueue = {
-    take(stage, most) {
+  const queue = {
+    /** Takes those off a stage whose time has come; what becomes of them must put them back. */
+    take(stage: Stage, most: number): string[] {
       const streams = stages[stage].schedule.take(elapsed(), most)
       for (const stream of streams) {
         const entry = entries.get(stream)
@@ -164,31 +118,41 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       }
       return streams
     },
-    async wait(stage, signal) {
+    /** Sleeps until the next of a stage is due, one is added, or the signal is aborted. */
+    async wait(stage: Stage, signal: AbortSignal): Promise<void> {
       const own = stages[stage]
       await waitAtMost(own.schedule.nextIn(elapsed()) ?? IDLE_MS, own.added, own.seen, { sleep, signal })
       own.seen = own.added.count
     },
-    track(payment) {
+    /** Adds a payment, to be looked at now, or once its answer has had time to arrive; one that is known stays as it is. */
+    track(payment: Payment): void {
       if (!entries.has(payment.stream)) note(payment)
     },
-    async revive(stream, signal) {
+    /** Reads a payment that may have been ended and is not: somebody has found its money. */
+    async revive(stream: string, signal: AbortSignal): Promise<void> {
       const loaded = await log.load(stream, signal)
       if (loaded !== undefined) note(loaded.payment)
     },
-    async load(stream, stage, signal) {
+    /** Reads a payment; undefined where it has ended or is another stage's by now, and then it stands there. */
+    async load(stream: string, stage: Stage, signal: AbortSignal): Promise<LoadedPayment | undefined> {
       const loaded = await log.load(stream, signal)
       if (loaded === undefined) return undefined
       note(loaded.payment)
       return entries.get(stream)?.stage === stage ? loaded : undefined
     },
-    async record(loaded, facts, signal) {
+    /** Records what happened and puts the payment in its next stage. @returns undefined where it must be read again */
+    async record(
+      loaded: LoadedPayment,
+      facts: readonly SettlementFact[],
+      signal: AbortSignal,
+    ): Promise<LoadedPayment | undefined> {
       const recorded = await log.record(loaded, facts, signal)
       if (recorded === undefined) queue.after(loaded.stream, 0)
       else note(recorded.payment)
       return recorded
     },
-    async confirm(loaded, arrival, signal) {
+    /** Tells whom it concerns, then records that the money is there: the other way round a crash could lose the telling. */
+    async confirm(loaded: LoadedPayment, arrival: Arrival, signal: AbortSignal): Promise<void> {
       assert(isOpen(loaded.payment), 'money is confirmed of a payment that is open', loaded.payment.state)
       const isTold = await queue.notifyPaid(loaded.payment)
       const { transaction, blockNumber } = arrival
@@ -198,7 +162,8 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       if (isFinal) facts.push({ type: 'SettlementFinalised', data: { transaction, blockNumber } })
       await queue.record(loaded, facts, signal)
     },
-    async notifyPaid(payment) {
+    /** Tells whom it concerns once more, unless that has worked in this process. @returns whether it has */
+    async notifyPaid(payment: Payment): Promise<boolean> {
       const entry = entries.get(payment.stream)
       if (payment.accountId === null || entry?.isTold === true) return true
       try {
@@ -210,14 +175,24 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
         return false
       }
     },
-    async uncollectable(loaded, { reason, detail }, signal) {
+    async uncollectable(
+      loaded: LoadedPayment,
+      { reason, detail }: { readonly reason: UncollectableReason; readonly detail: string },
+      signal: AbortSignal,
+    ): Promise<void> {
       assert(isAwaited(loaded.payment), 'only money that is awaited is given up', loaded.payment.state)
       const data = { reason, detail: detail.slice(0, 200) }
       const recorded = await queue.record(loaded, [{ type: 'PaymentUncollectable', data }], signal)
       const { paymentId, payer, value } = loaded.payment
       if (recorded !== undefined) report('payment_uncollectable', { paymentId, payer, value, reason })
     },
-    async refused(loaded, settler, text, signal) {
+    /** Records once that an attempt came to nothing for a reason that may pass, and looks again later. */
+    async refused(
+      loaded: LoadedPayment,
+      settler: SettlerKind,
+      text: string,
+      signal: AbortSignal,
+    ): Promise<void> {
       const { state, attempts } = loaded.payment
       const reason = text.slice(0, 200)
       const failed = (attempt: number): SettlementFact => ({
@@ -235,30 +210,34 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
           : [failed(attempts)]
       await queue.record(loaded, facts, signal)
     },
-    after(stream, milliseconds) {
+    /** Looks again in so many milliseconds. */
+    after(stream: string, milliseconds: number): void {
       const entry = entries.get(stream)
       if (entry !== undefined) plan(entry, elapsed() + milliseconds)
     },
-    again(stream) {
+    /** Looks again, later than the last time. */
+    again(stream: string): void {
       const entry = entries.get(stream)
       if (entry === undefined) return
       const wait = Math.min(timing.retryMs * 2 ** Math.min(entry.failures, 20), timing.retryMaxMs)
       entry.failures += 1
       plan(entry, elapsed() + wait)
     },
-    isolate(stream) {
+    /** To be sent in a transaction of its own from now on. */
+    isolate(stream: string): void {
       const entry = entries.get(stream)
       if (entry !== undefined) entry.isIsolated = true
     },
-    isIsolated: (stream) => entries.get(stream)?.isIsolated === true,
-    putBack(streams, afterMs) {
+    isIsolated: (stream: string): boolean => entries.get(stream)?.isIsolated === true,
+    /** Puts those back that nobody has put anywhere, `afterMs` from now or later than the last time: none is ever forgotten. */
+    putBack(streams: readonly string[], afterMs?: number): void {
       for (const stream of streams) {
         if (entries.get(stream)?.isPlanned !== false) continue
         if (afterMs === undefined) queue.again(stream)
         else queue.after(stream, afterMs)
       }
     },
-    totals() {
+    totals(): QueueTotals {
       let [oldest, unknown] = [now(), 0]
       for (const { payment } of entries.values()) {
         if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAtMs)
@@ -266,7 +245,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       }
       return { open: entries.size, oldestOpenMs: Math.max(0, now() - oldest), unknown }
     },
-    clear() {
+    clear(): void {
       for (const [stream, { stage }] of entries) stages[stage].schedule.delete(stream)
       entries.clear()
     },
