@@ -8,4 +8,7 @@ export const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 export const instant = z.iso.datetime()
 export const instantUtc = z.iso.datetime().describe('ISO 8601, UTC')
 export const accountId = z.uuid()
+export const paymentId = z.uuid()
 export const reason = z.string().min(1).max(200)
+/** Under the key of an account's subject. */
+export const sealed = z.string().min(1).max(8_192)

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
-import { accountId, sha256 as hash, reason, timeMs } from './field-schemas.ts'
+import { accountId, sha256 as hash, reason, sealed, timeMs } from './field-schemas.ts'
 import { CLIENT_METHODS, scopeSchema } from './oauth.ts'
 
 const scopes = z.array(scopeSchema).min(1).max(8)
-const sealed = z.string().min(1).max(8_192)
 const stream = 'account-{account}'
 
 export const AppAuthorized = defineEvent({

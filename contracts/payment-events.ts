@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { addressSchema, bytes32Schema, microUsdcSchema } from './chain.ts'
 import { defineEvent } from './event-definition.ts'
-import { reason } from './field-schemas.ts'
+import { paymentId, reason } from './field-schemas.ts'
 
-const paymentId = z.uuid()
 const stream = 'payment-{chain}.{contract}.{payer}.{nonce}'
 const attempt = z.int().positive()
 const block = z.int().nonnegative()

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { sha256 as sha256Schema } from './field-schemas.ts'
 import { LIMITS } from './limits.ts'
 import { coinSchema } from './series.ts'
 import { TIMEFRAMES, timeframeSchema } from './timeframes.ts'
-
-const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** The role of a model: its verdicts are served, or recorded beside the served ones. */
 export const MODEL_ROLES = ['serving', 'challenger'] as const

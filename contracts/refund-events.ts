@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { addressSchema, bytes32Schema, microUsdcSchema } from './chain.ts'
 import { defineEvent } from './event-definition.ts'
+import { paymentId } from './field-schemas.ts'
 
-const paymentId = z.uuid()
 const payment = 'payment-{chain}.{contract}.{payer}.{nonce}'
 const credit = 'credit-{chain}.{payer}'
 const day = z.iso.date()

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { nextSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
+import { sha256 as sha256Schema } from './field-schemas.ts'
 import { positionSchema } from './position.ts'
-
-const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** Forms in which a sealed day is kept: the second one for readers without Parquet. */
 export const SEALED_FILES = ['verdicts.parquet', 'verdicts.csv.gz'] as const

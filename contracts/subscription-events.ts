@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
-import { accountId, reason, timeMs } from './field-schemas.ts'
+import { accountId, reason, sealed, timeMs } from './field-schemas.ts'
 import { canonicalJson } from './json.ts'
 import { positionSchema } from './position.ts'
 import {
@@ -14,7 +14,6 @@ import {
 const subscriptionId = z.uuid()
 const stream = 'subscription-{subscription}'
 /** Sealed under the key of the account's subject; the generation names that key. */
-const sealed = z.string().min(1).max(8_192)
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',

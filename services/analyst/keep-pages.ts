@@ -1,7 +1,7 @@
 import type { openWrittenPages } from '../log/embedded/written-pages.ts'
-import { FORMATS, VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { toPosition, toSequence } from '../log/sequence-position.ts'
+import { FORMATS, PAGE_EVENTS, VERDICT_FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import type { VerdictLog } from './matching-verdicts.ts'
-import { AT_START } from './replay-cursor.ts'
 import { replayTexts } from './replay-verdicts.ts'
 
 /** A page that is kept needs no bytes where nobody reads them. */
@@ -36,18 +36,20 @@ export async function keepPages(
       ...FORMATS[format],
       writing: ALONE,
       get: (page: number) => (kept.has(page) ? KEPT : undefined),
-      put(...written: Parameters<typeof kept.put>) {
-        hasRoom = kept.put(...written)
-        return hasRoom
-      },
+      put: (...written: Parameters<typeof kept.put>) => (hasRoom = kept.put(...written)),
     }
     // Nobody is shown these rows: a page says itself from when on it may be.
-    const [limit, now] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    const { signal } = new AbortController()
-    let open = 0
-    for await (const row of replayTexts(log, { filter: {}, after: AT_START, limit, now, signal, pages })) {
-      open = row instanceof Uint8Array ? 0 : open + 1
-      if (!hasRoom || open > openRows) break
+    const all = { filter: {}, limit: Infinity, now: Infinity, signal: new AbortController().signal }
+    const { pageEvents = PAGE_EVENTS } = FORMATS[format]
+    const middle = Math.floor(toSequence(await log.head()) / 2 / pageEvents) * pageEvents
+    // A replay of all that somebody makes meanwhile writes the first half.
+    for (const begin of [middle, 0]) {
+      const after = { complete: toPosition(begin), looked: toPosition(begin), asOf: 0 }
+      let open = 0
+      for await (const row of replayTexts(log, { ...all, after, pages })) {
+        open = row instanceof Uint8Array ? 0 : open + 1
+        if (!hasRoom || open > openRows) break
+      }
     }
     return hasRoom
   }

@@ -5,8 +5,8 @@ import { reasonOf } from '../../contracts/errors.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 
 const SCRIPT = fileURLToPath(new URL('../keep-pages.ts', import.meta.url))
-/** A start is over by then, and the past of a market that has none is written. */
-const BEGIN_MS = 120_000
+/** A start is over by then. */
+const BEGIN_MS = 10_000
 const EVERY_MS = 3_600_000
 
 const run = promisify(execFile)

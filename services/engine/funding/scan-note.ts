@@ -1,4 +1,5 @@
 import { marketName } from '../../../contracts/series.ts'
+import { countText, listText } from '../../../contracts/share-text.ts'
 import type { ScanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
 import { type Comparison, LEAST_COMMON_DAYS, STALE_INTERVALS, type VenuePair } from './compare-venues.ts'
 import type { FundingRates } from './funding-rates.ts'
@@ -23,34 +24,32 @@ export function scanNote({ rates, wanted, comparison, best, request }: NoteInput
   const sentences: string[] = []
   const unknown = wanted.filter((coin) => rates.marketsOf(coin).length === 0)
   if (unknown.length > 0) {
-    sentences.push(`There is no funding history of ${listed(unknown)}; there is of ${listed(rates.coins)}.`)
+    sentences.push(
+      `There is no funding history of ${listText(unknown, NAMES_LISTED)}; there is of ${listText(rates.coins, NAMES_LISTED)}.`,
+    )
   }
   if (stale.length > 0) {
-    const names = listed(stale.map(({ market }) => marketName(market)))
+    const names = listText(
+      stale.map(({ market }) => marketName(market)),
+      NAMES_LISTED,
+    )
     sentences.push(`Left out, with no settlement for more than ${STALE_INTERVALS} intervals: ${names}.`)
   }
   if (pairsTooShort > 0) {
     sentences.push(
-      `Not compared, with fewer than ${LEAST_COMMON_DAYS} whole days of history in common or a gap in the last 24 hours: ${counted(pairsTooShort)}.`,
+      `Not compared, with fewer than ${LEAST_COMMON_DAYS} whole days of history in common or a gap in the last 24 hours: ${countText(pairsTooShort, 'pair')}.`,
     )
   }
   if (pairs.length === 0 && pairsTooShort === 0 && unknown.length < wanted.length) {
     sentences.push(
-      `A pair takes the same coin on two exchanges; there is funding history here of ${listed(rates.exchanges)}.`,
+      `A pair takes the same coin on two exchanges; there is funding history here of ${listText(rates.exchanges, NAMES_LISTED)}.`,
     )
   }
   if (best !== undefined) {
     const { coin, long, short, netBps } = best
     sentences.push(
-      `Of ${counted(pairs.length)}, the best is ${coin} long ${long.market.exchange} and short ${short.market.exchange}, expected to net ${netBps} bps in ${request.holding_hours} h; that is below min_net_bps ${request.min_net_bps}.`,
+      `Of ${countText(pairs.length, 'pair')}, the best is ${coin} long ${long.market.exchange} and short ${short.market.exchange}, expected to net ${netBps} bps in ${request.holding_hours} h; that is below min_net_bps ${request.min_net_bps}.`,
     )
   }
   return sentences.length === 0 ? null : sentences.join(' ')
-}
-
-const counted = (pairs: number): string => `${pairs} ${pairs === 1 ? 'pair' : 'pairs'}`
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_LISTED).join(', ')
-  return names.length <= NAMES_LISTED ? shown : `${shown} and ${names.length - NAMES_LISTED} more`
 }

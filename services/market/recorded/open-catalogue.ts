@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Coin, type Market, marketName } from '../../../contracts/series.ts'
+import { listText } from '../../../contracts/share-text.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { MarketListing, NativeBars } from '../feed.ts'
 import { derivableTimeframes } from '../plan-source.ts'
@@ -139,7 +140,7 @@ function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[])
   const seen =
     left.length === 0
       ? 'neither it nor the folders in it have .csv or .csv.gz files'
-      : `not used: ${listed(left)}`
+      : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
   return new ServiceError('market_data_missing', {
     message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv.gz in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
     details: { folder },
@@ -166,14 +167,9 @@ function nothingLeftError(
     return `${marketName(market)} ${content}${span}`
   })
   return new ServiceError('market_data_missing', {
-    message: `nothing in ${folder} fits ${filters.join('; ') || 'what was asked for'}. There is: ${listed([...new Set(existing)])}`,
+    message: `nothing in ${folder} fits ${filters.join('; ') || 'what was asked for'}. There is: ${listText([...new Set(existing)], NAMES_IN_MESSAGE)}`,
     details: { folder },
   })
 }
 
 const dateOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 16)
-
-function listed(names: readonly string[]): string {
-  const more = names.length - NAMES_IN_MESSAGE
-  return `${names.slice(0, NAMES_IN_MESSAGE).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
