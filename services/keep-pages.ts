@@ -4,6 +4,9 @@ import { keepPages, openReplayLog } from './analyst/index.ts'
 
 // Ctrl-C comes to all processes at the terminal; the service ends this one when it ends.
 process.on('SIGINT', () => undefined)
+// A service that was killed cannot: then its end of this pipe is gone. Another log may have its place next.
+process.stdin.once('end', () => process.exit()).unref()
+process.stdin.resume()
 const [file = ''] = process.argv.slice(2)
 const { log, pagesOf, close } = openReplayLog(file)
 await keepPages(log, pagesOf)

@@ -443,6 +443,15 @@ describe('pages that nobody asked for', () => {
     await run(() => expect(problems.length).toBeGreaterThan(1))
     expect(problems[1]).toContain('position 1001 ')
   })
+
+  test('are not written on when the service that wanted them is gone', async () => {
+    await record(0, 700)
+    const script = join(import.meta.dirname, '..', 'keep-pages.ts')
+    const keeper = spawn(process.execPath, [script, logFile(directory)])
+    keeper.stdin.end()
+    expect(await once(keeper, 'exit')).toEqual([0, null])
+    expect(keptPages().ndjson ?? 0).toBeLessThan(20)
+  })
 })
 
 /** Writes pages over one another until it is killed. */
