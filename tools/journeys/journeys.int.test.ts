@@ -10,7 +10,11 @@ const BY_CHANCE = 6
 const PAGE = readFileSync(join(import.meta.dirname, '../../ARCHITECTURE.md'), 'utf8')
 
 describe.skipIf(missing !== undefined)(`journeys${missing ?? ''}`, () => {
-  test('run no more files than ARCHITECTURE.md says: a longer one is a decision', async () => {
+  // On a busy machine an idle stretch may run as much of a file as a request does.
+  test('run no more files than ARCHITECTURE.md says: a longer one is a decision', {
+    retry: 1,
+    timeout: 240_000,
+  }, async () => {
     const command = [join(import.meta.dirname, 'run.ts'), '--files']
     const { stdout } = await promisify(execFile)(process.execPath, command)
     const counted = Array.from(stdout.matchAll(/^ *(\d+) files {2}(.*)$/gm), ([, files, name]) => ({
@@ -34,5 +38,5 @@ describe.skipIf(missing !== undefined)(`journeys${missing ?? ''}`, () => {
       'webhooks/sending/guarded-sender',
     ])
       expect(stdout).toContain(` services/${file}.ts `)
-  }, 240_000)
+  })
 })
