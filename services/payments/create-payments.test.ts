@@ -6,7 +6,7 @@ import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { PayerBlocked } from '../../contracts/payment-events.ts'
+import { PayerBlocked, PaymentClaimed } from '../../contracts/payment-events.ts'
 import { CreditGiven } from '../../contracts/refund-events.ts'
 import { creditStream, payerStream } from '../../contracts/streams.ts'
 import { createMemoryLog, openMemoryStore } from '../../testing/memory-store/memory-store.ts'
@@ -89,6 +89,28 @@ const refusal = async (work: Promise<unknown>) => {
 }
 
 describe('a claim', () => {
+  test.each([
+    ['direct', {}],
+    ['gateway', WEEK],
+  ] as const)(
+    'on the %s rail is recorded as its schema would have it, letter for letter',
+    async (_, change) => {
+      const world = start()
+      await world.payments.claim(await verified(world, 1, change), aClaim())
+      const [event] = await world.events()
+      expect(JSON.stringify(event?.data)).toBe(JSON.stringify(PaymentClaimed.data.parse(event?.data)))
+    },
+  )
+
+  test('is refused with an answer beyond what an event takes, and not with one as long', async () => {
+    const world = start()
+    const answerOf = (length: number) => aClaim({ answer: JSON.stringify('x'.repeat(length - 2)) })
+    const payment = await verified(world, 1)
+    const refused = world.payments.claim(payment, answerOf(262_145))
+    expect(await refusal(refused)).toEqual({ code: 'event_invalid' })
+    expect((await world.payments.claim(payment, answerOf(262_144))).isReplay).toBe(false)
+  })
+
   test('is one event with everything that settling and answering again need, and wakes the settler', async () => {
     const world = start()
     const payment = await verified(world, 1)
