@@ -172,7 +172,8 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
     const refused = refusalIn(error)
     // A connection from before was closed, with not a byte of an answer.
     const isStale = this.#tries === 1 && lane.connects === this.#connectsBefore
-    const isSentAgain = !this.#isSettled && isStale && !this.#isAnswering && isClosed(error)
+    const isClosed = 'code' in error && CLOSED.includes(error.code)
+    const isSentAgain = !this.#isSettled && isStale && !this.#isAnswering && isClosed
     if (refused !== undefined) this.#fail('url_refused', refused.message)
     else if (this.#controller === undefined) this.#fail('connect_failed', wordsOf(error))
     else if (!isSentAgain) this.#fail('broken_off', wordsOf(error))
@@ -207,8 +208,6 @@ export class Exchange implements Timed, Dispatcher.DispatchHandler {
     })
   }
 }
-
-const isClosed = (error: Error): boolean => 'code' in error && CLOSED.includes(error.code)
 
 /** Several addresses of a name may each have failed in their own way. */
 function wordsOf(error: Error): string {

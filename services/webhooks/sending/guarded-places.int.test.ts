@@ -1,9 +1,10 @@
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import { DAY_MS } from '../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { exposedGc } from '../../runtime/memory/exposed-gc.ts'
 import { createEgressGuard } from './egress-guard.ts'
 import {
@@ -153,6 +154,7 @@ describe('TLS', () => {
   test.each([
     ['signed by nobody known', 'hooks.example.com', {}, 'self-signed'],
     ['for another name', 'other.example.com', { authorities: [TEST_CERTIFICATE] }, 'altnames'],
+    ['for names above it', 'a.b.hooks.example.com', { authorities: [TEST_CERTIFICATE] }, 'altnames'],
   ])('with a certificate %s is not, whatever the environment says', async (_what, host, options, words) => {
     const server = await serveTls()
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
@@ -229,6 +231,17 @@ describe('TLS', () => {
     now += DAY_MS - 1
     await sendInTurn(sender, [toName(server)])
     now += 1
+    await sendInTurn(sender, [toName(server)])
+    expect(resumed).toEqual([false, true, false])
+  })
+
+  test('a session ends with the certificate of its host', async () => {
+    const { server, resumed } = await serveResumed()
+    const end = new X509Certificate(TEST_CERTIFICATE).validToDate.getTime()
+    let now = end - HOUR_MS
+    const sender = bench.senderOf({ resolve }, { authorities, now: () => now })
+    await sendInTurn(sender, [toName(server), toName(server)])
+    now = end
     await sendInTurn(sender, [toName(server)])
     expect(resumed).toEqual([false, true, false])
   })

@@ -7,19 +7,14 @@ import { loadUndici } from './load-undici.ts'
 /** Largest answer with all that is read of it: interim answers, headers, body; anything beyond is neither. */
 const ANSWER_BYTES = 1_048_576
 
-interface Watched {
-  /** Bytes sent and received when the newest request was first seen. */
-  written: number
-  read: number
-}
-
 /**
  * Ends connections that are sent more than any answer has. The client counts headers and bodies. What stands between
  * them it passes over without an end (a reason phrase, the extensions of chunks), so the bytes of the connection itself
  * are looked at: those that came since anything was sent.
  */
 function createFloodWatch() {
-  const sockets = new Map<Socket, Watched>()
+  /** With the bytes sent and received when the newest request was first seen. */
+  const sockets = new Map<Socket, { written: number; read: number }>()
   return {
     get size() {
       return sockets.size

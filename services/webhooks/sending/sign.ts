@@ -2,18 +2,13 @@ import { type KeyObject, sign as signEd25519 } from 'node:crypto'
 import { assert } from '../../../contracts/assert.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import { type HmacKey, hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
+import { hmacKey, hmacSha256 } from '../../runtime/ids/hmac.ts'
 
 /** The two keys of a secret, prepared. */
-interface SigningKeys {
+const signingKeys = (secret: string) => ({
   /** The whole text, for `X-Service-Signature`. */
-  readonly whole: HmacKey
-  /** The bytes after the prefix, for `webhook-signature`. */
-  readonly decoded: HmacKey
-}
-
-const signingKeys = (secret: string): SigningKeys => ({
   whole: hmacKey(Buffer.from(secret)),
+  /** The bytes after the prefix, for `webhook-signature`. */
   decoded: hmacKey(Buffer.from(secret.replace(/^whsec_/, ''), 'base64')),
 })
 
@@ -69,9 +64,9 @@ export function createSign({
   readonly userAgent: string
   readonly key?: KeyObject
 }): Sign {
-  const prepared = new RecentMap<string, SigningKeys>(KEYS_KEPT)
+  const prepared = new RecentMap<string, ReturnType<typeof signingKeys>>(KEYS_KEPT)
 
-  function keysOf(secret: string): SigningKeys {
+  function keysOf(secret: string): ReturnType<typeof signingKeys> {
     const known = prepared.get(secret)
     if (known !== undefined) return known
     const keys = signingKeys(secret)
