@@ -1,5 +1,5 @@
 import type { EgressGuard } from './egress-guard.ts'
-import { createGuardedConnector, refusalIn } from './guarded-connector.ts'
+import { createGuardedConnector, type GuardedConnectorOptions, refusalIn } from './guarded-connector.ts'
 import { loadUndici } from './load-undici.ts'
 
 /** A document of somebody else's, as it came. */
@@ -12,11 +12,9 @@ export interface GuardedDocument {
   readonly body: string
 }
 
-export interface GuardedFetchOptions {
+export interface GuardedFetchOptions extends Pick<GuardedConnectorOptions, 'authorities'> {
   readonly guard: EgressGuard
   readonly userAgent: string
-  /** Certificates of authorities, in PEM, besides those that Node.js knows. */
-  readonly authorities?: readonly string[]
 }
 
 /**

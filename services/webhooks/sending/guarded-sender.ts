@@ -4,8 +4,8 @@ import type { Clock } from '../../runtime/async/clock.ts'
 import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
 import type { EgressGuard } from './egress-guard.ts'
 import { Exchange, type ExchangeOutcome } from './exchange.ts'
-import { createGuardedConnector } from './guarded-connector.ts'
-import { createOriginPools } from './origin-pools.ts'
+import { createGuardedConnector, type GuardedConnectorOptions } from './guarded-connector.ts'
+import { createOriginPools, type OriginPoolsOptions } from './origin-pools.ts'
 import type { Sender, SendOutcome, WebhookRequest } from './sender.ts'
 
 /** Parts of an address that are shorter are words, as `hook` and `v1`, and no secrets. */
@@ -52,18 +52,15 @@ function decoded(part: string): string {
   }
 }
 
-export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
+export interface GuardedSenderOptions
+  extends Pick<Clock, 'now'>,
+    Omit<OriginPoolsOptions, 'connector'>,
+    Pick<GuardedConnectorOptions, 'connectMs' | 'authorities'> {
   readonly guard: EgressGuard
   /** For deadlines and durations. */
   readonly clock?: SweepClock
-  /** How long resolving and connecting may take, and an attempt in all. */
-  readonly connectMs?: number
+  /** How long an attempt may take in all. */
   readonly attemptMs?: number
-  readonly originsKept?: number
-  readonly connectionsPerOrigin?: number
-  readonly connectionsKept?: number
-  /** Certificates of authorities, in PEM, instead of those that Node.js knows. */
-  readonly authorities?: readonly string[]
 }
 
 /**

@@ -89,11 +89,16 @@ export class OriginPool {
       const lane = this.#lanes[index % this.#lanes.length]
       if (lane !== undefined) request.begin(lane)
     }
-    await Promise.all(this.#lanes.map(({ client }) => client.close()))
+    const end = (lane: Lane): Promise<void> =>
+      this.#idle.includes(lane) ? lane.client.destroy(NOT_NEEDED) : lane.client.close()
+    await Promise.all(this.#lanes.map(end))
   }
 }
 
-interface OriginPoolsOptions {
+/** One for all: the client would make one for each, with its stack. */
+const NOT_NEEDED = new Error('the connection is not needed any more')
+
+export interface OriginPoolsOptions {
   readonly connector: buildConnector.connector
   readonly originsKept?: number | undefined
   readonly connectionsPerOrigin?: number | undefined
