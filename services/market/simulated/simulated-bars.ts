@@ -49,8 +49,9 @@ export function createSimulatedBars(seed: string, coin: Coin) {
     return minuteRows
   }
 
-  function hourBar(hour: number): Float64Array {
-    const rows = minutes(hour)
+  /** The 1h bar of an hour: exactly what its sixty 1m bars make. Good until the next call. */
+  function hour(index: number): Float64Array {
+    const rows = minutes(index)
     hourRow.set(rows.subarray(0, ROW_NUMBERS))
     for (let at = ROW_NUMBERS; at < rows.length; at += ROW_NUMBERS) {
       hourRow[2] = Math.max(hourRow[2] as number, rows[at + 2] as number)
@@ -73,11 +74,7 @@ export function createSimulatedBars(seed: string, coin: Coin) {
     return { time: hour * HOUR_MS, rate: Number(rate.toFixed(8)), intervalHours }
   }
 
-  return {
-    minutes /** The 1h bar of an hour: exactly what its sixty 1m bars make. Good until the next call. */,
-    hour: hourBar,
-    funding,
-  }
+  return { minutes, hour, funding }
 }
 
 /** Draws the minutes of an hour as a walk tied to the prices at both of its ends. */

@@ -206,6 +206,28 @@ describe('createSimulatedFeed', () => {
     expect(seamsOf(wanted).join().split(',').toSorted()).toEqual(all.map(seriesName).toSorted())
   })
 
+  it('leaves others their turn every few milliseconds of its history, however many coins it has', async () => {
+    for (const coins of [1, 6, 48]) {
+      const series = Array.from({ length: coins }, (_, index) => sim(`C${index}`, '1h'))
+      let [sinceTurn, most] = [0, 0]
+      const turn = (): void => {
+        sinceTurn = 0
+        waiting = setImmediate(turn)
+      }
+      let waiting = setImmediate(turn)
+      const sleepUntil = () => Promise.resolve()
+      const feed = createSimulatedFeed({ seed: 'seed', now: () => NOW, sleepUntil })
+      for await (const batch of feed.batches({ series, signal: new AbortController().signal })) {
+        if (isSeam(batch)) break
+        sinceTurn += batch.bars.length
+        most = Math.max(most, sinceTurn)
+      }
+      clearImmediate(waiting)
+      expect(most).toBeGreaterThan(0)
+      expect(most).toBeLessThanOrEqual(400)
+    }
+  })
+
   it('tells of bars that close while others are in their past, and of how far those have come', async () => {
     let clock = NOW
     const ending = new AbortController()

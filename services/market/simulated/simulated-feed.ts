@@ -33,10 +33,10 @@ export interface SimulatedFeedOptions {
   readonly historyBars?: number
 }
 
-/** Instants of the past that a group goes through before it is looked at who waits for what. */
-const INSTANTS_PER_STEP = 32
-/** Steps between two turns of the event loop, which has others to serve meanwhile. */
-const STEPS_PER_TURN = 16
+/** Instants of the past, times coins, before it is looked at who waits for what: 3 ms where they are hours. */
+const COIN_INSTANTS_PER_STEP = 192
+/** Steps between two turns of the event loop, which has others to serve; a run makes fewer appends of more. */
+const STEPS_PER_TURN = { history: 2, run: 16 } as const
 
 /** Hours and longer are made of 1h bars, shorter timeframes of 1m bars. */
 const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
@@ -65,14 +65,16 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
     for (let steps = 1; !signal.aborted; steps++) {
       const next = past.nextLive()
       const group = past.nextGroup()
+      let isHistory = group !== undefined
       if (next <= now()) yield* past.liveAt(next)
       else if (group === undefined) await sleepUntil(next, signal)
       for (const batch of group === undefined ? [] : past.advance(group)) {
         if (progress !== undefined && batch.phase === 'run') progress.barsDone += batch.bars.length
         if (runFrom !== undefined && batch.phase === 'live' && past.isOver()) ranTo = liveFrom
+        isHistory &&= batch.phase !== 'run'
         yield batch
       }
-      if (steps % STEPS_PER_TURN === 0) await setImmediate()
+      if (steps % STEPS_PER_TURN[isHistory ? 'history' : 'run'] === 0) await setImmediate()
     }
   }
 
@@ -213,7 +215,7 @@ class Past {
     const before = isFirst ? market.settledAt(group.at) : []
     if (before.length > 0)
       yield { at: group.at, phase: 'history', bars: [], funding: before, ...about(group) }
-    for (let instants = 0; instants < INSTANTS_PER_STEP; instants++) {
+    for (let done = 0; done < COIN_INSTANTS_PER_STEP; done += this.#drawn.size) {
       const at = market.instantAfter(group.at)
       if (at > this.#liveFrom) {
         group.isLive = true
