@@ -50,8 +50,8 @@ export function createSimulatedBars(seed: string, coin: Coin) {
   }
 
   /** The 1h bar of an hour: exactly what its sixty 1m bars make. Good until the next call. */
-  function hour(index: number): Float64Array {
-    const rows = minutes(index)
+  function hourBar(hour: number): Float64Array {
+    const rows = minutes(hour)
     hourRow.set(rows.subarray(0, ROW_NUMBERS))
     for (let at = ROW_NUMBERS; at < rows.length; at += ROW_NUMBERS) {
       hourRow[2] = Math.max(hourRow[2] as number, rows[at + 2] as number)
@@ -74,7 +74,7 @@ export function createSimulatedBars(seed: string, coin: Coin) {
     return { time: hour * HOUR_MS, rate: Number(rate.toFixed(8)), intervalHours }
   }
 
-  return { minutes, hour, funding }
+  return { minutes, hour: hourBar, funding }
 }
 
 /** Draws the minutes of an hour as a walk tied to the prices at both of its ends. */
