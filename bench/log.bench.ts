@@ -1,32 +1,34 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
 import { latestVerdicts, type Projection, verdictIndex } from '../projections/index.ts'
-import { followVerdicts, ReplayWorker } from '../services/analyst/index.ts'
+import { followVerdicts, ReplayWorker, VERDICT_FORMATS } from '../services/analyst/index.ts'
 import { createServer } from '../services/composition/server.ts'
 import { readinessOf } from '../services/http/readiness.ts'
 import { NO_READ_MODELS } from '../services/http/testing/no-read-models.ts'
-import { logFile } from '../services/log/embedded/embedded-store.ts'
+import { logFile, openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import type { EventStore } from '../services/log/event-store.ts'
 import { startProjector } from '../services/log/projector/projector.ts'
 import { openRowTables } from '../services/log/projector/row-tables.ts'
 import { transparencyTree } from '../services/proof/index.ts'
 import { sleep } from '../services/runtime/async/sleep.ts'
 import { timedUuidV8, uuidV7, uuidV8 } from '../services/runtime/ids/uuid.ts'
+import { growLog } from './support/grown-log.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 import { openScratch } from './support/scratch.ts'
 
 /**
- * Reading the log: by the port, by projections that are rebuilt, and by replays over HTTP in every format, each beside
- * the ceiling of reading the same rows from SQLite and parsing their JSON; and how soon a subscriber hears of an
- * append.
+ * Reading the log: by the port, by projections that are rebuilt, each beside the ceiling of reading the same rows from
+ * SQLite and parsing their JSON; by replays over HTTP in every format, beside reading the same verdicts in process; and
+ * how soon a subscriber hears of an append.
  *
  * node bench/log.bench.ts          BENCH_EVENTS=1000000 BENCH_ROUNDS=3 BENCH_IDS=random
  */
@@ -65,14 +67,14 @@ async function fill(): Promise<void> {
   print(`filled ${EVENTS.toLocaleString('en')} verdict events in ${(milliseconds / 1_000).toFixed(1)} s`)
 }
 
-const counted = (name: string, work: () => Promise<number>): Candidate => ({
+const counted = (name: string, work: () => Promise<number>, all = EVENTS): Candidate => ({
   name,
   async round() {
     let units = 0
     const milliseconds = await timed(async () => {
       units = await work()
     })
-    if (units !== EVENTS) throw new Error(`${name} saw ${units} of ${EVENTS} events`)
+    if (units !== all) throw new Error(`${name} saw ${units} of ${all}`)
     return { units, milliseconds }
   },
 })
@@ -198,6 +200,25 @@ async function serve(of: EventStore) {
   return { app, url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/api/verdicts` }
 }
 
+/** A log as a service writes it over days, three times as long. */
+async function grow(): Promise<EventStore> {
+  let now = 0
+  mkdirSync(grown)
+  const long = await openEmbeddedStore({ directory: grown, now: () => now })
+  const clock = (at: number): void => {
+    now = at
+  }
+  await growLog(long, { events: 3 * EVENTS, clock, end: Date.now() })
+  return long
+}
+
+async function verdictsRead(): Promise<number> {
+  let count = 0
+  for await (const { data } of grownStore.readAll({ filter: { types: ['VerdictRecorded'] } }))
+    if (data !== null) count += 1
+  return count
+}
+
 /** Time from an append's call until a subscriber in the same process has the event. */
 async function latency(appends: number): Promise<number[]> {
   const ending = new AbortController()
@@ -244,10 +265,15 @@ report(
   { [rebuildTree.name]: 0.8 },
 )
 
-const replays = new ReplayWorker({ file: logFile(directory) })
-const { app, url } = await serve(store)
+const grown = join(directory, 'grown')
+const file = logFile(grown)
+const grownStore = await grow()
+const verdicts = await verdictsRead()
+const replays = new ReplayWorker({ file })
+const { app, url } = await serve(grownStore)
+const inProcess = counted('the same verdicts read in process', verdictsRead, verdicts)
 const over = (name: string, format: string, encoding?: string): Candidate =>
-  counted(`${name} over HTTP`, () => replayOver(`${url}?format=${format}`, encoding))
+  counted(`${name} over HTTP`, () => replayOver(`${url}?format=${format}`, encoding), verdicts)
 const replayed = [
   over('NDJSON', 'ndjson'),
   over('NDJSON, zstd', 'ndjson', 'zstd'),
@@ -256,9 +282,19 @@ const replayed = [
   over('Arrow', 'arrow'),
 ]
 const floors = Object.fromEntries(replayed.map(({ name }) => [name, 0.6]))
-report('replay', 'rows/s', await measure([port, ...replayed], ROUNDS), port.name, floors)
+for (const format of VERDICT_FORMATS) await replayOver(`${url}?format=${format}&limit=5000`)
+// As a service does each hour.
+await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../services/keep-pages.ts'), file])
+report(
+  'replay of verdicts with outcomes',
+  'rows/s',
+  await measure([inProcess, ...replayed], ROUNDS),
+  inProcess.name,
+  floors,
+)
 await app.close()
 await replays.close()
+await grownStore.close()
 
 const waits = await latency(2_000)
 print(

@@ -18,6 +18,7 @@ const [ONE_KEY, MANY_KEYS] = [
   'tools/call, one key, 64 connections',
   'tools/call, 1,000 keys in turn, 64 connections',
 ]
+const REPLAY = 'replay of verdicts with outcomes'
 const [PLAIN, TLS] = [
   '10000 deliveries of 0.8 KB, 100 endpoints',
   'kept connections over TLS, 10000 deliveries of 0.8 KB, 100 endpoints of as many hosts',
@@ -68,8 +69,8 @@ export const PATHS: readonly Path[] = [
   },
   {
     path: 'row of a replay as NDJSON',
-    row: ['log', 'replay', 'NDJSON over HTTP'],
-    parts: { 'event read in process': ['log', 'replay', 'readAll through the port'] },
+    row: ['log', REPLAY, 'NDJSON over HTTP'],
+    parts: { 'verdict read in process': ['log', REPLAY, 'the same verdicts read in process'] },
   },
   {
     path: 'event folded into `latest_verdicts`',
