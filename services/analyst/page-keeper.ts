@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/async/clock.ts'
 
 const SCRIPT = fileURLToPath(new URL('../keep-pages.ts', import.meta.url))
 /** A start is over by then. */
-const BEGIN_MS = 10_000
+const BEGIN_MS = 2_000
 const EVERY_MS = 3_600_000
 
 const run = promisify(execFile)

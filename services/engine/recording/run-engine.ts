@@ -79,8 +79,8 @@ const BATCHES_AT_ONCE = 256
  */
 const BARS_PER_BATCH = { history: 64, run: 4, live: 64 } as const
 const weightOf = ({ bars, phase }: BarBatch): number => Math.max(1, bars.length / BARS_PER_BATCH[phase])
-/** Series recorded at a time: of more, what waits for the disk outlives a collection of the young heap and is copied. */
-const SERIES_AT_ONCE = LIMITS.commitAppends
+/** Series recorded at a time: two commits, so that the events of one are made while the other is written. */
+const SERIES_AT_ONCE = 2 * LIMITS.commitAppends
 
 /** Bars and verdicts of a series since the last step. */
 interface Step {
