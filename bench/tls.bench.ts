@@ -100,7 +100,7 @@ const watched = (candidate: Candidate): Candidate => ({
   async round() {
     const [before, since] = [kept.cpuMs(), performance.now()]
     const done = await candidate.round()
-    // Of the whole round: more is sent in it than is counted.
+    // The receiver takes part in the whole round, which sends more than it counts.
     const share = (kept.cpuMs() - before) / (performance.now() - since)
     receiving.set(candidate.name, [...(receiving.get(candidate.name) ?? []), share])
     return done

@@ -10,5 +10,5 @@ export const instantUtc = z.iso.datetime().describe('ISO 8601, UTC')
 export const accountId = z.uuid()
 export const paymentId = z.uuid()
 export const reason = z.string().min(1).max(200)
-/** Under the key of an account's subject. */
+/** Sealed under the key of the account's subject; the generation names that key. */
 export const sealed = z.string().min(1).max(8_192)

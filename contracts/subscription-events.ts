@@ -13,7 +13,6 @@ import {
 
 const subscriptionId = z.uuid()
 const stream = 'subscription-{subscription}'
-/** Sealed under the key of the account's subject; the generation names that key. */
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',

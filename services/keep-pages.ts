@@ -4,7 +4,7 @@ import { keepPages, openReplayLog } from './analyst/index.ts'
 
 // Ctrl-C comes to all processes at the terminal; the service ends this one when it ends.
 process.on('SIGINT', () => undefined)
-// A service that was killed cannot: then its end of this pipe is gone. Another log may have its place next.
+// A service that is killed cannot end it, but its end of this pipe closes. Another log may take that place next.
 process.stdin.once('end', () => process.exit()).unref()
 process.stdin.resume()
 const [file = ''] = process.argv.slice(2)

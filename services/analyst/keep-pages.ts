@@ -48,9 +48,10 @@ export async function keepPages(
       let open = 0
       for await (const row of replayTexts(log, { ...all, after, pages })) {
         open = row instanceof Uint8Array ? 0 : open + 1
-        if (!hasRoom || open > openRows) break
+        if (!hasRoom) return false
+        if (open > openRows) break
       }
     }
-    return hasRoom
+    return true
   }
 }

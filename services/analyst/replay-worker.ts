@@ -41,7 +41,7 @@ const REST_MS = 60_000
 
 /** Megabytes of its heap: what goes wrong there ends the thread and not the process. With less V8 collects twice as often. */
 const HEAP_MEGABYTES = 2_048
-/** With more, rows are no quicker, and two threads hold 130 MB more. */
+/** With 64, rows are no quicker, and the thread holds some 65 MB more. */
 const YOUNG_MEGABYTES = 24
 
 const startThread = (file: string): Worker =>

@@ -75,7 +75,7 @@ function createTls({ authorities, now }: Pick<GuardedConnectorOptions, 'authorit
   return (socket: Socket, hostname: string, port: string, finish: buildConnector.Callback): void => {
     const key = `${hostname} ${port}`
     const resumed = sessions.get(key)
-    // What was resumed lives no longer for it, or the certificate would never be verified again.
+    // Resuming a session does not prolong it: the certificate would never be verified again.
     let until = resumed?.until ?? 0
     const secure: TLSSocket = connectTls({
       socket,
