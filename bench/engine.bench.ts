@@ -3,7 +3,7 @@ import type { Candle } from '../contracts/candle.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { HOUR_MS, TIMEFRAMES } from '../contracts/timeframes.ts'
 import { type Engine, loadModel, SeriesEngine } from '../services/engine/index.ts'
-import { SeriesPool } from '../services/engine/series-pool.ts'
+import { SeriesState } from '../services/engine/series/series-state.ts'
 import { randomWalk } from '../testing/random-walk.ts'
 import { bytesInUse, print, summarise } from './support/measure.ts'
 
@@ -54,12 +54,11 @@ function perCoreSecond(workPerRound: number, round: () => void): number[] {
 
 /** Push of a bar with the whole numeric verdict: no hash, no object, no text. */
 function numericRate(seriesCount: number, warmBars: number): number[] {
-  const pool = new SeriesPool(model)
-  const slots = Array.from({ length: seriesCount }, () => pool.open('1h'))
+  const states = Array.from({ length: seriesCount }, () => new SeriesState(model, '1h'))
   let step = 0
   const sweep = (): void => {
     // Every series is at another place of the walk, so that their branches differ as in a real market.
-    for (const slot of slots) pool.push(slot, barAt(step + slot * 97))
+    for (const [index, state] of states.entries()) state.push(barAt(step + index * 97))
     step += 1
   }
   for (let warmed = 0; warmed < warmBars; warmed++) sweep()
@@ -72,26 +71,26 @@ function numericRate(seriesCount: number, warmBars: number): number[] {
 /** Push and read of one series: checks, hash chain, verdict object with factors and reasoning. */
 function wholeRate(withRead: boolean): number[] {
   const engine = new SeriesEngine({ model })
-  const slot = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
+  const opened = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
   let step = 0
   const advance = (): void => {
-    engine.push(slot, { ...barAt(step), openTime: step * HOUR_MS })
+    engine.push(opened, { ...barAt(step), openTime: step * HOUR_MS })
     step += 1
   }
   for (let warmed = 0; warmed < WARM_BARS; warmed++) advance()
   return perCoreSecond(READS_PER_ROUND, () => {
     for (let done = 0; done < READS_PER_ROUND; done++) {
       advance()
-      if (withRead) engine.read(slot)
+      if (withRead) engine.read(opened)
     }
   })
 }
 
-/** Bytes per series of a universe of series with a bar each: slabs with their unused room, and heap. */
+/** Bytes per series of a universe of series with a bar each: their state, and heap. */
 async function bytesPerSeries(): Promise<number[]> {
   const used = async (): Promise<number> => {
     bytesInUse()
-    // Slabs that were outgrown are given back in the background.
+    // Freed memory is returned in the background.
     await pause(SETTLE_MS)
     return bytesInUse()
   }

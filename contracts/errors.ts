@@ -200,11 +200,6 @@ export const ERRORS = defineErrors({
     message: 'There is no tool of this name.',
     nextStep: 'Choose one of the tools in `details.available`.',
   },
-  model_unknown: {
-    status: 404,
-    message: 'No model of this version runs here.',
-    nextStep: 'Choose one of `details.available`, or name its file in MODEL_FILES and restart.',
-  },
   stale_market_data: {
     status: 503,
     message: 'The newest bar of the series is too old to answer from.',

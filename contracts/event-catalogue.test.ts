@@ -11,7 +11,6 @@ import { LIMITS } from './limits.ts'
 import { isPosition } from './position.ts'
 import {
   accountStream,
-  challengerStream,
   chatStream,
   creditStream,
   deliveryStream,
@@ -23,7 +22,6 @@ import {
   leaseStream,
   MARKET_CLOCK_STREAM,
   MARKET_RUNS_STREAM,
-  MODEL_CHOICE_STREAM,
   modelStream,
   monitoredStream,
   noticeStream,
@@ -85,8 +83,6 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [sealedStream('HL'), 'DaySealed'],
   [MARKET_CLOCK_STREAM, 'MarketClockAnchored'],
   [verdictStream(SERIES), 'VerdictRecorded VerdictsMissing RegimeShifted'],
-  [challengerStream('first-1', SERIES), 'ChallengerVerdictRecorded'],
-  [MODEL_CHOICE_STREAM, 'ModelChosen'],
   [speechStream('barrier-3', '1h'), 'SpeechWithdrawn SpeechRestored'],
   [outcomeStream(SERIES), 'OutcomeLabelled'],
   [universeStream('HL'), 'UniverseRanked'],
@@ -136,8 +132,6 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'VerdictRecorded.v2.json': () => ({ forecast: null }),
   'VerdictRecorded.v3.json': () => ({}),
   'VerdictRecorded.v4.json': () => ({}),
-  'ChallengerVerdictRecorded.v1.json': () => ({ forecast: null }),
-  'ChallengerVerdictRecorded.v2.json': () => ({}),
   'OutcomeLabelled.v1.json': () => ({ forecast: null, closePrice: null, recordedLate: false }),
   'OutcomeLabelled.v2.json': () => ({ forecast: null, closePrice: null }),
   'OutcomeLabelled.v3.json': () => ({}),

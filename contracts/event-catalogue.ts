@@ -15,7 +15,6 @@ import {
 import { timeMs } from './field-schemas.ts'
 import * as leaseEvents from './lease-events.ts'
 import * as modelEvents from './model-events.ts'
-import { withoutClose } from './model-events.ts'
 import * as noticeEvents from './notice-events.ts'
 import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
@@ -114,7 +113,7 @@ export const VerdictRecorded = defineEvent({
     4: (data) => data,
   },
   formats: { 3: 2, 4: 3, 5: 4 },
-  downcasters: { 5: withoutClose, 4: (data) => data, 3: ({ forecast: _later, ...data }) => data },
+  downcasters: { 5: (data) => data, 4: (data) => data, 3: ({ forecast: _later, ...data }) => data },
 })
 
 export const VerdictsMissing = defineEvent({
@@ -157,7 +156,7 @@ export const OutcomeLabelled = defineEvent({
     3: (data) => data,
   },
   formats: { 3: 2, 4: 4 },
-  downcasters: { 4: withoutClose, 3: ({ forecast: _later, closePrice: _too, ...data }) => data },
+  downcasters: { 4: (data) => data, 3: ({ forecast: _later, closePrice: _too, ...data }) => data },
 })
 
 export const UniverseRanked = defineEvent({

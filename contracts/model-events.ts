@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { type Downcaster, defineEvent } from './event-definition.ts'
+import { defineEvent } from './event-definition.ts'
 import { timeMs } from './field-schemas.ts'
 import { timeframeSchema } from './timeframes.ts'
-import { verdictSchema } from './verdict.ts'
 
 export const modelVersionSchema = z.string().min(1).max(64)
 
@@ -41,37 +40,4 @@ export const SpeechRestored = defineEvent({
   stream: speech,
   summary: 'A model makes calls again at a timeframe where they had been withdrawn.',
   data: speechChangeSchema,
-})
-
-/** Which model speaks. */
-export const modelChoiceSchema = z.object({
-  modelVersion: modelVersionSchema,
-  /** Hash of its file: another file of the same version is another model. */
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** For bars that close from here on, Unix milliseconds of market time. */
-  from: timeMs,
-})
-
-export type ModelChoice = z.infer<typeof modelChoiceSchema>
-
-export const ModelChosen = defineEvent({
-  type: 'ModelChosen',
-  stream: 'model-choice',
-  summary: 'The operator has another model speak, in every process; the one that spoke goes on beside it.',
-  data: modelChoiceSchema,
-})
-
-/** Former releases do not know of the probability that a window closes higher. */
-export const withoutClose: Downcaster = ({ closesHigher: _later, ...data }) => data
-
-export const ChallengerVerdictRecorded = defineEvent({
-  type: 'ChallengerVerdictRecorded',
-  schema: 3,
-  stream: 'challenger-{model}.{exchange}.{coin}.{timeframe}',
-  summary:
-    'What a model that does not speak would have said at a closed bar. Nobody is served it, and it is part of no replay and no track record; it is scored by the same races.',
-  data: verdictSchema,
-  upcasters: { 1: (data) => ({ ...data, forecast: null }), 2: (data) => data },
-  formats: { 3: 4 },
-  downcasters: { 3: withoutClose },
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { timeMs } from './field-schemas.ts'
 import { seriesSchema } from './series.ts'
-import { type Call, callSchema, closesHigherSchema, forecastSchema } from './verdict.ts'
+import { type Call, callSchema, forecastSchema } from './verdict.ts'
 
 /**
  * How the race of a verdict ended: the upper or the lower barrier came first; one bar touched both, in an
@@ -24,7 +24,6 @@ export const outcomeSchema = seriesSchema.extend({
   modelVersion: z.string().min(1).max(64),
   call: callSchema,
   probability: z.number().gt(0).lt(1),
-  closesHigher: closesHigherSchema,
   /** Distance of either barrier from the entry, as a fraction of it. */
   barrier: z.number().positive(),
   race: z.enum(RACE_OUTCOMES),

@@ -6,10 +6,6 @@ import { LIMITS } from './limits.ts'
 import { coinSchema } from './series.ts'
 import { TIMEFRAMES, timeframeSchema } from './timeframes.ts'
 
-/** The role of a model: its verdicts are served, or recorded beside the served ones. */
-export const MODEL_ROLES = ['serving', 'challenger'] as const
-export type ModelRole = (typeof MODEL_ROLES)[number]
-
 /** A model file, by what nobody can change without changing it. */
 export const modelFileSchema = z.object({
   modelVersion: z.string().min(1).max(64),
@@ -24,8 +20,8 @@ export const ModelAnnounced = defineEvent({
   type: 'ModelAnnounced',
   stream: 'model-{version}',
   summary:
-    'A model file, by its hash, before the first verdict that is computed with it; again where the file of a version or its role has changed.',
-  data: modelFileSchema.extend({ role: z.enum(MODEL_ROLES) }),
+    'A model file, by its hash, before the first verdict that is computed with it; again where the file of a version has changed.',
+  data: modelFileSchema.extend({ role: z.literal('serving') }),
 })
 
 export const MonitoringChanged = defineEvent({

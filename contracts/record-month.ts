@@ -20,12 +20,6 @@ export const recordMonthSchema = z.object({
   forecasts: count.describe('Verdicts with a range, HOLD included, whose window closed with all its bars'),
   within_80: count.describe('Of those, prices that ended from p10 to p90, where four of five are expected'),
   within_50: count.describe('From p25 to p75, where half are expected'),
-  close_forecasts: count.describe('Windows with `closes_higher` that closed on either side of their entry'),
-  closes_right: count.describe('Of those, the ones that closed on the likelier side'),
-  closes_squared_error: z
-    .number()
-    .nonnegative()
-    .describe('Sum of the squared errors of those; a coin has 0.25 of each'),
 })
 
 export type RecordMonth = z.infer<typeof recordMonthSchema>

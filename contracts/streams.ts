@@ -29,13 +29,6 @@ export const seriesOfVerdictStream = (stream: string): string | undefined =>
 /** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
 export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
 
-/** Which model speaks. */
-export const MODEL_CHOICE_STREAM = 'model-choice'
-
-/** @example challengerStream('barrier-5', { exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'challenger-barrier-5.SIM.BTC.1m' */
-export const challengerStream = (modelVersion: string, series: Series): string =>
-  `challenger-${modelVersion}.${seriesName(series)}`
-
 /** Whether a model speaks at a timeframe. @example speechStream('barrier-4', '1h') === 'speech-barrier-4.1h' */
 export const speechStream = (modelVersion: string, timeframe: Timeframe): string =>
   `speech-${modelVersion}.${timeframe}`

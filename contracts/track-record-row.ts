@@ -67,16 +67,6 @@ export const trackRecordRowSchema = z.object({
     .nullable()
     .describe('Mean distance between what was said and what happened, over the rows of `reliability`'),
   reliability: reliabilitySchema,
-  closes: z
-    .object({
-      forecasts: count.describe('Windows with such a forecast that closed on either side of their entry'),
-      brier: z.number().nullable().describe('Mean squared error; 0.25 is a coin'),
-      calibration_error: z.number().nullable(),
-      reliability: reliabilitySchema.describe(
-        'Rows as above; a race is a window, won by the side that it closes on',
-      ),
-    })
-    .describe('The probability that the window closes above its entry, and how often it did'),
   spoken: z
     .object({ calls: count, reached: count, wins: count, net_mean_bps: bps })
     .describe('Every BUY and SELL; their windows overlap'),
@@ -131,22 +121,23 @@ export const trackRecordRowSchema = z.object({
 
 export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>
 
-/** Whether a model tells up from down at a timeframe of late, and what follows. */
+/** Whether calls are made at a timeframe, and how the model did there of late. */
 export const speechRowSchema = z.object({
   model_version: z.string(),
   timeframe: timeframeSchema,
   state: z
-    .enum(['speaks', 'withdrawn'])
+    .enum(['calls', 'silent', 'withdrawn'])
     .describe(
-      '`withdrawn`: every verdict is HOLD there, even with a forecast. A model may be silent there by its file, too',
+      '`calls`: BUY and SELL are called; `silent`: the model has shown no skill there and never calls; `withdrawn`: no calls for now, because of late outcomes',
     ),
-  since: instant.nullable().describe('From which bars on; null where calls were never withdrawn'),
+  reason: z.string().nullable().describe('Why no calls are made; null where they are'),
+  since: instant.nullable().describe('Since which bars it is so; null where calls were never withdrawn'),
   window_days: count.describe('Days that a model is judged by: 180 up to 15m, 730 from 30m on'),
   auc_180d: z
     .number()
     .nullable()
     .describe(
-      'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored on recorded bars. Null of too few races',
+      'Chance that the race won by the upper barrier had the higher forecast, over `window_days`; for days before the first outcome, what the model scored outside of its fit. Null of too few outcomes',
     ),
   races_180d: count,
   days_running: count.describe(

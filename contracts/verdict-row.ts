@@ -106,7 +106,7 @@ export const verdictRow = (
   bars_missed: barsMissed(verdict),
   recorded_late: verdict.recordedLate,
   ...forecastShown(verdict.forecast),
-  closes_higher: verdict.closesHigher ?? null,
+  closes_higher: null,
   visible_at: visibleAt(verdict, recordedAt),
   decided_at: decidedAt === null ? null : isoTime(decidedAt),
 })

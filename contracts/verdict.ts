@@ -75,36 +75,9 @@ export function forecastShown(forecast: Forecast | null) {
   return { expected_range: range, expected_volatility: volatility }
 }
 
-/** P(the last close of the window is above its first open), given that it is not that price; missing where no skill is shown. */
-export const closesHigherSchema = z.number().gt(0).lt(1).exactOptional()
-
-/** Probabilities of a verdict that callers see. */
+/** Probability of a verdict that callers see. */
 export const probabilityFields = {
   probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
-  closes_higher: z.number().exactOptional().describe('Probability that the window closes above entry'),
-  /** Both in words. */
-  odds: z.string().exactOptional(),
-}
-
-type Probabilities = Pick<Verdict, 'probability' | 'closesHigher'>
-
-/** @example probabilitiesShown({ probability: 0.54 }) // { probability: 0.54 } */
-export const probabilitiesShown = ({ probability, closesHigher }: Probabilities) =>
-  closesHigher === undefined
-    ? { probability }
-    : { probability, closes_higher: closesHigher, odds: oddsOf(probability, closesHigher) }
-
-/**
- * Says in words what each probability of a verdict is of, for the side whose barrier is the likelier one.
- *
- * @example oddsOf(0.54, 0.47) // 'upper barrier first 54 %, closes higher 47 %: small losses often, large gains rarely'
- */
-export function oddsOf(probability: number, closesHigher: number): string {
-  const side = likelierBarrier(probability)
-  const percent = (up: number): number => Math.round(100 * (side === 'upper' ? up : 1 - up))
-  const [first, closes] = [percent(probability), percent(closesHigher)]
-  const words = `${side} barrier first ${first} %, closes ${side === 'upper' ? 'higher' : 'lower'} ${closes} %`
-  return first > 50 && closes < 50 ? `${words}: small losses often, large gains rarely` : words
 }
 
 /** The barrier that a probability holds for likelier to come first: the one that a confidence is about. */
@@ -125,7 +98,6 @@ export const verdictSchema = seriesSchema.extend({
   strength: z.int().min(0).max(100),
   /** P(+1σ is reached before −1σ, given that one of them is reached within the window). */
   probability: z.number().gt(0).lt(1),
-  closesHigher: closesHigherSchema,
   regime: regimeSchema,
   regimeSince: timeMs,
   regimeStrength: z.int().min(0).max(100),

@@ -13,19 +13,13 @@ import {
 } from '../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
-import {
-  ChallengerVerdictRecorded,
-  type SpeechChange,
-  type SpeechRestored,
-  type SpeechWithdrawn,
-} from '../contracts/model-events.ts'
+import { type SpeechChange, type SpeechRestored, type SpeechWithdrawn } from '../contracts/model-events.ts'
 import type { Outcome } from '../contracts/outcome.ts'
 import { type Position, START } from '../contracts/position.ts'
 import { QuotaDebited, QuotaGranted } from '../contracts/quota-events.ts'
 import type { Regime } from '../contracts/regime.ts'
 import {
   accountStream,
-  challengerStream,
   chatStream,
   outcomeStream,
   payerStream,
@@ -74,15 +68,6 @@ export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
   return {
     stream: verdictStream(data),
     event: newEvent(VerdictRecorded, { id: data.verdictId, data, meta: META }),
-  }
-}
-
-/** A verdict of a model that runs beside the one that speaks. */
-export function challengerVerdict(change: Partial<Verdict> = {}): Fact {
-  const data = aVerdict({ modelVersion: 'second-1', ...change })
-  return {
-    stream: challengerStream(data.modelVersion, data),
-    event: newEvent(ChallengerVerdictRecorded, { id: data.verdictId, data, meta: META }),
   }
 }
 

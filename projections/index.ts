@@ -1,5 +1,4 @@
 import { accounts } from './accounts/accounts.ts'
-import { challengers } from './challengers/challengers.ts'
 import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
@@ -15,7 +14,6 @@ import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
 
 export * from './accounts/accounts.ts'
-export * from './challengers/challengers.ts'
 export * from './chats/chats.ts'
 export * from './debits/debits.ts'
 export * from './decided/decided.ts'
@@ -34,7 +32,6 @@ export * from './verdict-index/verdict-index.ts'
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,
-  challengers,
   chats,
   debits,
   decided,

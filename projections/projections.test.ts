@@ -13,7 +13,6 @@ import { CALLS } from '../contracts/verdict.ts'
 import { payments } from '../services/payments/state/payments.ts'
 import {
   accountFact,
-  challengerVerdict,
   chatAnswered,
   fold,
   given,
@@ -62,7 +61,6 @@ const HISTORY = given(
     const { coin, barClose, call } = bar
     return [
       verdictRecorded(bar),
-      challengerVerdict(bar),
       regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar),
       outcomeLabelled({ coin, barClose, call, race: RACE_OUTCOMES[n % 3] ?? 'timeout' }),
       chatAnswered({ used: n + 1, idempotencyHash: String(n % 10).repeat(64) }),

@@ -4,7 +4,7 @@ import { EVENT_CATALOGUE } from '../contracts/event-catalogue.ts'
 import { SETTINGS } from '../services/runtime/config/settings.ts'
 import { referencePages } from './reference-pages.ts'
 
-const pages = referencePages(['It is a model.'])
+const pages = referencePages()
 const pageOf = (name: string): string => pages[name] ?? ''
 
 test('name every event with its stream, every error and every setting', () => {
@@ -16,8 +16,4 @@ test('name every event with its stream, every error and every setting', () => {
   for (const [name, { flag }] of Object.entries(SETTINGS)) {
     expect(pageOf('settings.md')).toContain(`| \`${name}\` | \`--${flag}\` |`)
   }
-})
-
-test('have a page for the sections about the model', () => {
-  expect(pageOf('model.md')).toContain('# The verdict model\n\nIt is a model.\n')
 })

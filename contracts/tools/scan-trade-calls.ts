@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { CALLING_TIMEFRAMES } from '../calling-timeframes.ts'
 import { exchangeSchema } from '../exchanges.ts'
 import { LIMITS } from '../limits.ts'
 import { coinSchema } from '../series.ts'
-import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { timeframeSchema } from '../timeframes.ts'
 import { forecastFields } from '../verdict.ts'
 import { callFields, exchangeField, instantField, timeframeField } from './tool-fields.ts'
@@ -29,7 +29,7 @@ export const LENSES = [
 export const scanTradeCallsRequest = z.strictObject({
   exchange: exchangeField.describe('Exchange code; left out, the first monitored'),
   timeframe: timeframeField(
-    SPOKEN_TIMEFRAMES.find((timeframe) => timeframe === '1h') ?? SPOKEN_TIMEFRAMES[0] ?? '1h',
+    CALLING_TIMEFRAMES.find((timeframe) => timeframe === '1h') ?? CALLING_TIMEFRAMES[0] ?? '1h',
   ),
   top_n: z
     .int()

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import { CALLING_TIMEFRAMES } from '../calling-timeframes.ts'
 import { ServiceError } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { didYouMean, nearestName } from '../nearest-name.ts'
-import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { TIMEFRAMES } from '../timeframes.ts'
 import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
 import { getTradeCallRequest, getTradeCallResponse } from './get-trade-call.ts'
@@ -20,10 +20,10 @@ export interface ToolDefinition {
 
 const define = <const Tools extends Record<string, ToolDefinition>>(tools: Tools): Tools => tools
 
-const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
+const silent = TIMEFRAMES.filter((timeframe) => !CALLING_TIMEFRAMES.includes(timeframe))
 
 /** Known before anybody pays. */
-export const WHERE_CALLS_ARE_MADE = `Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')} the answer is always HOLD, because no skill was shown there.`
+export const WHERE_CALLS_ARE_MADE = `Calls are made at ${CALLING_TIMEFRAMES.join(', ')}; at ${silent.join(', ')} the answer is always HOLD, because no skill was shown there.`
 
 /** The tools, in the order in which they are listed. */
 export const TOOLS = define({

@@ -51,15 +51,16 @@ test('the newest twenty incidents of a kind are kept, and all are counted; one k
   expect(JSON.stringify(rows)).not.toContain('/a/path')
 })
 
-test('calls that were withdrawn end where their model makes calls again', () => {
-  const other = speechFact(SpeechWithdrawn, { timeframe: '4h' })
+test('withdrawn calls end where their model makes calls again; where it never called, none were withdrawn', () => {
+  const other = speechFact(SpeechWithdrawn, { timeframe: '15m' })
+  const silent = speechFact(SpeechWithdrawn, { timeframe: '4h' })
   const rows = fold(
     losses,
-    given(speechFact(SpeechWithdrawn), other, speechFact(SpeechRestored, { from: 7 * DAY_MS })),
+    given(speechFact(SpeechWithdrawn), other, silent, speechFact(SpeechRestored, { from: 7 * DAY_MS })),
   )
   const { newest } = rows[incidentsKey('calls_withdrawn')] as IncidentsRow
   expect(newest).toMatchObject([
-    { subject: 'first-1 4h', to: null },
+    { subject: 'first-1 15m', to: null },
     { subject: 'first-1 1h', to: isoTime(7 * DAY_MS) },
   ])
 })

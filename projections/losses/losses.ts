@@ -1,3 +1,4 @@
+import { CALLING_AUC } from '../../contracts/calling-timeframes.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { IncidentKind, StatusContent } from '../../contracts/status-answer.ts'
@@ -25,7 +26,7 @@ const DAYS_KEPT = 90
 /** Gaps and incidents of the record, and the newest restore on trial, as everybody is shown them. */
 export const losses: Projection<LossRow> = {
   name: 'losses',
-  version: 2,
+  version: 3,
   changes: 'shape',
   events: [
     'VerdictsMissing',
@@ -51,6 +52,8 @@ export const losses: Projection<LossRow> = {
       addIncident(rows, 'market_run', { at, from: isoTime(from), to: isoTime(to) })
     }
     if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
+    // Only calls that are made can be withdrawn.
+    if (CALLING_AUC[event.data.timeframe] === undefined) return
     const from = isoTime(event.data.from)
     const subject = `${event.data.modelVersion} ${event.data.timeframe}`
     if (event.type === 'SpeechWithdrawn') return addIncident(rows, 'calls_withdrawn', { at, from, subject })

@@ -66,31 +66,3 @@ test('ranges are counted of every verdict in time, HOLD included, in the month o
     ranges: { forecasts: 1, within80: 1, within50: 1 },
   })
 })
-
-test('forecasts that a window closes higher are counted of every verdict in time, in the month of its bar', () => {
-  const closed = (hour: number, closesHigher: number | undefined, closePrice: number | null, change = {}) =>
-    call(hour, 'up', {
-      call: 'HOLD',
-      entryPrice: 100,
-      closePrice,
-      ...(closesHigher !== undefined && { closesHigher }),
-      ...change,
-    })
-  const rows = fold(
-    recordMonths,
-    given(
-      closed(0, 0.6, 101),
-      closed(1, 0.6, 99),
-      closed(2, 0.4, 99),
-      closed(2, 0.4, 100),
-      closed(3, undefined, 101),
-      closed(3, 0.9, null),
-      closed(3, 0.9, 101, { recordedLate: true }),
-      closed(5, 0.9, 101),
-    ),
-  )
-  const january = rows['month/first-1/1h/2026-01'] as MonthTally
-  expect(january.closes).toMatchObject({ forecasts: 3, right: 2 })
-  expect(january.closes.squares).toBeCloseTo(0.16 + 0.36 + 0.16, 12)
-  expect(rows['month/first-1/1h/2026-02']).toMatchObject({ closes: { forecasts: 1, right: 1 } })
-})

@@ -1,11 +1,9 @@
 import { isoDay } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
 import { seriesName } from '../../contracts/series.ts'
 import type { Projection } from '../projection.ts'
 import { type CallTally, countCall, NO_CALLS } from '../track-record/call-tally.ts'
 import { countRange, NO_RANGES, type RangeTally } from '../track-record/range-tally.ts'
-import { closeForecast } from '../track-record/track-record.ts'
 
 /** From when the next call of a series is apart from the one before, Unix milliseconds. */
 interface FreeFrom extends JsonObject {
@@ -21,36 +19,15 @@ const monthKey = (modelVersion: string, timeframe: string, barClose: number): st
 /** The calls of a month, and the ranges of all its verdicts. */
 export interface MonthTally extends CallTally {
   readonly ranges: RangeTally
-  readonly closes: CloseTally
-}
-
-/** Forecasts that a window closes higher: those that pointed to its side, and the sum of their squared errors. */
-interface CloseTally extends JsonObject {
-  readonly forecasts: number
-  readonly right: number
-  readonly squares: number
-}
-
-const NO_CLOSES: CloseTally = { forecasts: 0, right: 0, squares: 0 }
-
-function countClose(tally: CloseTally, outcome: Outcome): CloseTally {
-  const forecast = closeForecast(outcome)
-  if (forecast === undefined) return tally
-  const { probability, cameAbout } = forecast
-  return {
-    forecasts: tally.forecasts + 1,
-    right: tally.right + (probability > 0.5 === cameAbout ? 1 : 0),
-    squares: tally.squares + (probability - (cameAbout ? 1 : 0)) ** 2,
-  }
 }
 
 /**
  * The track record by month: results of the calls per model and timeframe, counting of each series only calls whose
- * windows do not overlap, how often prices ended within the range that was foretold, and on the foretold side.
+ * windows do not overlap, and how often prices ended within the range that was foretold.
  */
 export const recordMonths: Projection<MonthTally | FreeFrom> = {
   name: 'record_months',
-  version: 3,
+  version: 4,
   changes: 'shape',
   events: ['OutcomeLabelled'],
   fold(rows, event) {
@@ -59,17 +36,9 @@ export const recordMonths: Projection<MonthTally | FreeFrom> = {
     if (outcome.recordedLate) return
     const { modelVersion, timeframe, barClose, validUntil } = outcome
     const key = monthKey(modelVersion, timeframe, barClose)
-    const before = (rows.get(key) as MonthTally | undefined) ?? {
-      ...NO_CALLS,
-      ranges: NO_RANGES,
-      closes: NO_CLOSES,
-    }
-    const month = {
-      ...before,
-      ranges: countRange(before.ranges, outcome),
-      closes: countClose(before.closes, outcome),
-    }
-    if (month.ranges !== before.ranges || month.closes !== before.closes) rows.put(key, month)
+    const before = (rows.get(key) as MonthTally | undefined) ?? { ...NO_CALLS, ranges: NO_RANGES }
+    const month = { ...before, ranges: countRange(before.ranges, outcome) }
+    if (month.ranges !== before.ranges) rows.put(key, month)
     if (outcome.call === 'HOLD') return
     const freeKey = `free/${modelVersion}/${seriesName(outcome)}`
     const { freeFrom = 0 } = (rows.get(freeKey) as FreeFrom | undefined) ?? {}

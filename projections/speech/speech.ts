@@ -1,8 +1,8 @@
+import { CALLING_AUC } from '../../contracts/calling-timeframes.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { SpeechChange } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { WALKED_AUC } from '../../contracts/walked-auc.ts'
 import type { Projection, Rows } from '../projection.ts'
 
 /** Forecasts are counted in bins this wide; those within one tie, which moves the area by less than a thousandth. */
@@ -38,34 +38,18 @@ export function areaUnder(
 /** Days running, of those that had outcomes, before speech is withdrawn or restored. */
 export const SPEECH_DAYS_RUNNING = 14
 
-/** The rule by which a model is judged at a timeframe. */
-export interface SpeechRule {
-  readonly rule: number
-  /** Days of outcomes that count. */
-  readonly windowDays: number
-  /** Below it a day speaks against calls; from `restore` on for them. Between the two nothing changes back. */
-  readonly withdraw: number
-  readonly restore: number
-  /** AUC that stands for the days of the window that have no outcomes yet; without it only outcomes count. */
-  readonly walkedAuc?: number | undefined
-}
-
-/** Models of former releases keep the rule that their logs were written by. */
-const FORMER_MODELS: readonly string[] = ['barrier-1', 'barrier-2', 'barrier-3']
+/** Version of the rule below, which events carry. */
+const RULE = 3
+/** Below it a day speaks against calls; from `RESTORE` on for them. Between the two nothing changes back. */
+const WITHDRAW = 0.505
+const RESTORE = 0.515
 /** From this bar length on the AUC of half a year is mostly chance. */
 const LONG_BAR_MS = 30 * 60_000
 
-/** @example speechRuleOf('barrier-4', '1h').windowDays === 730 */
-export const speechRuleOf = (modelVersion: string, timeframe: Timeframe): SpeechRule =>
-  FORMER_MODELS.includes(modelVersion)
-    ? { rule: 1, windowDays: 180, withdraw: 0.5, restore: 0.505 }
-    : {
-        rule: 2,
-        windowDays: timeframeMs(timeframe) < LONG_BAR_MS ? 180 : 730,
-        withdraw: 0.505,
-        restore: 0.515,
-        walkedAuc: WALKED_AUC[modelVersion]?.[timeframe],
-      }
+/** Days of outcomes by which calls at a timeframe are judged. @example speechWindowDays('1h') === 730 */
+export const speechWindowDays = (timeframe: Timeframe): number =>
+  timeframeMs(timeframe) < LONG_BAR_MS ? 180 : 730
+
 /** With fewer races in all, or won by either side, a day says nothing. */
 const FEWEST_RACES = 1_000
 const FEWEST_OF_A_SIDE = 100
@@ -115,12 +99,13 @@ const NO_DAY: DayRow = { up: NO_RACES, down: NO_RACES }
  */
 export const speech: Projection<SpeechRow | DayRow> = {
   name: 'speech',
-  version: 2,
+  version: 3,
   changes: 'rows',
   events: ['OutcomeLabelled', 'SpeechWithdrawn', 'SpeechRestored'],
   fold(rows, event) {
     if (event.type === 'OutcomeLabelled') return takeOutcome(rows, event.data)
     if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
+    if (!makesCalls(event.data)) return
     const isWithdrawn = event.type === 'SpeechWithdrawn'
     const before = rowOf(rows, event.data)
     rows.put(speechKey(before.modelVersion, before.timeframe), {
@@ -134,6 +119,10 @@ export const speech: Projection<SpeechRow | DayRow> = {
 }
 
 type SpeechRows = Rows<SpeechRow | DayRow>
+
+/** Only calls that are made can be withdrawn. */
+const makesCalls = ({ timeframe }: Pick<Outcome, 'timeframe'>): boolean =>
+  CALLING_AUC[timeframe] !== undefined
 
 const rowOf = (
   rows: SpeechRows,
@@ -153,11 +142,11 @@ const rowOf = (
 
 function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
   const { race, recordedLate, validUntil, probability } = outcome
-  if (recordedLate || (race !== 'up' && race !== 'down')) return
+  if (!makesCalls(outcome) || recordedLate || (race !== 'up' && race !== 'down')) return
   const day = Math.floor(validUntil / DAY_MS)
   let row = rowOf(rows, outcome)
   const newest = row.days.at(-1)
-  if (newest !== undefined && day <= newest - speechRuleOf(row.modelVersion, row.timeframe).windowDays) return
+  if (newest !== undefined && day <= newest - speechWindowDays(row.timeframe)) return
   if (newest !== undefined && day > newest) row = forgetBefore(rows, judge(rows, row, newest), day)
   if (!row.days.includes(day)) {
     row = { ...row, days: [...row.days, day].toSorted((a, b) => a - b) }
@@ -175,7 +164,7 @@ const atBin = (bins: readonly number[], probability: number): number => bins[bin
 
 /** Drops the days before the window of a new one. */
 function forgetBefore(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
-  const { windowDays } = speechRuleOf(row.modelVersion, row.timeframe)
+  const windowDays = speechWindowDays(row.timeframe)
   const isPast = (one: number): boolean => one <= day - windowDays
   for (const one of row.days.filter(isPast)) rows.delete(dayKey(row, one))
   return { ...row, days: row.days.filter((one) => !isPast(one)) }
@@ -197,15 +186,13 @@ function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
   const races = ups + downs
   if (races < FEWEST_RACES || Math.min(ups, downs) < FEWEST_OF_A_SIDE)
     return { ...row, auc: null, races, running: 0 }
-  const rule = speechRuleOf(row.modelVersion, row.timeframe)
-  const { windowDays, walkedAuc = measured, withdraw, restore } = rule
-  const share = Math.min(1, row.days.length / windowDays)
-  // A sum of two parts would round, and a log of a former release is to be counted as it was.
-  const auc = walkedAuc === measured ? measured : share * measured + (1 - share) * walkedAuc
-  const speaksForChange = row.withdrawn === null ? auc < withdraw : auc >= restore
+  // For the days before the first outcome stands what the model scored outside of its fit.
+  const share = Math.min(1, row.days.length / speechWindowDays(row.timeframe))
+  const auc = share * measured + (1 - share) * (CALLING_AUC[row.timeframe] ?? measured)
+  const speaksForChange = row.withdrawn === null ? auc < WITHDRAW : auc >= RESTORE
   const running = speaksForChange ? row.running + 1 : 0
   const change = row.withdrawn === null ? 'withdraw' : 'restore'
-  const evidence = { day: day * DAY_MS, auc, races, days: running, rule: rule.rule }
+  const evidence = { day: day * DAY_MS, auc, races, days: running, rule: RULE }
   const due = row.due ?? (running >= SPEECH_DAYS_RUNNING ? { change, ...evidence } : null)
   return { ...row, auc, races, running, due }
 }

@@ -98,26 +98,6 @@ describe('a track record', () => {
     ])
   })
 
-  test('given forecasts of the close, they are scored by the side of the entry that the window closed on', () => {
-    const closed = (hour: number, closesHigher: number, closePrice: number | null) =>
-      ended(hour, { race: 'timeout', closesHigher, entryPrice: 100, closePrice })
-    const all = [closed(0, 0.535, 101), closed(1, 0.465, 101), closed(8, 0.465, 99), closed(16, 0.52, 101)]
-    const record = recordOf(all)
-    expect(record.closesBrier).toEqual({
-      races: 4,
-      squares: expect.closeTo(2 * 0.465 ** 2 + 0.535 ** 2 + 0.48 ** 2, 12),
-    })
-    expect(record.closes.slice(2, 4)).toEqual([
-      { races: 1, wins: 1, said: 0.52, apart: 1 },
-      { races: 3, wins: 2, said: expect.closeTo(3 * 0.535, 12), apart: 2 },
-    ])
-    expect(pooledOf(all).closes).toEqual(record.closes)
-    // A close at the entry, a missing bar and a verdict without the forecast say nothing of it.
-    const silent = [closed(24, 0.53, 100), closed(32, 0.53, null), ended(40, { race: 'up', closePrice: 101 })]
-    expect(recordOf([...all, ...silent]).closes).toEqual(record.closes)
-    expect(recordOf([...all, ...silent]).closesBrier).toEqual(record.closesBrier)
-  })
-
   test('given a verdict that was recorded behind its window, it is counted apart and nothing else changes', () => {
     const inTime = [ended(0, { call: 'BUY', race: 'up' })]
     const { recordedLate, ...others } = recordOf([

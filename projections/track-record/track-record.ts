@@ -58,16 +58,12 @@ export interface TrackRecord extends JsonObject {
   readonly apart: CallTally
   /** Net returns of `apart` by blocks of time. */
   readonly blocks: BlockSums
-  /** Forecasts that the window closes higher, likewise, of windows that closed on either side of the entry. */
-  readonly closes: readonly ReliabilitySum[]
-  readonly closesBrier: BrierSum
   /** How far the price was to go: every forecast, HOLDs too; and how many of them have windows that do not overlap. */
   readonly ranges: RangeTally
   readonly rangesApart: number
   /** Series only: from when the next call, race of a percent, and range is apart, and the block that is being filled. */
   readonly freeFrom: number
   readonly reliabilityFreeFrom: readonly number[]
-  readonly closesFreeFrom: readonly number[]
   readonly rangesFreeFrom: number
   readonly block: Block & { readonly index: number }
   /** Verdicts that were recorded after the end of their window; part of no other figure. */
@@ -101,7 +97,7 @@ type Row = TrackRecord | Block
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
-  version: 5,
+  version: 6,
   changes: 'shape',
   events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
@@ -122,11 +118,10 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
   const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
   const freedBy = (free: readonly number[], forecast: Forecast | undefined): readonly number[] =>
     isFree(free, forecast, barClose) ? free.with(binOf(forecast), outcome.validUntil) : free
-  const [race, close] = [raceForecast(outcome), closeForecast(outcome)]
+  const race = raceForecast(outcome)
   const apart = {
     isCall: outcome.call !== 'HOLD' && barClose >= own.freeFrom,
     isRace: isFree(own.reliabilityFreeFrom, race, barClose),
-    isClose: isFree(own.closesFreeFrom, close, barClose),
     isRange: isScored(outcome) && barClose >= own.rangesFreeFrom,
   }
   const net = apart.isCall ? netReturn(outcome) : null
@@ -139,7 +134,6 @@ export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
     ...counted,
     freeFrom: apart.isCall ? outcome.validUntil : own.freeFrom,
     reliabilityFreeFrom: freedBy(own.reliabilityFreeFrom, race),
-    closesFreeFrom: freedBy(own.closesFreeFrom, close),
     rangesFreeFrom: apart.isRange ? outcome.validUntil : own.rangesFreeFrom,
     blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
     block: { n: next.n, sum: next.sum, index },
@@ -209,8 +203,6 @@ function emptyRecord(
     brier: { races: 0, squares: 0 },
     brierSpoken: { races: 0, squares: 0 },
     reliability: NO_BINS,
-    closes: NO_BINS,
-    closesBrier: { races: 0, squares: 0 },
     spoken: NO_CALLS,
     apart: NO_CALLS,
     blocks: NO_BLOCKS,
@@ -218,7 +210,6 @@ function emptyRecord(
     rangesApart: 0,
     freeFrom: 0,
     reliabilityFreeFrom: NO_BINS.map(() => 0),
-    closesFreeFrom: NO_BINS.map(() => 0),
     rangesFreeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
     recordedLate: NO_VERDICTS,
@@ -230,19 +221,14 @@ function emptyRecord(
 interface Apart {
   readonly isCall: boolean
   readonly isRace: boolean
-  readonly isClose: boolean
   readonly isRange: boolean
 }
 
 /** Counts one outcome in everything that does not depend on blocks. */
-function count(
-  record: TrackRecord,
-  outcome: Outcome,
-  { isCall, isRace, isClose, isRange }: Apart,
-): TrackRecord {
+function count(record: TrackRecord, outcome: Outcome, { isCall, isRace, isRange }: Apart): TrackRecord {
   const { call, race, barClose } = outcome
   const isSpoken = call !== 'HOLD'
-  const [first, close] = [raceForecast(outcome), closeForecast(outcome)]
+  const first = raceForecast(outcome)
   return {
     ...record,
     verdicts: record.verdicts + 1,
@@ -256,8 +242,6 @@ function count(
     brier: addForecast(record.brier, first),
     brierSpoken: isSpoken ? addForecast(record.brierSpoken, first) : record.brierSpoken,
     reliability: addReliability(record.reliability, first, isRace),
-    closes: addReliability(record.closes, close, isClose),
-    closesBrier: addForecast(record.closesBrier, close),
     spoken: isSpoken ? countCall(record.spoken, outcome) : record.spoken,
     apart: isCall ? countCall(record.apart, outcome) : record.apart,
     ranges: countRange(record.ranges, outcome),
@@ -274,12 +258,6 @@ interface Forecast {
 /** Undefined where no barrier won. */
 const raceForecast = ({ race, probability }: Outcome): Forecast | undefined =>
   race === 'up' || race === 'down' ? { probability, cameAbout: race === 'up' } : undefined
-
-/** Undefined where nothing was forecast, where bars are missing, and where the window closed at its entry. */
-export const closeForecast = ({ closesHigher, entryPrice, closePrice }: Outcome): Forecast | undefined =>
-  closesHigher === undefined || entryPrice === null || closePrice === null || closePrice === entryPrice
-    ? undefined
-    : { probability: closesHigher, cameAbout: closePrice > entryPrice }
 
 function addForecast(sum: BrierSum, forecast: Forecast | undefined): BrierSum {
   if (forecast === undefined) return sum

@@ -155,8 +155,6 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'store-market-runs': null,
   'verdict-{exchange}.{coin}.{timeframe}': null,
   'outcome-{exchange}.{coin}.{timeframe}': null,
-  'challenger-{model}.{exchange}.{coin}.{timeframe}': null,
-  'model-choice': null,
   'model-{version}': null,
   'speech-{model}.{timeframe}': null,
   'monitored-{exchange}': null,

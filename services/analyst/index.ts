@@ -35,7 +35,7 @@ export { ReplayWorker } from './replay-worker.ts'
 export { DaySealer } from './sealing/day-sealer.ts'
 export { type SeriesHistoryQuery, seriesHistory } from './series-history.ts'
 export {
-  speechRow,
+  speechRows,
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,

@@ -10,7 +10,6 @@ import { timeframeMs } from '../../contracts/timeframes.ts'
 import { CALLS } from '../../contracts/verdict.ts'
 import {
   appendFacts,
-  challengerVerdict,
   type Fact,
   nextFactId,
   outcomeLabelled,
@@ -49,7 +48,7 @@ const step = fc.record({
   bars: fc.constantFrom(1, 1, 1, 1, 2, 9),
   window: fc.nat(40),
   call: fc.constantFrom(...CALLS),
-  beside: fc.constantFrom('nothing', 'nothing', 'missing', 'outcome', 'challenger'),
+  beside: fc.constantFrom('nothing', 'nothing', 'missing', 'outcome'),
 })
 const drawn = fc.record({
   steps: fc.array(step, { maxLength: 90, size: 'max' }),
@@ -92,7 +91,6 @@ function factsOf(steps: readonly Step[]): Fact[] {
     if (beside === 'missing') return [{ ...missing, event: { ...missing.event, id: nextFactId() } }, verdict]
     if (beside === 'outcome')
       return [verdict, outcomeLabelled({ ...series, barClose, verdictId: nextFactId(), decidedAt: barClose })]
-    if (beside === 'challenger') return [verdict, challengerVerdict({ ...about, verdictId: nextFactId() })]
     return [verdict]
   })
 }

@@ -18,7 +18,7 @@ export function recordMonthsReport(
   return source.range({ prefix: MONTH_PREFIX, limit }).flatMap(({ key, row }) => {
     const [, modelVersion = '', of = '', month = ''] = key.split('/')
     if (timeframe !== undefined && of !== timeframe) return []
-    const { calls, reached, wins, trades, net, buyNet, sellNet, ranges, closes } = row as MonthTally
+    const { calls, reached, wins, trades, net, buyNet, sellNet, ranges } = row as MonthTally
     const sums = {
       net_bps: net,
       always_buy_bps: buyNet,
@@ -41,9 +41,6 @@ export function recordMonthsReport(
         forecasts: ranges.forecasts,
         within_80: ranges.within80,
         within_50: ranges.within50,
-        close_forecasts: closes.forecasts,
-        closes_right: closes.right,
-        closes_squared_error: closes.squares,
       },
     ]
   })

@@ -6,13 +6,13 @@ import { ROUND_TRIP_COST } from '../../contracts/outcome.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type Coin, parseSeriesName } from '../../contracts/series.ts'
 import { FEWEST_BLOCKS, halfWidth95 } from '../../contracts/student-interval.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import type { SpeechAnswerRow, TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
 import {
   SERIES_PREFIX,
   type SpeechRow,
-  speechRuleOf,
+  speechWindowDays,
   TIMEFRAME_PREFIX,
   type TrackRecord,
 } from '../../projections/index.ts'
@@ -99,8 +99,6 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
   const { exchange = null, coin = null } = (record.series && parseSeriesName(record.series)) || {}
   const bins = reliabilityOf(record.reliability)
   // Until this release has folded the log, the rows of a former one answer, and have none.
-  const closes = record.closesBrier ?? { races: 0, squares: 0 }
-  const closesBins = reliabilityOf(record.closes ?? [])
   return {
     model_version: record.modelVersion,
     exchange,
@@ -118,12 +116,6 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
     brier_spoken_races: brierSpoken.races,
     calibration_error: calibrationError(bins),
     reliability: bins,
-    closes: {
-      forecasts: closes.races,
-      brier: ratio(closes.squares, closes.races),
-      calibration_error: calibrationError(closesBins),
-      reliability: closesBins,
-    },
     spoken: {
       calls: spoken.calls,
       reached: spoken.reached,
@@ -192,19 +184,43 @@ function rangesOf({ ranges, rangesApart }: TrackRecord): TrackRecordRow['ranges'
   }
 }
 
-/** How a model does of late at a timeframe. */
-export function speechRow(row: SpeechRow): SpeechAnswerRow {
-  const since = (row.withdrawn ?? row.restored)?.from
-  return {
-    model_version: row.modelVersion,
-    timeframe: row.timeframe,
-    state: row.withdrawn === null ? 'speaks' : 'withdrawn',
-    since: since === undefined ? null : isoTime(since),
-    window_days: speechRuleOf(row.modelVersion, row.timeframe).windowDays,
-    auc_180d: row.auc,
-    races_180d: row.races,
-    days_running: row.running,
-  }
+/** The timeframes of a model, as its file has them. */
+export interface ModelTimeframes {
+  readonly version: string
+  readonly timeframes: Readonly<
+    Record<Timeframe, { readonly calls: true } | { readonly calls: false; readonly reason: string }>
+  >
+}
+
+/**
+ * Whether a model makes calls at each timeframe, and how it did there of late.
+ *
+ * @param judged by its outcomes, where there are any
+ * @param withdrawn why calls at a timeframe are withdrawn for now; undefined if they are not
+ */
+export function speechRows(
+  { version, timeframes }: ModelTimeframes,
+  judged: Iterable<SpeechRow>,
+  withdrawn: (timeframe: Timeframe) => string | undefined,
+): SpeechAnswerRow[] {
+  const rows = [...judged].filter(({ modelVersion }) => modelVersion === version)
+  return TIMEFRAMES.map((timeframe) => {
+    const row = rows.find((one) => one.timeframe === timeframe)
+    const skill = timeframes[timeframe]
+    const reason = skill.calls ? withdrawn(timeframe) : skill.reason
+    const since = (row?.withdrawn ?? row?.restored)?.from
+    return {
+      model_version: version,
+      timeframe,
+      state: reason === undefined ? 'calls' : skill.calls ? 'withdrawn' : 'silent',
+      reason: reason ?? null,
+      since: since === undefined ? null : isoTime(since),
+      window_days: speechWindowDays(timeframe),
+      auc_180d: row?.auc ?? null,
+      races_180d: row?.races ?? 0,
+      days_running: row?.running ?? 0,
+    }
+  })
 }
 
 function reliabilityOf(reliability: TrackRecord['reliability']): TrackRecordRow['reliability'] {

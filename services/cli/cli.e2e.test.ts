@@ -92,14 +92,6 @@ describe('the program', () => {
   })
 })
 
-const RELEASED_MODEL = join(import.meta.dirname, '../engine/models/barrier-5.json')
-interface WhatIfLine {
-  readonly verdict_id?: string
-  readonly recorded?: { readonly probability: number }
-  readonly other?: { readonly probability: number }
-  readonly summary?: object
-}
-
 describe('beside a running service, and after it', () => {
   let data: string
   let service: Running
@@ -151,45 +143,6 @@ describe('beside a running service, and after it', () => {
     )
     expect(await replay('--limit', '1')).toEqual(everything.slice(0, 1))
     expect(await replay('--after', everything[0]?.cursor ?? '')).toEqual(everything.slice(1))
-  })
-
-  test('another model is told beside what was recorded; the released one says the same to the last bit', async () => {
-    const lines = async (file: string) => {
-      const args = ['--what-if', file, '--format', 'ndjson', '--data-dir', data]
-      const { code, out, err } = await signal(['replay', ...args])
-      expect([code, err]).toEqual([0, expect.stringContaining(`${everything.length} verdicts from`)])
-      return out
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as WhatIfLine)
-    }
-    const same = await lines(RELEASED_MODEL)
-    expect(same.slice(0, -1).map(({ other }) => other?.probability)).toEqual(
-      everything.map(({ probability }) => probability),
-    )
-    expect(same.at(-1)?.summary).toMatchObject({ rows: everything.length, lacking: {} })
-
-    const released = JSON.parse(readFileSync(RELEASED_MODEL, 'utf8')) as {
-      readonly timeframes: Readonly<Record<string, { readonly coefficients?: readonly number[] }>>
-    }
-    const timeframes = Object.fromEntries(
-      Object.entries(released.timeframes).map(([name, one]) => [
-        name,
-        // Those without skill have none.
-        { ...one, ...(one.coefficients && { coefficients: one.coefficients.map((value) => -value) }) },
-      ]),
-    )
-    const file = join(directory, 'other.json')
-    writeFileSync(file, JSON.stringify({ ...released, version: 'other-1', timeframes }))
-    const turned = await lines(file)
-    expect(
-      turned.slice(0, -1).map(({ verdict_id, recorded }) => [verdict_id, recorded?.probability]),
-    ).toEqual(everything.map(({ verdict_id, probability }) => [verdict_id, probability]))
-    expect(turned.some(({ recorded, other }) => other?.probability !== recorded?.probability)).toBe(true)
-    expect(turned.at(-1)?.summary).toMatchObject({ other_model: 'other-1' })
-    const refused = await signal(['replay', '--what-if', join(directory, 'none.json'), '--data-dir', data])
-    expect([refused.code, refused.err]).toEqual([expect.any(Number), expect.stringContaining('none.json')])
-    expect(refused.code).not.toBe(0)
   })
 
   test('exports files of every format, and says what it did', async () => {

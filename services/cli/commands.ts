@@ -13,7 +13,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   backtest: async () => [(await import('./analyst/backtest.ts')).backtestCommand],
   verify: async () => [(await import('./analyst/verify.ts')).verifyCommand],
   audit: async () => [(await import('./analyst/audit.ts')).auditCommand],
-  evaluate: async () => [(await import('./analyst/evaluate.ts')).evaluateCommand],
   'track-record': async () => [(await import('./analyst/track-record.ts')).trackRecordCommand],
   doctor: async () => [(await import('./operator/doctor.ts')).doctorCommand],
   log: async () => [(await import('./log/log-origin.ts')).logOriginCommand],
@@ -26,7 +25,6 @@ const FILES: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   keys: async () => (await import('./operator/keys.ts')).keyCommands,
   accounts: async () => (await import('./operator/accounts.ts')).accountCommands,
   webhooks: async () => (await import('./operator/webhooks.ts')).webhookCommands,
-  models: async () => (await import('./operator/models.ts')).modelCommands,
   'log-format': async () => (await import('./log/log-format.ts')).logFormatCommands,
   payments: async () => (await import('./operator/payments.ts')).paymentCommands,
 }

@@ -112,7 +112,7 @@ function openRemoteToolHandler({
           verdict: (series) => projector.reader(latestVerdicts).get(seriesName(series))?.verdict,
           universe: (exchange) => recordedUniverse(platform.store, exchange),
           clock: () => feed.clock(),
-          model: () => speech.champion(feed.clock()),
+          model: speech.model,
           withdrawn: (timeframe) => speech.withdrawn(timeframe, feed.clock()),
         }
   return createRemoteToolHandler({

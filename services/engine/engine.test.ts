@@ -2,37 +2,27 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../contracts/candle.ts'
 import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
-import { FUNDING_COUNTS_AFTER_MS, type FundingRate, fundingCountsFrom } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Series } from '../../contracts/series.ts'
-import { HOUR_MS, TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
 import { randomWalk } from '../../testing/random-walk.ts'
-import { type Engine, type EngineReading, SeriesEngine, type VerdictDraft } from './engine.ts'
-import { loadModel } from './model.ts'
+import { type EngineReading, SeriesEngine, type SeriesRestart, type VerdictDraft } from './engine.ts'
+import { loadModel } from './model/verdict-model.ts'
 
 const model = loadModel()
 const BTC: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const ETH: Series = { exchange: 'SIM', coin: 'ETH', timeframe: '1h' }
-/** Past the bar from which funding counts. */
 const BARS = 900
 const bars = randomWalk(11, BARS)
 const otherBars = randomWalk(12, BARS)
-const fundingAt = (time: number) => ({ time, rate: 0.0001 * Math.sin(time), intervalHours: 8 })
-
-/** Feeds a bar with the funding that settles as it closes. */
-function feed(engine: Engine, slot: number, series: Series, bar: Candle): void {
-  const close = bar.openTime + HOUR_MS
-  if (close % (8 * HOUR_MS) === 0) engine.pushFunding(series, fundingAt(close))
-  engine.push(slot, bar)
-}
 
 /** Readings of a series that is alone in its engine, one per bar. */
 function replay(series: Series, history: readonly Candle[]): EngineReading[] {
   const engine = new SeriesEngine({ model })
   const slot = engine.open(series)
   return history.map((bar) => {
-    feed(engine, slot, series, bar)
+    engine.push(slot, bar)
     return engine.read(slot)
   })
 }
@@ -83,41 +73,9 @@ describe('a verdict', () => {
     for (const reading of alone.slice(LIMITS.warmUpBars)) {
       const { factors, probability } = verdictOf(reading)
       const sum = factors.reduce((total, { contribution }) => total + contribution, 0)
-      expect(Math.abs(sum - Math.log(probability / (1 - probability)))).toBeLessThan(1e-12)
-      expect(factors.map(({ name }) => name)).toEqual(['bias', ...model.names])
+      expect(1 / (1 + Math.exp(-sum))).toBe(probability)
+      expect(factors.map(({ name }) => name)).toEqual(['price_to_ema50', 'wick_balance'])
     }
-  })
-
-  test('says whether the window closes higher, by weights of its own on what the race was told from', () => {
-    const { closes } = model.timeframes['1h']
-    if (!closes?.skill) throw new Error('The model of this release has no such skill at 1h.')
-    for (const reading of alone.slice(LIMITS.warmUpBars)) {
-      const { factors, closesHigher = Number.NaN } = verdictOf(reading)
-      const score = factors.slice(1).reduce((sum, { value }, index) => {
-        const units = (value ?? 0) / (closes.scales[index] ?? 1)
-        return sum + (closes.coefficients[index] ?? 0) * Math.min(model.clip, Math.max(-model.clip, units))
-      }, 0)
-      expect(closesHigher).toBeCloseTo(1 / (1 + Math.exp(-closes.offset - closes.slope * score)), 12)
-    }
-  })
-
-  test('says nothing of the close where no skill at it is shown, and with a model that knows of none', () => {
-    const { closes: _none, ...races } = model.timeframes['1h']
-    const former = { ...model, timeframes: { ...model.timeframes, '1h': races } }
-    const [silent, speaking] = [former, model].map((one) => {
-      const engine = new SeriesEngine({ model: one })
-      const slot = engine.open(BTC)
-      for (const bar of bars) engine.push(slot, bar)
-      return verdictOf(engine.read(slot))
-    })
-    const { closesHigher, ...same } = speaking ?? expect.fail()
-    expect(silent).toStrictEqual(same)
-    expect(closesHigher).toBeDefined()
-    expect(model.timeframes['8h'].closes?.skill).toBe(false)
-    const engine = new SeriesEngine({ model })
-    const slow = engine.open({ ...BTC, timeframe: '8h' })
-    for (const bar of bars) engine.push(slow, { ...bar, openTime: bar.openTime * 8 })
-    expect(verdictOf(engine.read(slow))).not.toHaveProperty('closesHigher')
   })
 
   test('calls, ranks and explains', () => {
@@ -125,9 +83,9 @@ describe('a verdict', () => {
     expect(new Set(verdicts.map(({ call }) => call))).toEqual(new Set(['BUY', 'SELL', 'HOLD']))
     expect(Math.max(...verdicts.map(({ strength }) => strength))).toBeGreaterThan(90)
     for (const { confidence, call, probability, reasoning } of verdicts) {
-      expect(confidence).toBe(Math.min(60, Math.round(100 * Math.max(probability, 1 - probability))))
-      expect(reasoning).toContain(`${call} with ${confidence} % confidence`)
-      const beyondExit = { BUY: probability > 0.505, SELL: probability < 0.495, HOLD: true }
+      expect(confidence).toBe(Math.round(100 * Math.max(probability, 1 - probability)))
+      expect(reasoning).toContain(call === 'HOLD' ? 'HOLD, because neither' : `${call}: the `)
+      const beyondExit = { BUY: probability > 0.515, SELL: probability < 0.485, HOLD: true }
       expect(beyondExit[call]).toBe(true)
     }
   })
@@ -150,9 +108,8 @@ describe('a verdict', () => {
     const slot = engine.open({ ...BTC, timeframe: '1d' })
     for (const bar of bars) engine.push(slot, { ...bar, openTime: bar.openTime * 24 })
     const verdict = verdictOf(engine.read(slot))
-    expect(verdict).toMatchObject({ call: 'HOLD', confidence: 50, probability: 0.5, strength: 0 })
-    expect(verdict.reasoning).toContain('no skill was measured at 1d')
-    expect(verdict.factors.every(({ contribution }) => contribution === 0)).toBe(true)
+    expect(verdict).toMatchObject({ call: 'HOLD', strength: 0 })
+    expect(verdict.reasoning).toContain('HOLD, because no skill was measured at 1d')
   })
 
   test('stands in a market that never moves', () => {
@@ -167,7 +124,6 @@ describe('a verdict', () => {
       regimeStrength: 0,
       volatilityPercentile: 0,
     })
-    expect(verdictOf(reading)).not.toHaveProperty('closesHigher')
     expect(reading).toMatchObject({
       metrics: {
         emaGapAtr: null,
@@ -181,136 +137,62 @@ describe('a verdict', () => {
   })
 })
 
-describe('funding', () => {
-  const factorAfter = (push: (engine: Engine) => void) => {
-    const engine = new SeriesEngine({ model })
-    const slot = engine.open(BTC)
-    for (const bar of bars.slice(0, -1)) engine.push(slot, bar)
-    push(engine)
-    engine.push(slot, bars[BARS - 1] ?? expect.fail('The walk is too short.'))
-    return verdictOf(engine.read(slot)).factors.find(({ name }) => name === 'funding_level')
+describe('a hole in the bars', () => {
+  /** A series whose bars are missing from one place on, and what it said of that. */
+  function across(missing: number) {
+    const restarts: SeriesRestart[] = []
+    const engine = new SeriesEngine({ model, onRestart: (restart) => restarts.push(restart) })
+    const opened = engine.open(BTC)
+    for (const bar of bars.slice(0, 600)) engine.push(opened, bar)
+    const after = bars.slice(600).map((bar) => ({ ...bar, openTime: bar.openTime + missing * HOUR_MS }))
+    const readings = after.map((bar) => {
+      engine.push(opened, bar)
+      return engine.read(opened)
+    })
+    return { restarts, readings }
   }
-  const close = BARS * HOUR_MS
-  const unavailable = { value: null, contribution: 0, status: 'unavailable' }
 
-  test('counts as its yearly level', () => {
-    const factor = factorAfter((engine) =>
-      engine.pushFunding(BTC, { time: close - FUNDING_COUNTS_AFTER_MS, rate: 0.0001, intervalHours: 8 }),
-    )
-    expect(factor?.status).toBe('measured')
-    expect(factor?.value).toBeCloseTo(0.1095, 12)
-    expect(factor?.contribution).not.toBe(0)
+  test('of twelve bars is passed over', () => {
+    const { restarts, readings } = across(12)
+    expect(restarts).toEqual([])
+    expect(verdictOf(readings[0]).anchorBar).toBe(0)
   })
 
-  test.each([
-    ['none came', () => undefined],
-    ['it is of another coin', (engine: Engine) => engine.pushFunding(ETH, fundingAt(close))],
-    [
-      'it is three intervals old',
-      (engine: Engine) => engine.pushFunding(BTC, fundingAt(close - 25 * HOUR_MS)),
-    ],
-    [
-      'it settles so shortly before the close that venues may not have told of it',
-      (engine: Engine) => engine.pushFunding(BTC, fundingAt(close - FUNDING_COUNTS_AFTER_MS + 1)),
-    ],
-  ])('is unavailable, never normal, when %s', (_, push) => {
-    expect(factorAfter(push)).toMatchObject(unavailable)
+  test('of more begins the series anew: no verdict before the warm-up, a new anchor, one report', () => {
+    const { restarts, readings } = across(13)
+    expect(restarts).toEqual([{ series: BTC, from: 600 * HOUR_MS, to: 613 * HOUR_MS, barsMissing: 13 }])
+    expect(readings[0]).toEqual({ status: 'insufficient_history', bars: 1, barsNeeded: 500 })
+    expect(readings.every(({ status }) => status === 'insufficient_history')).toBe(true)
   })
 
-  test('counts for the same bars whenever it comes: with its bar, long before, or out of order', () => {
-    const settlements = Array.from({ length: 112 }, (_, index) => fundingAt((index + 1) * 8 * HOUR_MS))
+  test('leaves nothing of what was before it', () => {
     const engine = new SeriesEngine({ model })
-    const hashWith = (before: (index: number) => readonly FundingRate[]): string => {
-      const slot = engine.open(BTC)
-      for (const [index, bar] of bars.entries()) {
-        for (const funding of before(index)) engine.pushFunding(BTC, funding)
-        engine.push(slot, bar)
-      }
-      const { inputsHash } = verdictOf(engine.read(slot))
-      engine.close(slot)
-      return inputsHash
-    }
-    const closeOf = (index: number): number => (index + 1) * HOUR_MS
-    const inTime = hashWith((index) => settlements.filter(({ time }) => time === closeOf(index - 1)))
-    expect(hashWith((index) => settlements.filter(({ time }) => time === closeOf(index)))).toBe(inTime)
-    expect(hashWith((index) => (index === 0 ? settlements.toReversed() : []))).toBe(inTime)
-  })
-
-  test('reaches every timeframe of its market', () => {
-    const engine = new SeriesEngine({ model })
-    const history = randomWalk(11, LIMITS.historyBars + 1)
-    for (const timeframe of TIMEFRAMES) {
-      const slot = engine.open({ ...BTC, timeframe })
-      const barMs = timeframeMs(timeframe)
-      const push = (some: readonly Candle[]): string => {
-        for (const bar of some) engine.push(slot, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
-        return verdictOf(engine.read(slot)).inputsHash
-      }
-      const before = push(history.slice(0, -1))
-      engine.pushFunding(BTC, fundingAt(LIMITS.historyBars * barMs - HOUR_MS))
-      expect(verdictOf(engine.read(slot)).inputsHash).toBe(before)
-      const newest = push(history.slice(-1))
-      const without = new SeriesEngine({ model })
-      const other = without.open({ ...BTC, timeframe })
-      for (const bar of history) without.push(other, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
-      expect(newest).not.toBe(verdictOf(without.read(other)).inputsHash)
-      engine.close(slot)
+    const opened = engine.open(BTC)
+    for (const bar of otherBars.slice(0, 700)) engine.push(opened, bar)
+    const later = bars.map((bar) => ({ ...bar, openTime: bar.openTime + 8_000 * HOUR_MS }))
+    const whole = replay(BTC, later)
+    for (const [index, bar] of later.entries()) {
+      // Another coin by the same name may cost a thousand times as much.
+      engine.push(opened, bar)
+      expect(engine.read(opened)).toStrictEqual(whole[index])
     }
   })
-
-  test.each(['30m', '1h', '4h', '1d'] as const)(
-    'of before the days that a start fetches does not count at %s, whether it was known or not',
-    (timeframe) => {
-      const barMs = timeframeMs(timeframe)
-      const history = randomWalk(11, LIMITS.historyBars).map((bar, index) => ({
-        ...bar,
-        openTime: index * barMs,
-      }))
-      const from = fundingCountsFrom(timeframe, 0)
-      const hashWith = (settlements: readonly number[]): string => {
-        const engine = new SeriesEngine({ model })
-        const slot = engine.open({ ...BTC, timeframe })
-        for (const time of settlements) engine.pushFunding(BTC, fundingAt(time))
-        for (const bar of history) engine.push(slot, bar)
-        return verdictOf(engine.read(slot)).inputsHash
-      }
-      const nothing = hashWith([])
-      if (from > 0) expect(hashWith([from - 8 * HOUR_MS, from - 1])).toBe(nothing)
-      expect(hashWith([from])).not.toBe(nothing)
-      // A start at the first bar behind the history knows all that counts.
-      expect(history.length * barMs - from).toBeLessThanOrEqual(LIMITS.fundingCountsMs)
-    },
-  )
 })
 
 describe('the same bars from the same anchor', () => {
-  test('give the same verdicts among other series, in another slot and through growth', () => {
+  test('give the same verdicts among other series', () => {
     const engine = new SeriesEngine({ model })
     const first = engine.open({ ...BTC, coin: 'FIRST' })
     const eth = engine.open(ETH)
     const btc = engine.open(BTC)
     for (const [index, bar] of bars.entries()) {
-      feed(engine, eth, ETH, otherBars[index] ?? bar)
+      engine.push(eth, otherBars[index] ?? bar)
       if (index % 3 === 0) engine.push(first, bar)
-      // Slabs grow in the midst of the series' life, and slots around it come and go.
       if (index < 200) engine.open({ ...BTC, coin: `C${index}` })
       if (index === 300) engine.close(first)
       if (index === 301) engine.open({ ...BTC, coin: 'LAST' })
-      feed(engine, btc, BTC, bar)
+      engine.push(btc, bar)
       expect(engine.read(btc)).toStrictEqual(alone[index])
-    }
-  })
-
-  test('give the same verdicts in a slot that another series left', () => {
-    const engine = new SeriesEngine({ model })
-    const left = engine.open(ETH)
-    for (const bar of otherBars) feed(engine, left, ETH, bar)
-    engine.close(left)
-    const slot = engine.open(BTC)
-    expect(slot).toBe(left)
-    for (const [index, bar] of bars.entries()) {
-      feed(engine, slot, BTC, bar)
-      expect(engine.read(slot)).toStrictEqual(alone[index])
     }
   })
 
@@ -347,15 +229,6 @@ describe('misuse is refused', () => {
       () => engine.push(slot, { ...second, openTime: HOUR_MS * 9, low: Number.NaN }),
     ],
     ['a series opened twice', () => engine.open({ ...BTC })],
-    ['a slot never opened', () => engine.read(99)],
-    [
-      'a slot closed twice',
-      () => {
-        const closed = engine.open(ETH)
-        engine.close(closed)
-        engine.close(closed)
-      },
-    ],
   ])('%s', (_, misuse) => {
     expect(codeOf(misuse)).toBe('internal_error')
     expect(engine.seriesCount).toBe(1)

@@ -6,7 +6,7 @@ import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timefra
 import { verdictSchema } from '../../contracts/verdict.ts'
 import { randomWalk } from '../../testing/random-walk.ts'
 import { type EngineReading, SeriesEngine } from './engine.ts'
-import { loadModel } from './model.ts'
+import { loadModel } from './model/verdict-model.ts'
 
 const model = loadModel()
 /** As long as averages take to vanish many times over. */
@@ -74,10 +74,7 @@ describe('a market that stands still', () => {
     expectStill(market.reading(), 'the price has not moved')
     for (const bar of moving.slice(0, 100)) market.push(bar)
     const after = soundVerdictOf(market.reading())
-    expect(after.factors.filter(({ value }) => value === null).map(({ name }) => name)).toEqual([
-      'bias',
-      'funding_level',
-    ])
+    expect(after.factors.filter(({ value }) => value === null).map(({ name }) => name)).toEqual([])
   })
 
   test('is also one whose price is moved by nobody who trades', () => {

@@ -70,7 +70,7 @@ function serviceDescription(sources: McpResourceSources, tools: readonly string[
     tiers,
     limits: { request_bytes: LIMITS.requestBodyBytes, nesting: LIMITS.jsonDepth },
     confidence:
-      '100 × the calibrated probability that the barrier of the called side comes before the other; it lives in 50–60 and is capped at 60. It is not the probability of a higher close, which is `closes_higher`.',
+      '100 × the calibrated probability that the barrier of the called side comes before the other; it lies between 50 and 60. It says nothing of where the price ends, which is what `expected_range` is about.',
     notice: NOTICE,
   }
 }

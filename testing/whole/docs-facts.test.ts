@@ -52,8 +52,8 @@ describe('what the first answers for customers say in words is what the code doe
 
   test('timeframes that make calls, and those that always answer HOLD', () => {
     const { timeframes } = loadModel()
-    const speaking = TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)
-    const silent = TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill)
+    const speaking = TIMEFRAMES.filter((timeframe) => timeframes[timeframe].calls)
+    const silent = TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].calls)
     const listed = (some: readonly string[]): string => `${some.slice(0, -1).join(', ')} and ${some.at(-1)}`
     const hold = section('faq', 'Why does it say HOLD so often?')
     expect(hold).toContain(`calls are made at ${listed(speaking)}, while ${listed(silent)} answer HOLD`)

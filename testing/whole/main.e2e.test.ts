@@ -167,7 +167,6 @@ describe('npm start', () => {
       'cache',
       'scrub',
       'projection accounts',
-      'projection challengers',
       'projection chats',
       'projection debits',
       'projection decided',

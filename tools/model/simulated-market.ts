@@ -1,106 +1,62 @@
-import type { Candle } from '../../contracts/candle.ts'
-import type { Coin } from '../../contracts/series.ts'
-import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import type { RangeModel, SeriesRange } from '../../services/engine/forecast/range-model.ts'
-import { loadModel } from '../../services/engine/model.ts'
-import { blockOf } from '../../services/engine/scoring/call-columns.ts'
-import { type BlockMean, blockMean } from '../../services/engine/scoring/intervals.ts'
-import { scoreCalls } from '../../services/engine/scoring/score-calls.ts'
-import { createPricePath, type SimulatedRegime } from '../../services/market/simulated/price-path.ts'
+import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
+import { seedOfNewMarket } from '../../services/market/simulated/price-path.ts'
 import { createSimulatedBars } from '../../services/market/simulated/simulated-bars.ts'
-import { DEFAULT_SIMULATED_COINS, simulatedCoin } from '../../services/market/simulated/simulated-coins.ts'
-import { rangeSamples } from './ranges/range-samples.ts'
-import type { SeriesHistory } from './series-history.ts'
-import { seriesSamples } from './series-samples.ts'
+import { DEFAULT_SIMULATED_COINS } from '../../services/market/simulated/simulated-coins.ts'
+import { BAR_NUMBERS, type CandleFile } from './histories.ts'
 
 /** Any hour would do. */
 const FIRST_HOUR = 480_000
+/** Hours of market time that are drawn of each coin, by hour; a third of them minute by minute. */
+const HOURS = 6_000
+const SEEDS = 6
 
-const ROW = 6
+/** Candles of simulated markets, as a first `npm start` draws them: hours and five minutes of each coin. */
+export function* simulatedCandles(
+  seeds = SEEDS,
+  hours = HOURS,
+): Generator<readonly CandleFile[], void, void> {
+  for (let seed = 0; seed < seeds; seed++)
+    for (const coin of DEFAULT_SIMULATED_COINS) {
+      const drawn = createSimulatedBars(seedOfNewMarket(`seed${seed}`), coin)
+      const about = { name: `${coin} ${seed}`, isSpot: false }
+      const minutes = barsOf((hour) => drawn.minutes(hour), hours / 3)
+      yield [
+        { ...about, barMs: 5 * MINUTE_MS, bars: fiveMinutes(minutes) },
+        { ...about, barMs: HOUR_MS, bars: barsOf((hour) => drawn.hour(hour), hours) },
+      ]
+    }
+}
 
-type Growing = { -readonly [Name in keyof Candle]: Candle[Name] }
+function barsOf(rowsOf: (hour: number) => Float64Array, hours: number): Float64Array {
+  const rows = Array.from({ length: hours }, (_, index) =>
+    // The market draws each hour into the same numbers.
+    rowsOf(FIRST_HOUR + index).slice(),
+  )
+  const bars = new Float64Array(rows.reduce((length, one) => length + one.length, 0))
+  let at = 0
+  for (const one of rows) {
+    bars.set(one, at)
+    at += one.length
+  }
+  return bars
+}
 
-/** The bars and the funding of a coin of the simulated market, drawn as a feed draws them. */
-export function simulatedHistory(
-  seed: string,
-  coin: Coin,
-  timeframe: Timeframe,
-  hours: number,
-): SeriesHistory {
-  const drawn = createSimulatedBars(seed, coin)
-  const barMs = timeframeMs(timeframe)
-  const bars: Growing[] = []
-  const funding = []
-  for (let hour = FIRST_HOUR; hour < FIRST_HOUR + hours; hour++) {
-    const settled = drawn.funding(hour)
-    if (settled !== undefined) funding.push(settled)
-    const rows = barMs < HOUR_MS ? drawn.minutes(hour) : drawn.hour(hour)
-    for (let at = 0; at < rows.length; at += ROW) {
-      const [openTime = 0, open = 0, high = 0, low = 0, close = 0, volume = 0] = rows.subarray(at, at + ROW)
-      const bar = bars.at(-1)
-      if (bar === undefined || openTime % barMs === 0) {
-        bars.push({ openTime, open, high, low, close, volume })
-        continue
-      }
-      bar.high = Math.max(bar.high, high)
-      bar.low = Math.min(bar.low, low)
-      bar.close = close
-      bar.volume += volume
+function fiveMinutes(minutes: Float64Array): Float64Array {
+  const barMs = 5 * MINUTE_MS
+  const longer: number[] = []
+  for (let at = 0; at < minutes.length; at += BAR_NUMBERS) {
+    const [openTime = 0, open = 0, high = 0, low = 0, close = 0, volume = 0] = minutes.subarray(
+      at,
+      at + BAR_NUMBERS,
+    )
+    if (openTime % barMs === 0) longer.push(openTime, open, high, low, close, volume)
+    else {
+      const last = longer.length - BAR_NUMBERS
+      longer[last + 2] = Math.max(longer[last + 2] ?? 0, high)
+      longer[last + 3] = Math.min(longer[last + 3] ?? 0, low)
+      longer[last + 4] = close
+      longer[last + 5] = (longer[last + 5] ?? 0) + volume
     }
   }
-  return { series: { exchange: 'SIM', coin, timeframe }, isSpot: false, bars, funding }
-}
-
-/** Whether windows ended within p10 and p90, and in which block of time they lie. */
-interface Held {
-  readonly values: number[]
-  readonly blocks: number[]
-}
-
-function countHeld(
-  held: Map<SimulatedRegime, Held>,
-  history: SeriesHistory,
-  ranges: RangeModel,
-  regimeAt: (hour: number) => SimulatedRegime,
-): void {
-  const { barClose, measures, season, move } = rangeSamples(ranges, history)
-  const { weights, intercept, outer } = ranges[TIMEFRAMES.indexOf(history.series.timeframe)] as SeriesRange
-  for (let place = 0; place < barClose.length; place++) {
-    let logVariance = intercept + (season[place] ?? 0)
-    for (const [index, weight] of weights.entries())
-      logVariance += weight * (measures[place * weights.length + index] ?? 0)
-    const at = barClose[place] ?? 0
-    const regime = regimeAt(Math.floor((at - 1) / HOUR_MS))
-    const { values, blocks } = held.get(regime) ?? { values: [], blocks: [] }
-    values.push((move[place] ?? 0) <= outer * Math.exp(logVariance / 2) ? 1 : 0)
-    blocks.push(blockOf(history.series.timeframe, at))
-    held.set(regime, { values, blocks })
-  }
-}
-
-/**
- * Measures a simulated market: the share of windows that end within their expected range, by the regime that it was
- * drawn from, and what the calls of the model of the release are worth.
- *
- * @param seed as the first event of a log has it
- * @param hours of market time; each coin warms up in the first of them
- */
-export function studySimulatedMarket(
-  seed: string,
-  timeframe: Timeframe,
-  hours: number,
-  coins: readonly Coin[] = DEFAULT_SIMULATED_COINS,
-) {
-  const model = loadModel()
-  const held = new Map<SimulatedRegime, Held>()
-  const samples = coins.map((coin) => {
-    const history = simulatedHistory(seed, coin, timeframe, hours)
-    countHeld(held, history, model.ranges, createPricePath(seed, simulatedCoin(coin)).regimeAt)
-    return seriesSamples(model, history)
-  })
-  const { auc, everyCall } = scoreCalls(samples)
-  const coverage = new Map(
-    [...held].map(([regime, { values, blocks }]) => [regime, blockMean(values, blocks) as BlockMean]),
-  )
-  return { coverage, auc, calls: everyCall }
+  return Float64Array.from(longer)
 }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { HIGHEST_CONFIDENCE } from '../../contracts/calling-timeframes.ts'
 import type { Candle } from '../../contracts/candle.ts'
 import { BASE } from '../../contracts/chain.ts'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
@@ -11,12 +12,7 @@ import {
   createQuotaLedger,
   createSubscriberAccounts,
 } from '../../services/accounts/index.ts'
-import {
-  CONFIDENCE_CAP,
-  createOutcomeRecorder,
-  createRecorder,
-  type VerdictDraft,
-} from '../../services/engine/index.ts'
+import { createOutcomeRecorder, createRecorder, type VerdictDraft } from '../../services/engine/index.ts'
 import type { EventStore } from '../../services/log/event-store.ts'
 import type { Leases } from '../../services/log/lease/leases.ts'
 import { SharedLeases } from '../../services/log/lease/shared-leases.ts'
@@ -263,7 +259,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     sleep,
     signal,
     report: () => undefined,
-    coverage: () => ({ highestConfidence: CONFIDENCE_CAP, silentTimeframes: [], exchanges: undefined }),
+    coverage: () => ({ highestConfidence: HIGHEST_CONFIDENCE, silentTimeframes: [], exchanges: undefined }),
     random: randomBytes,
     takeUnasked: nothing,
     mailOwner: async () => undefined,

@@ -950,7 +950,6 @@ KINDS = {
     "VerdictsMissing": 3,
     "ModelAnnounced": 4,
     "MonitoringChanged": 5,
-    "ChallengerVerdictRecorded": 6,
     "LogKeysPublished": 7,
     "DaySealed": 8,
 }

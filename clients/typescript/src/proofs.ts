@@ -22,7 +22,6 @@ const KINDS: Readonly<Record<string, number>> = {
   VerdictsMissing: 3,
   ModelAnnounced: 4,
   MonitoringChanged: 5,
-  ChallengerVerdictRecorded: 6,
   LogKeysPublished: 7,
   DaySealed: 8,
 }
@@ -122,8 +121,7 @@ function contentOf(text: string): Proven['content'] {
 async function entryOf({ type, data }: Proven['content'], text: string): Promise<Bytes> {
   const kind = KINDS[type]
   if (kind === undefined) throw invalid(`${type} is no entry of a log`)
-  const isVerdict = type === 'VerdictRecorded' || type === 'ChallengerVerdictRecorded'
-  const opensAt = isVerdict && typeof data.validUntil === 'number' ? data.validUntil : 0
+  const opensAt = type === 'VerdictRecorded' && typeof data.validUntil === 'number' ? data.validUntil : 0
   const head = new Uint8Array(10)
   head.set([1, kind])
   new DataView(head.buffer).setBigUint64(2, BigInt(opensAt))

@@ -11,7 +11,7 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
-import { keptModelFile, loadModel, modelFile, SeriesEngine } from '../../engine/index.ts'
+import { loadModel, modelFile, SeriesEngine } from '../../engine/index.ts'
 import { audit, cosignersOf, type LogSource, readAuditState, writeAuditState } from '../../proof/index.ts'
 import { openCheckpoint, signCheckpoint } from '../../proof/notes/checkpoint.ts'
 import { SIGNATURE_TYPES } from '../../proof/notes/note-keys.ts'
@@ -328,34 +328,11 @@ describe('a log that signs everything correctly is found out when it', () => {
     const same = { differences: [], hasSameInputs: true }
     expect(await found({ reasoning: 'in other words', call: 'HOLD' })).toEqual(same)
     expect(await found({ probability: 0.9 })).toEqual({ ...same, differences: ['probability'] })
-    expect(await found({ closesHigher: 0.9 })).toEqual({ ...same, differences: ['closesHigher'] })
-    // One that is left out is no less made up, unless it was recorded by a release that had none.
-    const { closesHigher: _left, ...without } = verdict
-    expect(await recompute(without, sha256, 5)).toEqual({ ...same, differences: ['closesHigher'] })
-    expect(await recompute(without, sha256, 4)).toEqual(same)
     expect(await found({ inputsHash: '00'.repeat(32) })).toMatchObject({ hasSameInputs: false })
     expect(await found({ anchorBar: verdict.anchorBar - 1e6 * HOUR_MS })).toMatch(/more than 20000 bars/)
     expect(await recompute(verdict, '00'.repeat(32), 5)).toMatch(/not that of this release/)
     const few = auditTools({ get: async () => undefined })
     expect(await few.recompute(verdict, sha256, 5)).toMatch(/^not all the bars/)
-  })
-
-  test('computes a verdict of the former model again, with its own file', async () => {
-    const file = keptModelFile('barrier-3')
-    const engine = new SeriesEngine({ model: loadModel(file) })
-    const slot = engine.open(BTC)
-    for (const bar of barsBetween(BTC, NOW - 800 * HOUR_MS, NOW)) engine.push(slot, bar)
-    const reading = engine.read(slot)
-    if (reading.status !== 'verdict') throw new Error('no verdict')
-    const verdict = { ...reading.verdict, verdictId: nextId(), previous: null, recordedLate: false }
-    const { recompute } = auditTools({ get: async (path) => barsAnswer(path) })
-    const { sha256 } = modelFile(file)
-    const same = { differences: [], hasSameInputs: true }
-    expect(await recompute(verdict, sha256, 4)).toEqual(same)
-    expect(await recompute({ ...verdict, probability: 0.9 }, sha256, 4)).toEqual({
-      ...same,
-      differences: ['probability'],
-    })
   })
 
   test('takes back in an outcome the forecast of the close that its verdict made', async () => {

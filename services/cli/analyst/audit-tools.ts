@@ -8,7 +8,7 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { trackRecordReport } from '../../analyst/index.ts'
-import { createRace, keptModelFile, modelFile } from '../../engine/index.ts'
+import { createRace, modelFile } from '../../engine/index.ts'
 import { type AuditTools, type LogSource, readAt } from '../../proof/index.ts'
 import { pagesOf } from '../../runtime/http/pages.ts'
 import { barPages } from '../kit/bar-pages.ts'
@@ -30,18 +30,13 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       return { ...race.end() }
     },
     async recompute(verdict, sha256, schema) {
-      const file = keptModelFile(verdict.modelVersion)
-      if (file === undefined || modelFile(file).sha256 !== sha256)
+      const own = modelFile()
+      if (own.modelVersion !== verdict.modelVersion || own.sha256 !== sha256)
         return 'their model is not that of this release'
       if ((verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe) > MOST_BARS)
         return `the state of their series began more than ${MOST_BARS} bars before`
       try {
-        const { bars, differences } = await recomputeVerdict(
-          verdict,
-          barsBefore(source, verdict),
-          undefined,
-          schema,
-        )
+        const { bars, differences } = await recomputeVerdict(verdict, barsBefore(source, verdict), schema)
         if (bars < (verdict.barClose - verdict.anchorBar) / timeframeMs(verdict.timeframe)) return NO_BARS
         const fields = differences.map(({ field }) => field).filter((field) => isJudged(verdict, field))
         return { differences: fields, hasSameInputs: !fields.includes('inputsHash') }
@@ -84,7 +79,6 @@ const MOST_PAGES = 100
 const JUDGED: ReadonlySet<string> = new Set([
   'call',
   'probability',
-  'closesHigher',
   'price',
   'barrier',
   'regime',

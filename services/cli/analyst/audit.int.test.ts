@@ -8,13 +8,7 @@ import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, type EventType, eventOf, type FactOf } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
-import {
-  challengerStream,
-  modelStream,
-  monitoredStream,
-  sealedStream,
-  verdictStream,
-} from '../../../contracts/streams.ts'
+import { modelStream, monitoredStream, sealedStream, verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
@@ -87,9 +81,9 @@ const labelled = (verdict: Verdict, change: Partial<Outcome> = {}): Fact => {
 }
 
 /** Models, by the version, from their announcements on. */
-const model = (modelVersion: string, role: 'serving' | 'challenger', sha256 = '8e'.repeat(32)): Fact =>
-  factIn(modelStream(modelVersion), 'ModelAnnounced', { modelVersion, sha256, bytes: 1, role })
-const announced = (sha256 = '7d'.repeat(32)): Fact => model('barrier-3', 'serving', sha256)
+const model = (modelVersion: string, sha256 = '8e'.repeat(32)): Fact =>
+  factIn(modelStream(modelVersion), 'ModelAnnounced', { modelVersion, sha256, bytes: 1, role: 'serving' })
+const announced = (sha256 = '7d'.repeat(32)): Fact => model('barrier-3', sha256)
 
 const monitored = (coin: string, since: number): Fact =>
   factIn(monitoredStream('BINANCE'), 'MonitoringChanged', {
@@ -282,18 +276,6 @@ function renamed(): Fact[] {
   ]
 }
 
-const challenged = (): Fact[] =>
-  honest().flatMap((recordedFact) => {
-    if (recordedFact.event.type !== 'VerdictRecorded') return [recordedFact]
-    const data = {
-      ...(recordedFact.event.data as unknown as Verdict),
-      verdictId: nextId(),
-      modelVersion: 'other-1',
-    }
-    const other = factIn(challengerStream('other-1', data), 'ChallengerVerdictRecorded', data, data.verdictId)
-    return [recordedFact, other]
-  })
-
 const HONEST: readonly (readonly [string, () => Fact[]])[] = [
   ['began a minute ago: nothing is shown yet', () => honest().slice(0, 2)],
   ['has open windows only', () => [announced(), ...[38, 39, 40].map((hour) => recorded(verdictAt(hour)))]],
@@ -308,9 +290,8 @@ const HONEST: readonly (readonly [string, () => Fact[]])[] = [
   ],
   [
     'has its verdicts from another model since',
-    () => [model('other-1', 'serving'), ...honest((hour) => (hour > 20 ? { modelVersion: 'other-1' } : {}))],
+    () => [model('other-1'), ...honest((hour) => (hour > 20 ? { modelVersion: 'other-1' } : {}))],
   ],
-  ['has a challenger beside its model', () => [model('other-1', 'challenger'), ...challenged()]],
   ['follows a coin by another name', renamed],
   [
     'gives windows another length since a release',

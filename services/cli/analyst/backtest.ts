@@ -2,26 +2,27 @@ import { z } from 'zod'
 import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
+import { isoDay } from '../../../contracts/iso-time.ts'
 import type { Series } from '../../../contracts/series.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
-import { FORMATS, instantSchema, VERDICT_FORMATS } from '../../analyst/index.ts'
-import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
 import {
-  evaluateCloses,
-  evaluateVerdicts,
-  formatCloses,
-  formatEvaluation,
-  loadModel,
-  type ScoredCall,
-  type VerdictModel,
-} from '../../engine/index.ts'
+  rowsInMemory,
+  scoreOutcome,
+  TIMEFRAME_PREFIX,
+  type TrackRecord,
+  type TrackRecordRows,
+} from '../../../projections/index.ts'
+import { FORMATS, instantSchema, trackRecordRow, VERDICT_FORMATS } from '../../analyst/index.ts'
+import { openRecordedFeed } from '../../composition/adapters/open-feed.ts'
+import { loadModel, type VerdictModel } from '../../engine/index.ts'
 import type { RecordedFeed } from '../../market/index.ts'
 import { type CommandInput, defineCommand } from '../kit/command.ts'
 import { FILTER_FLAGS, settingFlag, switchFlag } from '../kit/common-flags.ts'
 import { createProgressLine, grouped, type ProgressLine } from '../kit/progress-line.ts'
 import { writeFileWhole } from '../kit/write-output.ts'
 import { chooseFormat, countRows } from './export.ts'
-import { fittedOn } from './fitted-on.ts'
 import { runBacktest } from './run-backtest.ts'
 
 const FLAGS = {
@@ -38,11 +39,6 @@ const FLAGS = {
     schema: instantSchema,
     help: 'Ends here. Default: the end of the data.',
     example: '2024-07-01',
-  },
-  model: {
-    schema: z.string().min(1).optional(),
-    help: 'File of a verdict model. Default: the model of this release.',
-    example: 'model.json',
   },
   out: {
     schema: z.string().min(1).optional(),
@@ -63,7 +59,7 @@ export const backtestCommand = defineCommand({
   name: 'backtest',
   summary: 'Runs the engine over recorded bars, without a store, and scores its verdicts.',
   notes: [
-    'Each verdict gets its outcome as in a running service. The report has win rates on windows that do not overlap, beside constant calls and a coin on the same bars, with intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window ends after the last bar are not scored.',
+    'Each verdict gets its outcome as in a running service. The report has, for each timeframe, how many prices ended within their range and what calls came to that do not overlap, beside random sides, before and after costs: the figures of the track record. It says whether the model was fitted on bars of the period. Verdicts whose window ends after the last bar are not scored.',
     'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
   ],
   flags: FLAGS,
@@ -73,19 +69,23 @@ export const backtestCommand = defineCommand({
   ],
   async run(input) {
     const { flags, stdout, signal, now } = input
-    const model = loadModel(flags.model)
+    const model = loadModel()
     const format = flags.out === undefined ? undefined : chooseFormat(flags.format, flags.out)
     const feed = openFeed(flags)
     const series = await seriesOf(feed, flags)
     const progress = createProgressLine(input)
-    const calls: ScoredCall[] = []
+    const records = rowsInMemory<TrackRecord>()
+    let scored = 0
     const counting = countRows()
     const rows = runBacktest({
       model,
       series,
       batches: showing(progress, feed, feed.batches({ series, signal })),
       at: new Date(now()).toISOString(),
-      onScored: (call) => calls.push(call),
+      onOutcome(outcome) {
+        scored += 1
+        scoreOutcome(records as unknown as TrackRecordRows, outcome)
+      },
     })
     const counted = counting.pass(rows)
     if (flags.out === undefined || format === undefined) await exhaust(counted)
@@ -93,11 +93,13 @@ export const backtestCommand = defineCommand({
     signal.throwIfAborted()
     const { count, from, to } = counting.seen
     if (count === 0) throw tooFewBars(series)
-    assert(calls.length <= count, 'no more verdicts are scored than come about', calls.length)
+    assert(scored <= count, 'no more verdicts are scored than come about', scored)
     progress.end(
       `${grouped(count)} verdicts of ${series.length} series${flags.out === undefined ? '' : ` in ${flags.out}`}`,
     )
-    stdout.write(report({ model, series, period: { from, to }, count, calls }, flags.json))
+    stdout.write(
+      report({ model, series, period: { from, to }, count, scored, rows: rowsOf(records) }, flags.json),
+    )
   },
 })
 
@@ -156,33 +158,86 @@ const tooFewBars = (series: readonly Series[]): ServiceError =>
     message: `no verdict came of ${series.length} series: each needs 500 closed bars before its first. Choose a shorter timeframe, an earlier --from or more data`,
   })
 
+/** The track record of each timeframe. */
+const rowsOf = ({ entries }: { readonly entries: ReadonlyMap<string, TrackRecord> }): TrackRecordRow[] =>
+  TIMEFRAMES.flatMap((timeframe) =>
+    [...entries]
+      .filter(([key, record]) => key.startsWith(TIMEFRAME_PREFIX) && record.timeframe === timeframe)
+      .map(([, record]) => trackRecordRow(record)),
+  )
+
 function report(
   run: {
     readonly model: VerdictModel
     readonly series: readonly Series[]
     readonly period: { readonly from: number; readonly to: number }
     readonly count: number
-    readonly calls: readonly ScoredCall[]
+    readonly scored: number
+    readonly rows: readonly TrackRecordRow[]
   },
   isJson: boolean,
 ): string {
-  const { model, series, period, count, calls } = run
-  const fitted = fittedOn(model, series, period)
-  const open = count - calls.length
-  const evaluation = evaluateVerdicts(calls)
-  const closes = evaluateCloses(calls)
+  const { model, series, period, count, scored, rows } = run
+  const fitted = fittedOn(period)
+  const open = count - scored
   if (isJson) {
     const { from, to } = period
     const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
-    return `${JSON.stringify({ model_version: model.version, ...times, series: series.length, verdicts: count, open, fitted: fitted.relation, evaluation, closes })}\n`
+    return `${JSON.stringify({ model_version: model.version, ...times, series: series.length, verdicts: count, open, fitted: fitted.relation, rows })}\n`
   }
   const lines = [
     `Backtest of ${model.version}: ${grouped(count)} verdicts, ${grouped(open)} of them without an outcome yet.`,
     fitted.text,
-    'Information, not advice. Brackets hold 95 % intervals.',
+    'Information, not advice. Calls of a series that do not overlap; brackets hold 95 % intervals.',
     '',
-    ...formatEvaluation(evaluation),
-    ...formatCloses(closes),
+    ...rows.map(recordLine),
   ]
   return `${lines.join('\n')}\n`
+}
+
+const percentOf = (share: number | null | undefined): string =>
+  share === null || share === undefined ? '–' : `${(100 * share).toFixed(1)} %`
+
+const shareOf = (share: TrackRecordRow['non_overlapping']['win_rate']): string =>
+  share === null ? '–' : `${percentOf(share.value)} [${percentOf(share.low)}, ${percentOf(share.high)}]`
+
+/** How far prices went, then what the calls came to beside random sides. */
+function recordLine({
+  timeframe,
+  verdicts,
+  ranges,
+  non_overlapping: calls,
+  baselines,
+}: TrackRecordRow): string {
+  const { gross_mean_bps: gross, net_mean_bps: net } = calls
+  const parts = [
+    `${timeframe}: ${grouped(verdicts)} verdicts`,
+    `within the range of four in five ${shareOf(ranges.coverage_80)}`,
+    `${grouped(calls.calls)} calls`,
+    ...(calls.calls === 0
+      ? []
+      : [
+          `won ${shareOf(calls.win_rate)}, random sides ${percentOf(baselines.random.win_rate)}`,
+          `in favour ${percentOf(calls.in_favour?.value)}`,
+          `mean ${gross?.toFixed(1) ?? '–'} bps, after costs ${net?.toFixed(1) ?? '–'}`,
+        ]),
+  ]
+  return parts.join('; ')
+}
+
+/** No number of the model was fitted on windows that end from here on. */
+const FITTED_UNTIL = Date.UTC(2025, 6, 1)
+
+/** Whether scores over a period say anything about bars that the model has not seen. */
+function fittedOn({ from }: { readonly from: number }) {
+  const until = isoDay(FITTED_UNTIL)
+  return from < FITTED_UNTIL
+    ? {
+        relation: 'in_sample' as const,
+        text: `Partly in sample: the model was fitted on bars of 15 coins before ${until}, and coins move together. These scores are kind; docs/model.md has those of later bars.`,
+      }
+    : {
+        relation: 'out_of_sample' as const,
+        text: `Out of sample: the model was fitted on bars before ${until}.`,
+      }
 }

@@ -1,11 +1,10 @@
 import type { BarsAnswer } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
-import type { FundingRate } from '../../../contracts/funding.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { keptModelFile, loadModel, SeriesEngine } from '../../engine/index.ts'
+import { loadModel, SeriesEngine } from '../../engine/index.ts'
 
 /** Fields of a verdict that follow from its place in the log, and not from bars. */
 const PLACED: ReadonlySet<string> = new Set(['verdictId', 'previous', 'recordedLate'])
@@ -27,48 +26,32 @@ export interface Recomputed {
  * Computes a verdict again from its bars, from the one where its state began.
  *
  * @param pages bars in the order of their time
- * @param file of the model; the one that came with this release unless given
  * @param schema of the event; former ones lack fields that this release computes
- * @throws ServiceError `config_invalid` for another model than the verdict names, or bars that lead to no verdict
+ * @throws ServiceError `config_invalid` if another release computed the verdict, or the bars lead to none
  */
 export async function recomputeVerdict(
   recorded: Verdict,
-  pages: AsyncIterable<Pick<BarsAnswer, 'bars' | 'funding'>>,
-  file?: string,
+  pages: AsyncIterable<Pick<BarsAnswer, 'bars'>>,
   schema = VerdictRecorded.schema,
 ): Promise<Recomputed> {
-  const model = loadModel(file ?? keptModelFile(recorded.modelVersion))
+  const model = loadModel()
   if (model.version !== recorded.modelVersion)
     throw new ServiceError('config_invalid', {
-      message: `The verdict was computed with ${recorded.modelVersion}, and this is ${model.version}; name its file with --model.`,
+      message: `The verdict was computed with ${recorded.modelVersion}, and this release has ${model.version}; run the release that recorded it.`,
     })
   const engine = new SeriesEngine({ model })
   const { exchange, coin, timeframe } = recorded
-  const slot = engine.open({ exchange, coin, timeframe })
+  const opened = engine.open({ exchange, coin, timeframe })
   const barMs = timeframeMs(timeframe)
-  let settled = -1
   let count = 0
-  /** Pages repeat settlements from before their first bar. */
-  function settle(funding: readonly FundingRate[], until: number): void {
-    for (const one of funding) {
-      if (one.time <= settled) continue
-      if (one.time > until) break
-      settled = one.time
-      engine.pushFunding({ exchange, coin }, one)
-    }
-  }
-  for await (const { bars, funding } of pages) {
+  for await (const { bars } of pages) {
     for (const bar of bars) {
-      const closes = bar.openTime + barMs
-      // Bar by bar: no more settlements wait in the engine than wait in a live one.
-      settle(funding, closes)
-      if (bar.openTime < recorded.anchorBar || closes > recorded.barClose) continue
-      engine.push(slot, bar)
+      if (bar.openTime < recorded.anchorBar || bar.openTime + barMs > recorded.barClose) continue
+      engine.push(opened, bar)
       count += 1
     }
-    settle(funding, Number.POSITIVE_INFINITY)
   }
-  const reading = engine.read(slot)
+  const reading = engine.read(opened)
   if (reading.status !== 'verdict')
     throw new ServiceError('config_invalid', {
       message: `There are ${count} bars from the one where the state of the series began, and no verdict follows from so few: its history is not there any more.`,

@@ -12,7 +12,6 @@ import { FILTER_FLAGS, queryOf, SOURCE_FLAGS, switchFlag } from '../kit/common-f
 import { withVerdictSource } from '../kit/open-verdict-source.ts'
 import type { VerdictRequest } from '../kit/verdict-source.ts'
 import { writeToStream } from '../kit/write-output.ts'
-import { TABLE, writeWhatIf } from './what-if.ts'
 
 /** Rows of all the pages together; no log has more. */
 const MOST_ROWS = 1_000_000_000
@@ -58,19 +57,13 @@ export const replayCommand = defineCommand({
   summary: 'Writes recorded verdicts to standard output, in the order of the log.',
   notes: [
     'With --follow it writes the verdicts that become visible from now on, or after --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
-    'With --what-if each row has the recorded call and probability, and those that an engine with the model in the file would have given over the same bars. At the end both are scored on the same races. A call depends on the one before it, so the first calls of a period are `?` until they no longer do. A verdict that lacks a feature of the model is counted under its name, and not scored. The model is not judged by its own record, so its calls are never withdrawn.',
   ],
   flags: {
     ...REPLAY_FLAGS,
     format: {
-      schema: z.enum(['ndjson', 'csv', TABLE]).optional(),
-      help: 'How rows are written: ndjson or csv; with --what-if table or ndjson. Default: the former of both.',
+      schema: z.enum(['ndjson', 'csv']).default('ndjson'),
+      help: 'How rows are written: ndjson or csv. Default: ndjson.',
       example: 'csv',
-    },
-    'what-if': {
-      schema: z.string().min(1).optional(),
-      help: 'A model file: writes what this model would have said beside what was recorded, and what became of both.',
-      example: 'model.json',
     },
     follow: switchFlag('Continues with verdicts as they become visible.'),
     ...SOURCE_FLAGS,
@@ -78,7 +71,6 @@ export const replayCommand = defineCommand({
   examples: [
     'signal replay --coin BTC --timeframe 1h --limit 5',
     'signal replay --call BUY,SELL --format csv > calls.csv',
-    'signal replay --what-if model.json --from 2025-01-01 --to 2025-02-01 --coin BTC',
     'signal replay --follow --server http://127.0.0.1:8402',
   ],
   async run(input) {
@@ -89,19 +81,15 @@ export const replayCommand = defineCommand({
       })
     }
     const request = verdictRequestOf(input)
-    const format = flags.format ?? 'ndjson'
-    if (flags['what-if'] !== undefined) await writeWhatIf(flags['what-if'], request, input)
-    else await writeVerdicts(format, request, input)
+    await writeVerdicts(flags.format, request, input)
   },
 })
 
 async function writeVerdicts(
-  format: VerdictFormat | typeof TABLE,
+  format: VerdictFormat,
   request: VerdictRequest,
   input: CommandInput<typeof SOURCE_FLAGS> & { readonly flags: { readonly follow: boolean } },
 ): Promise<void> {
-  if (format === TABLE)
-    throw new ServiceError('config_invalid', { message: `--format ${TABLE} goes with --what-if only` })
   const { follow } = input.flags
   const encode = follow ? rowByRow(format) : FORMATS[format].encode
   await withVerdictSource(input, (source) =>

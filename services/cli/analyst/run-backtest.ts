@@ -1,13 +1,14 @@
 import type { BarBatch } from '../../../contracts/feed.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
 import {
   createRace,
+  type OpenSeries,
   type Race,
   type RaceResult,
-  type ScoredCall,
   SeriesEngine,
   type VerdictDraft,
   type VerdictModel,
@@ -21,8 +22,8 @@ export interface BacktestOptions {
   readonly batches: AsyncIterable<BarBatch>
   /** When the run began, ISO 8601: nothing is recorded, so that is when its verdicts came about. */
   readonly at: string
-  /** Told of every verdict whose window is over. */
-  readonly onScored: (call: ScoredCall) => void
+  /** Called with the outcome of every verdict whose window is over. */
+  readonly onOutcome: (outcome: Outcome) => void
 }
 
 /**
@@ -32,13 +33,13 @@ export interface BacktestOptions {
 const idOf = createFactIds(Buffer.from('signal-service backtest'))
 
 interface Runner {
-  readonly verdict: VerdictDraft
+  readonly verdict: VerdictDraft & Pick<Verdict, 'verdictId'>
   readonly race: Race
 }
 
 interface Followed {
   readonly series: Series
-  readonly slot: number
+  readonly opened: OpenSeries
   readonly running: Set<Runner>
   previous: Verdict['previous']
 }
@@ -49,35 +50,33 @@ interface Followed {
  * count them.
  */
 export async function* runBacktest(options: BacktestOptions): AsyncGenerator<VerdictRow, void, void> {
-  const { model, batches, at, onScored } = options
+  const { model, batches, at, onOutcome } = options
   const engine = new SeriesEngine({ model })
   const bySeries = new Map<string, Followed>(
     options.series.map((series) => [
       seriesName(series),
-      { series, slot: engine.open(series), running: new Set(), previous: null },
+      { series, opened: engine.open(series), running: new Set(), previous: null },
     ]),
   )
   let count = 0
   let isLive = false
 
   const verdictAt = (followed: Followed): VerdictRow[] => {
-    const { series, slot, running, previous } = followed
-    const reading = engine.read(slot)
+    const { series, opened, running, previous } = followed
+    const reading = engine.read(opened)
     if (reading.status !== 'verdict') return []
     const { verdict } = reading
     followed.previous = { barClose: verdict.barClose, regime: verdict.regime }
-    running.add({ verdict, race: raceOf(verdict) })
     const verdictId = idOf(seriesName(series), String(verdict.barClose), verdict.inputsHash)
+    running.add({ verdict: { ...verdict, verdictId }, race: raceOf(verdict) })
     return [verdictRow({ ...verdict, verdictId, previous, recordedLate: false }, String((count += 1)), at)]
   }
 
-  for await (const { phase, bars, funding } of batches) {
+  for await (const { phase, bars } of batches) {
     if (phase === 'live' && !isLive) {
       isLive = true
       for (const followed of bySeries.values()) yield* verdictAt(followed)
     }
-    // Which bars it counts for is the engine's to say.
-    for (const settled of funding) engine.pushFunding(settled.market, settled.funding)
     for (const { series, candle } of bars) {
       const followed = bySeries.get(seriesName(series))
       if (followed === undefined) continue
@@ -85,9 +84,9 @@ export async function* runBacktest(options: BacktestOptions): AsyncGenerator<Ver
         const ended = runner.race.take(candle)
         if (ended === undefined) continue
         followed.running.delete(runner)
-        onScored(scored(runner.verdict, ended))
+        onOutcome({ ...outcomeOf(runner.verdict), ...ended })
       }
-      engine.push(followed.slot, candle)
+      engine.push(followed.opened, candle)
       if (isLive) yield* verdictAt(followed)
     }
   }
@@ -96,20 +95,10 @@ export async function* runBacktest(options: BacktestOptions): AsyncGenerator<Ver
 const raceOf = ({ barClose, barrier, timeframe }: VerdictDraft): Race =>
   createRace({ barClose, barrier, barMs: timeframeMs(timeframe), windowBars: WINDOW_BARS[timeframe] })
 
-/** Without its factors and its reasons, of which there may be millions. */
-const scored = (
-  { exchange, coin, timeframe, barClose, call, probability, barrier, closesHigher }: VerdictDraft,
-  { race, entryPrice, exitPrice, closePrice }: RaceResult,
-): ScoredCall => ({
-  exchange,
-  coin,
-  timeframe,
-  barClose,
-  call,
-  probability,
-  barrier,
-  race,
-  entryPrice,
-  exitPrice,
-  ...(closesHigher !== undefined && { closesHigher, closePrice }),
-})
+/** The part of an outcome that repeats its verdict. */
+const outcomeOf = (verdict: Runner['verdict']): Omit<Outcome, keyof RaceResult> => {
+  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+  const { modelVersion, call, probability, barrier, forecast } = verdict
+  const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
+  return { ...about, modelVersion, call, probability, barrier, forecast, recordedLate: false }
+}

@@ -18,7 +18,7 @@ const PARAMETERS = {
   },
   coin: { schema: z.string().optional(), help: 'One coin; with --group-by series.', example: 'BTC' },
   timeframe: { schema: z.string().optional(), help: 'One timeframe.', example: '1h' },
-  'model-version': { schema: z.string().optional(), help: 'One model. Default: all.', example: 'barrier-5' },
+  'model-version': { schema: z.string().optional(), help: 'One model. Default: all.', example: 'barrier-6' },
 } as const
 
 export const trackRecordCommand = defineCommand({

@@ -22,11 +22,6 @@ export const verifyCommand = defineCommand({
   flags: {
     proof: switchFlag('Checks a proof file instead, offline, with nothing but --vkey.'),
     recompute: switchFlag('Computes the verdict again from its bars, and compares to the last bit.'),
-    model: {
-      schema: z.string().min(1).optional(),
-      help: 'With --recompute: the file of the model, where it is not that of this release.',
-      example: 'barrier-5.json',
-    },
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     json: switchFlag('Writes the whole verification as JSON.'),
     ...SOURCE_FLAGS,
@@ -57,7 +52,7 @@ export const verifyCommand = defineCommand({
       const verdict = verdictSchema.parse(verification.event.data)
       const { anchorBar: from, barClose: to } = verdict
       const bars = source.bars(verdict, { from, to }, signal)
-      const found = await recomputeVerdict(verdict, bars, flags.model, verification.event.schema)
+      const found = await recomputeVerdict(verdict, bars, verification.event.schema)
       for (const { field, recorded, recomputed } of found.differences)
         stdout.write(
           `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SPOKEN_TIMEFRAMES } from '../../../contracts/spoken-timeframes.ts'
+import { CALLING_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { readSettings } from '../../runtime/config/read-settings.ts'
 import { bannerLines } from './announcements.ts'
@@ -17,7 +17,7 @@ test('who starts the engine is told at which timeframes it never makes a call', 
   expect(lines.filter((line) => line.length > 80)).toEqual([])
   const text = lines.join(' ').replaceAll(/\s+/g, ' ')
   expect(text).toContain('Node.js 24.15.0, SQLite 3.51.3')
-  const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
-  expect(text).toContain(`Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')}`)
+  const silent = TIMEFRAMES.filter((timeframe) => !CALLING_TIMEFRAMES.includes(timeframe))
+  expect(text).toContain(`Calls are made at ${CALLING_TIMEFRAMES.join(', ')}; at ${silent.join(', ')}`)
   expect(bannerLines({ ...context, monitoring: undefined }).join('\n')).not.toContain('Calls are made')
 })

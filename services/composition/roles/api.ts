@@ -17,7 +17,6 @@ import type { Parts } from '../parts.ts'
 import { createServer, type ServerOptions } from '../server.ts'
 import { createBars } from './bars.ts'
 import { createMarketsSource } from './markets-source.ts'
-import { modelAdmin } from './model-admin.ts'
 import { withVerdictStreams } from './newest-verdicts.ts'
 import { openBoard, readModelAnswers, readPositions } from './read-models.ts'
 import { statusOf } from './status.ts'
@@ -53,7 +52,6 @@ export async function openApi(parts: Parts) {
     positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     logFormat: platform.format,
-    models: modelAdmin(parts),
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,

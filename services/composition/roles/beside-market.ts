@@ -4,20 +4,12 @@ import type { EngineDeps, EngineParts } from './engine-parts.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 
 const GO_ON_AFTER_MS = 30_000
-const ROLES_EVERY_MS = 2_000
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** Records of each model whether it is the champion. */
-export async function announceModels({ speech }: EngineDeps, parts: EngineParts): Promise<void> {
-  const speaks = speech.champion(parts.clock()).version
-  for (const { model, file } of speech.models)
-    await parts.announcer.announceModel(file, model.version === speaks ? 'serving' : 'challenger')
-}
-
 /** Begins what an engine process does beside following the market; each settles when the signal ends it. */
 export function workBesideMarket(options: EngineDeps, parts: EngineParts): Promise<unknown>[] {
-  const { log, signal, speech, watchList } = options
+  const { log, signal, watchList } = options
   const { sleep, hasPresent, leases, universes } = parts
 
   /** A failure of this work must not end the run over the market. */
@@ -38,24 +30,9 @@ export function workBesideMarket(options: EngineDeps, parts: EngineParts): Promi
     // A market that is replayed at full speed is over before anybody could obey.
     work.push(goOn('watching how the model does', () => watchSpeech(options, parts)))
   }
-  if (speech.models.length > 1) work.push(goOn('announcing who speaks', () => renewRoles(options, parts)))
   // Nothing has to be stopped when a lease ends: work under way is appended, or finds its fact in the log already.
   if (leases !== undefined) work.push(leases.run({ gained: nothing, lost: nothing }, signal))
   return work
-}
-
-/** The operator may choose another model at any time. Several processes may announce it: only one append counts. */
-async function renewRoles(options: EngineDeps, parts: EngineParts): Promise<void> {
-  const { speech, signal } = options
-  const championNow = (): string => speech.champion(parts.clock()).version
-  let spoke = championNow()
-  while (!signal.aborted) {
-    await parts.sleep(ROLES_EVERY_MS, signal)
-    const speaks = championNow()
-    if (signal.aborted || speaks === spoke) continue
-    await announceModels(options, parts)
-    spoke = speaks
-  }
 }
 
 /** In a recorded market nothing comes later: the next replay labels it. */

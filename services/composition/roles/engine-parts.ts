@@ -1,11 +1,11 @@
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { seriesName } from '../../../contracts/series.ts'
 import {
   createAnnouncer,
   createBoard,
-  createChallengerRecorder,
-  createEnsemble,
   createFundingRates,
   createOutcomeRecorder,
   createRecorder,
@@ -16,7 +16,6 @@ import {
 import { sleep as sleepForReal } from '../../runtime/async/sleep.ts'
 import { sharedLeases } from '../adapters/shared-leases.ts'
 import type { Deps } from '../deps.ts'
-import type { OpenedSpeech } from './speech.ts'
 import type { WatchList } from './watch-list.ts'
 
 export interface EngineDeps
@@ -78,18 +77,18 @@ export function openEngineParts(deps: EngineDeps) {
     hasPresent,
     leases,
     newOutcomes,
-    engine: speakingEngine(speech),
+    engine: new SeriesEngine({
+      model: speech.model,
+      withdrawn: speech.withdrawn,
+      onRestart: ({ series, from, to, barsMissing }) =>
+        log.warn(
+          { series: seriesName(series), from: isoTime(from), to: isoTime(to), barsMissing },
+          `bars are missing for too long; the series begins anew and has verdicts again after ${LIMITS.warmUpBars} bars`,
+        ),
+    }),
     board: createBoard(),
     announcer: createAnnouncer({ ...path, newId, clock }),
     recorder: createRecorder({ ...recording, isMonitored: (series) => watchList.has(series) }),
-    challengers: createChallengerRecorder({
-      ...recording,
-      onFailure: (series, error) =>
-        log.warn(
-          { err: error, series: seriesName(series) },
-          'verdicts of models that do not speak are not recorded',
-        ),
-    }),
     outcomes: newOutcomes(),
     funding: createFundingRates({ keepDays: FUNDING_HISTORY_DAYS }),
     universes: createUniverseManager({
@@ -101,18 +100,4 @@ export function openEngineParts(deps: EngineDeps) {
       onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
     }),
   }
-}
-
-/** The engine of the models: each computes, one of them speaks. */
-function speakingEngine(speech: OpenedSpeech) {
-  const { models, orders } = speech
-  const engineOf = ({ model }: (typeof models)[number]) =>
-    new SeriesEngine({
-      model,
-      withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
-    })
-  const [first, ...others] = models
-  return others.length === 0
-    ? engineOf(first)
-    : createEnsemble([engineOf(first), ...others.map(engineOf)], (at) => speech.champion(at).version)
 }

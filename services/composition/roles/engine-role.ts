@@ -13,7 +13,7 @@ import {
   scanFundingArb,
 } from '../../engine/index.ts'
 import { countMonitored } from '../metrics/monitored-series.ts'
-import { announceModels, workBesideMarket } from './beside-market.ts'
+import { workBesideMarket } from './beside-market.ts'
 import { type EngineDeps, type EngineParts, openEngineParts, REAL_TIME } from './engine-parts.ts'
 import { createEngineRuns, type EngineRuns } from './engine-runs.ts'
 import { staleAfterMs } from './watch-list.ts'
@@ -31,7 +31,7 @@ export function createEngineRole(options: EngineDeps) {
   const parts = openEngineParts(options)
   const { board, announcer, recorder, outcomes, universes, clock } = parts
   const runs = createEngineRuns(options, parts, {
-    announceModels: () => announceModels(options, parts),
+    announceModel: () => announcer.announceModel(options.speech.file),
     awaited: () => toolHandler.awaited(),
   })
   const toolHandler: LocalToolHandler = openToolHandler(options, parts, runs)
@@ -97,9 +97,7 @@ function openToolHandler(
 
   return createToolHandler({
     board,
-    get model() {
-      return speech.champion(clock())
-    },
+    model: speech.model,
     withdrawn: (timeframe) => speech.withdrawn(timeframe, clock()),
     monitored: watchList,
     listings: () => feed.listings(),

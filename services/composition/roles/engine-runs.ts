@@ -10,8 +10,8 @@ import { planRun } from './market-run.ts'
 export type EngineRuns = ReturnType<typeof createEngineRuns>
 
 export interface EngineRunsOptions {
-  /** Done before anything is recorded of a model. */
-  readonly announceModels: () => Promise<void>
+  /** Done before anything is recorded. */
+  readonly announceModel: () => Promise<void>
   /** Series that callers wait for. */
   readonly awaited: () => Iterable<Series>
 }
@@ -19,10 +19,10 @@ export interface EngineRunsOptions {
 export function createEngineRuns(
   deps: EngineDeps,
   parts: EngineParts,
-  { announceModels, awaited }: EngineRunsOptions,
+  { announceModel, awaited }: EngineRunsOptions,
 ) {
   const { feed, log, metrics, terminal } = deps
-  const { engine, recorder, challengers, outcomes, funding, clock, announcer } = parts
+  const { engine, recorder, outcomes, funding, clock, announcer } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   const toldRefusals = new Set<string>()
   let lastBarClose: number | undefined
@@ -73,10 +73,10 @@ export function createEngineRuns(
     onClosed: (one: Series, error: ServiceError) => void,
   ): Promise<EngineRun> {
     const ending = new AbortController()
-    await announceModels()
+    await announceModel()
     try {
       const batches = batchesOf(series, AbortSignal.any([until, ending.signal]))
-      const recording = { engine, recorder, challengers, outcomes, board }
+      const recording = { engine, recorder, outcomes, board }
       return await runEngine({ ...recording, series, batches, clock, onClosed, ...reporting })
     } finally {
       // A run whose series have all been closed stops reading bars.

@@ -9,7 +9,7 @@ import {
   recordCoins,
   recordMonthsReport,
   regimeShiftHistory,
-  speechRow,
+  speechRows,
   trackRecordReport,
   verifyVerdict,
 } from '../../analyst/index.ts'
@@ -49,7 +49,8 @@ export function readModelAnswers({
     trackRecord: (query) => trackRecordReport(placed(there().reader(trackRecord)), query),
     recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
     recordCoins: (query) => recordCoins(there().reader(trackRecord), query),
-    speech: () => [...speech.rows()].map(speechRow),
+    speech: () =>
+      speechRows(speech.model, speech.rows(), (timeframe) => speech.withdrawn(timeframe, marketNow())),
     regimeShifts: (query) =>
       regimeShiftHistory(placed(there().reader(regimeShifts)), { ...query, now: marketNow() }),
     verify: async (verdictId, signal) =>

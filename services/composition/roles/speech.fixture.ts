@@ -3,12 +3,10 @@ import type { OpenedSpeech } from './speech.ts'
 
 /** The released model, of which nothing was ever withdrawn. */
 export const FREE_SPEECH: OpenedSpeech = {
-  models: [{ model: loadModel(), file: modelFile() }],
-  champion: () => loadModel(),
+  model: loadModel(),
+  file: modelFile(),
   orders: {
     withdrawal: () => undefined,
-    chosen: () => undefined,
-    hasChanges: () => false,
     load: async () => undefined,
     follow: async () => undefined,
   },

@@ -1,8 +1,8 @@
+import { HIGHEST_CONFIDENCE } from '../../../contracts/calling-timeframes.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../../accounts/index.ts'
-import { CONFIDENCE_CAP } from '../../engine/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { pacedReads } from '../../log/pacer.ts'
 import { createBusyShare } from '../../runtime/async/busy-share.ts'
@@ -152,10 +152,8 @@ const slowReads = (store: EventStore, signal: AbortSignal) =>
 const coverageOf =
   ({ speech, marketNow, watchList }: CallerDeps) =>
   () => ({
-    highestConfidence: CONFIDENCE_CAP,
-    silentTimeframes: TIMEFRAMES.filter(
-      (timeframe) => !speech.champion(marketNow()).timeframes[timeframe].skill,
-    ),
+    highestConfidence: HIGHEST_CONFIDENCE,
+    silentTimeframes: TIMEFRAMES.filter((timeframe) => !speech.model.timeframes[timeframe].calls),
     withdrawn: (timeframe: Timeframe) => speech.withdrawn(timeframe, marketNow()),
     exchanges: watchList?.exchanges,
     coins: new Set(watchList?.series().map(({ coin }) => coin)),

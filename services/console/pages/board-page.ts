@@ -2,6 +2,7 @@ import type { BoardAnswer, BoardRow } from '../../../contracts/board.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import { WHERE_CALLS_ARE_MADE } from '../../../contracts/tools/tool-catalogue.ts'
 import { CALLS, type Call } from '../../../contracts/verdict.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
@@ -42,6 +43,9 @@ export interface BoardFilters {
 export interface Headline {
   readonly wins: number
   readonly reached: number
+  /** Windows with a range, and those at whose end the price was within it. */
+  readonly forecasts: number
+  readonly within: number
   /** Mean after costs, basis points. */
   readonly netBps: number | null
 }
@@ -71,8 +75,8 @@ export function boardPage(look: BoardLook): Page {
     title: '',
     at: '/',
     live: address('/board/live', { ...filters, skip: look.skip || undefined }),
-    body: html`<h1>What the market says, and how sure that is</h1>
-<p class="lead">BUY, SELL or HOLD for every coin and timeframe at every closed bar, recorded before anybody knows how it ends, and checked afterwards.</p>
+    body: html`<h1>How far prices may go, and which call is made</h1>
+<p class="lead">For every coin and timeframe at every closed bar: the range that four of five prices end in, and BUY, SELL or HOLD. Each is recorded and checked against what came of it.</p>
 <noscript><p class="dim">As of the moment this page was made; load it again for what is newer.</p></noscript>
 ${Object.values(parts.first)}
 ${filterForm(look)}
@@ -106,8 +110,15 @@ function summary({ answer, headline }: BoardLook): Html {
   const fresh = rows.filter(({ is_fresh }) => is_fresh).length
   const newest = rows.reduce((last, { bar_close }) => (bar_close > last ? bar_close : last), '')
   const isWhole = rows.length === matching
-  const { wins = 0, reached = 0 } = headline ?? {}
+  const { wins = 0, reached = 0, within = 0, forecasts = 0 } = headline ?? {}
   return html`<div id="summary">${tiles([
+    [
+      'Prices within their range',
+      soFar(within, forecasts),
+      forecasts === 0
+        ? html`none decided yet; <a href="/track-record#ranges">track record</a>`
+        : html`of ${whole(forecasts)} windows; four of five are expected`,
+    ],
     [
       answer.market === 'live' ? 'Shown calls, windows closed' : 'Calls now',
       html`${whole(calls.BUY + calls.SELL)}`,
@@ -149,18 +160,19 @@ ${
     : table(caption, calls.slice(0, CALL_ROWS), {
         Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
         'Last bars': spark,
+        '#Price': (row) => price(row.price),
+        '#Price range, 4 of 5': (row) => rangeText(row.expected_range, row.price),
         Call: ({ call }) => callTag(call),
         '#Confidence': ({ confidence }) => `${confidence} %`,
         Regime: ({ regime }) => regimeText(regime),
-        '#Price': (row) => price(row.price),
-        '#Expected, 4 of 5': (row) => rangeText(row.expected_range, row.price),
         'Bar closed': (row) => time(row.bar_close),
         'Decided by': (row) => time(row.valid_until),
         ...(answer.exchanges.length > 1 && { Exchange: ({ exchange }: Series) => exchange }),
         Proof: (row) => proofLink(row.verdict_id, `${row.coin} ${row.timeframe}`),
       })
 }
-${withdrawn.length > 0 && note(html`<p>No calls at ${withdrawn.join(', ')}: of late the model could not tell up from down there, so every verdict is HOLD until it can again. <a href="/track-record">Track record</a></p>`, 'warn')}
+${withdrawn.length > 0 && note(html`<p>Calls at ${withdrawn.join(', ')} are withdrawn: of late they ranked no better than chance, so every verdict there is HOLD until they do again. <a href="/track-record">Track record</a></p>`, 'warn')}
+<p class="dim">${WHERE_CALLS_ARE_MADE}</p>
 ${calls.length > CALL_ROWS && html`<p class="dim">${whole(calls.length - CALL_ROWS)} more stand in the table of all series.</p>`}
 ${answer.market === 'live' && html`<p class="dim">Calls whose window is open are what callers ask for: ${hasSignIn && html`<a href="/account">sign in</a> and `}open a series, or ask over MCP or HTTP.</p>`}</section>`
 }

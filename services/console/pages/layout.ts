@@ -46,7 +46,7 @@ const MARKETS: Readonly<Record<MarketKind, string>> = {
 }
 
 const DESCRIPTION =
-  'BUY, SELL and HOLD verdicts and regimes of coins with calibrated confidence, each recorded before its outcome is known.'
+  'How far the prices of coins may go, and BUY, SELL or HOLD with calibrated confidence: each recorded before its outcome is known.'
 
 /** A whole page. */
 export function page(

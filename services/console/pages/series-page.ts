@@ -1,8 +1,9 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { HistoryRow, SeriesHistory } from '../../../contracts/series-history.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
-import { likelierBarrier, oddsOf } from '../../../contracts/verdict.ts'
+import { likelierBarrier } from '../../../contracts/verdict.ts'
 import { type Html, html } from './html.ts'
 import { type Page, scrolling } from './layout.ts'
 import type { Refusal } from './own-client.ts'
@@ -60,7 +61,7 @@ export function seriesPage({ history, bars, zoom, after, asked, speech = [] }: S
     body: html`<p class="dim"><a href="/">Board</a></p>
 <h1>${name}</h1>
 ${regimeNow(history)}
-${withdrawnNote(speech)}
+${noCallsNote(series.timeframe, speech)}
 ${newest === undefined ? html`<p>${withheld > 0 ? 'No window of this series has closed yet.' : html`There is no verdict of this series yet: the first comes when its next bar closes. <a href="/#series">All series</a>`}</p>` : newestPart(newest, history, after)}
 ${(market === 'live' || asked !== undefined) && askPart(history, asked)}
 ${picturePart({ history, bars, zoom, after })}
@@ -89,6 +90,18 @@ function newestPart(row: HistoryRow, { market, withheld }: SeriesHistory, after:
   return html`<p class="lead">${row.reasoning}</p>
 ${tiles([
   [
+    'Price range, 4 of 5',
+    rangeText(row.expected_range, row.price),
+    row.expected_range === null
+      ? 'no forecast: the market stands still'
+      : html`at the end of the window, ${rangePercent(row.expected_range)}`,
+  ],
+  [
+    'Volatility',
+    row.expected_volatility === null ? '—' : percentOf(row.expected_volatility),
+    'standard deviation of the return over the window',
+  ],
+  [
     after === undefined ? (market === 'live' ? 'Newest decided' : 'Says now') : 'Newest on this page',
     callTag(row.call),
     html`at ${price(row.price)}, bar closed ${time(row.bar_close)}`,
@@ -100,47 +113,32 @@ ${tiles([
   ],
   ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)}`],
   [
-    'Expected by then',
-    rangeText(row.expected_range, row.price),
-    row.expected_range === null
-      ? 'no forecast: the market stands still'
-      : html`in four of five cases, ${rangePercent(row.expected_range)}`,
-  ],
-  [
     'Outcome',
     state,
     html`${row.is_open ? 'decided by' : 'window closed'} ${time(row.valid_until)}; ${proofLink(row.verdict_id, 'the newest verdict')}`,
   ],
 ])}
-${oddsWords(row)}
 ${rangeWords(row)}
 ${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verdict is' : 'verdicts are'} open and not shown: callers ask for them.</p>`}`
 }
 
-/** Both probabilities in plain words, where there are two. */
-const oddsWords = ({ probability, closes_higher: higher }: HistoryRow): Html | undefined =>
-  higher === null
-    ? undefined
-    : html`<p>Odds: ${oddsOf(probability, higher)}. <a href="/track-record#closes">How often that held</a></p>`
+const percentOf = (fraction: number): string =>
+  `${(100 * fraction).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
 
 /** How far the price may go, in plain words. */
-function rangeWords({ expected_range: range, expected_volatility: volatility, price: at }: HistoryRow): Html {
-  if (range === null || volatility === null) return html``
+function rangeWords({ expected_range: range, price: at }: HistoryRow): Html {
+  if (range === null) return html``
   const middle = `${expectedPrice(at * (1 + range.p25))} to ${expectedPrice(at * (1 + range.p75))}`
-  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. About three moves in a hundred go more than twice as far as that range. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`
+  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second. That is how far, not which way. <a href="/track-record#ranges">How often that held</a></p>`
 }
 
-/** The notice for a timeframe at which calls are withdrawn. */
-function withdrawnNote(speech: readonly SpeechAnswerRow[]): Html | undefined {
-  const withdrawn = speech.filter(({ state }) => state === 'withdrawn')
-  if (withdrawn.length === 0) return undefined
-  return note(
-    withdrawn.map(
-      (one) =>
-        html`<p>The model <code>${one.model_version}</code> does not call at ${one.timeframe}${one.since !== null && html` since ${time(one.since)}`}: of late it could not tell up from down there, so every verdict is HOLD until it can again. <a href="/docs/model">Why</a></p>`,
-    ),
-    'warn',
-  )
+/** Why no calls are made at the timeframe of the page; nothing where they are. */
+function noCallsNote(timeframe: Timeframe, speech: readonly SpeechAnswerRow[]): Html | undefined {
+  const of = speech.find((one) => one.timeframe === timeframe)
+  if (of === undefined || of.state === 'calls') return undefined
+  const others = speech.filter(({ state }) => state === 'calls').map((one) => one.timeframe)
+  const text = html`<p>No calls at ${timeframe}: ${of.reason ?? 'not known'}.${others.length > 0 && html` Calls are made at ${others.join(', ')}.`} <a href="/docs/model">Why</a></p>`
+  return of.state === 'withdrawn' ? note(text, 'warn') : html`<div class="dim">${text}</div>`
 }
 
 function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Html | undefined {
@@ -155,7 +153,7 @@ ${asked?.refusal !== undefined && note(html`<p>${asked.refusal.message}</p><p>${
 ${
   answer !== undefined &&
   note(
-    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>${answer.odds !== undefined && html`<p>Odds: ${valueText(answer.odds)}.</p>`}`,
+    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>`,
     'good',
   )
 }
@@ -186,12 +184,6 @@ function factorsPart(row: HistoryRow): Html {
 ${facts([
   ['Model', html`<code>${row.model_version}</code>`],
   ['Probability', html`${Number(row.probability.toPrecision(6))} that +1σ is reached before −1σ`],
-  [
-    'Closes higher',
-    row.closes_higher === null
-      ? 'no forecast'
-      : html`${Number(row.closes_higher.toPrecision(6))} that the window closes above its entry`,
-  ],
   [
     'Barriers',
     html`${price(row.price * (1 + row.barrier))} above, ${price(row.price * (1 - row.barrier))} below: ±${(100 * row.barrier).toFixed(2)} %`,

@@ -7,7 +7,7 @@ import { copyable, facts, table, tiles, time, whole } from './parts.ts'
 const KINDS: Readonly<Record<IncidentKind, string>> = {
   log_end_lost: 'the log lost its newest events',
   market_run: 'the simulated market was run through a stretch of time',
-  calls_withdrawn: 'calls of a model were withdrawn',
+  calls_withdrawn: 'calls at a timeframe were withdrawn',
 }
 const REASONS: Readonly<Record<MissingReason, string>> = {
   no_engine: 'no process followed the market',

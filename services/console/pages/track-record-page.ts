@@ -60,8 +60,8 @@ export function trackRecordPage(look: TrackRecordLook): Page {
     description:
       'What became of every recorded verdict: calibration, win rate and equity after costs beside baselines.',
     at: '/track-record',
-    body: html`<h1>How good the calls were</h1>
-<p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
+    body: html`<h1>How good the ranges and the calls were</h1>
+<p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. A call says which of two barriers comes first, if one is reached, and not where the price ends: calls close on the other side a little more often. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
 ${market === 'simulated' && note(MADE_UP, 'warn')}
 ${refusalNote(refused)}
 ${choice(query, refused)}
@@ -79,16 +79,14 @@ function figuresPart({ pooled, months, coins, series, query }: TrackRecordLook):
   const turn = (name: 'coins' | 'after', next: string | null, at: string) =>
     pager('/track-record', query[name], next, { name, others: query, at })
   return html`${headTiles(rows)}
-<h2 id="reliability">Does the confidence hold?</h2>
-<div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same. ${csv('reliability')}</figcaption></figure>
-<div>${reliabilityRows(bins)}</div></div>
-<h2 id="closes">Does it close where it was said?</h2>
-${closesPart(rows)}
-<h2 id="equity">Equity after costs</h2>
-${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="ranges">How far the price went</h2>
 ${rangesPart(rows)}
 ${coveragePart(pooledMonths(months))}
+<h2 id="reliability">Does the confidence hold?</h2>
+<div class="split"><figure>${reliabilityChart(bins)}<figcaption>Said against happened: how probable the barrier was that the verdict held for likelier, and how often it came first, of the races that one barrier won. On the dashed line both are the same. Whiskers: 95 % intervals (Wilson) of as many races as do not overlap. Coins move together, which makes them too narrow all the same. ${csv('reliability')}</figcaption></figure>
+<div>${reliabilityRows(bins)}</div></div>
+<h2 id="equity">Equity after costs</h2>
+${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, { Timeframe: (row) => row.timeframe, Model: (row) => row.model_version })}
 <p class="dim">${csv('win-rate')}</p>
@@ -110,8 +108,6 @@ function headTiles(rows: readonly TrackRecordRow[]): Html {
   const [reached, wins] = [sum(apart, (one) => one.reached), sum(apart, (one) => one.wins)]
   const trades = sum(apart, (one) => one.trades)
   const net = sum(apart, (one) => (one.net_mean_bps ?? 0) * one.trades)
-  const races = sum(rows, (row) => row.brier_races)
-  const brier = sum(rows, (row) => (row.brier ?? 0) * row.brier_races)
   const interval = wilsonInterval(wins, reached)
   const won =
     interval === undefined
@@ -120,14 +116,20 @@ function headTiles(rows: readonly TrackRecordRow[]): Html {
         ? 'too few for a percentage'
         : html`${whole(wins)} of ${whole(reached)}; ${apart.filter((one) => one.reached > 0).length > 1 ? 'their intervals are below, by timeframe' : `95 %: ${percent(interval.low)} to ${percent(interval.high)}`}`
   const timedOut = whole(sum(rows, (row) => row.races.timeout))
+  const forecasts = sum(rows, ({ ranges }) => ranges.forecasts)
+  const within = sum(rows, ({ ranges }) => (ranges.coverage_80?.value ?? 0) * ranges.forecasts)
   return tiles([
+    [
+      'Prices within their range',
+      soFar(within, forecasts),
+      html`of ${whole(forecasts)} windows; four of five are expected`,
+    ],
     ['Calls that won', soFar(wins, reached), won],
     [
       'Return after costs',
       trades === 0 ? '—' : `${bps(net / trades)} bp`,
       html`mean of ${whole(trades)} calls that do not overlap`,
     ],
-    ['Brier score', races === 0 ? '—' : (brier / races).toFixed(4), 'a coin has 0.2500; less is better'],
     [
       'Verdicts decided',
       whole(sum(rows, (row) => row.verdicts)),
@@ -159,24 +161,10 @@ interface Ends {
 const ends = ({ low, high }: Ends, trials: number): string =>
   low === null || high === null || trials < FEWEST_FOR_PERCENT ? '' : `${percent(low)}–${percent(high)}`
 
-/** The second forecast: on which side of the entry a window closes, whichever barrier came first. */
-function closesPart(rows: readonly TrackRecordRow[]): Html {
-  const bins = reliabilityTable(rows.map(({ closes }) => closes))
-  if (bins.length === 0) return html`<p>No window with such a forecast has closed yet.</p>`
-  const about =
-    'Said against happened: how probable the side was that the window was to close on, above or below its entry'
-  return html`<p>A call is about which barrier comes first. Whether the window then closes above its entry is another question, with a probability of its own: often the price closes a little on one side, and seldom far on the other.</p>
-${reliabilityRows(bins, about, '#Windows')}`
-}
-
-const reliabilityRows = (
-  bins: readonly ReliabilityBin[],
-  caption = 'The same as a table',
-  counted = '#Races',
-): Html =>
-  table(caption, bins, {
+const reliabilityRows = (bins: readonly ReliabilityBin[]): Html =>
+  table('The same as a table', bins, {
     Said: ({ said }) => percent(said),
-    [counted]: ({ races }: ReliabilityBin) => whole(races),
+    '#Races': ({ races }) => whole(races),
     '#Not overlapping': (bin) => whole(bin.non_overlapping),
     '#Happened': happenedText,
     '#95 % interval': (bin) => ends(bin, bin.non_overlapping),
@@ -202,7 +190,6 @@ function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Htm
       '#A coin': (one) => percentOf(one.random_bps),
       '#Within 80 %': (one) => shareOf(one.within_80, one.forecasts),
       '#Within 50 %': (one) => shareOf(one.within_50, one.forecasts),
-      '#Closed on the foretold side': (one) => shareOf(one.closes_right, one.close_forecasts),
     },
   )}<p class="dim">${byMonth}</p></details>`
 }
@@ -220,7 +207,7 @@ const rangesPart = (rows: readonly TrackRecordRow[]): Html =>
 
 const coveragePart = (months: readonly CoverageMonth[]): Html =>
   months.some(({ forecasts }) => forecasts >= FEWEST_FOR_PERCENT)
-    ? html`<figure class="wide">${scrolling('Picture of the coverage', coverageChart(months))}<figcaption>How many prices ended within the ranges that hold four of five, and half; dashed is what was expected. Windows overlap and coins move together, so a month says less than its count. As numbers: by month, above.</figcaption></figure>`
+    ? html`<figure class="wide">${scrolling('Picture of the coverage', coverageChart(months))}<figcaption>How many prices ended within the ranges that hold four of five, and half; dashed is what was expected. Windows overlap and coins move together, so a month says less than its count. As numbers: by month, below.</figcaption></figure>`
     : html`<p class="dim">By month, once one has ${FEWEST_FOR_PERCENT} of them.</p>`
 
 type WinRow = ReturnType<typeof winRateTable | typeof coinTable>[number]

@@ -58,7 +58,8 @@ test.each([
   [54, 100, '<dd>54.0 %</dd>'],
 ])('%i of %i right calls are shown as they can be: %s', async (wins, reached, shown) => {
   const apart = { wins, reached, trades: reached, net_mean_bps: 1 }
-  const rows = [{ non_overlapping: apart }] as unknown as TrackRecordRow[]
+  const ranges = { forecasts: 0, coverage_80: null }
+  const rows = [{ non_overlapping: apart, ranges }] as unknown as TrackRecordRow[]
   const board = createBoard({
     market: 'simulated',
     newest: () => verdicts,

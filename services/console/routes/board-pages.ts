@@ -148,14 +148,16 @@ function read(query: unknown): BoardPageQuery {
 /** All timeframes together: calls whose windows do not overlap. */
 function headlineOf(trackRecord: BoardPagesOptions['trackRecord']): Headline | undefined {
   const { rows } = trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-  let [wins, reached, trades, net] = [0, 0, 0, 0]
-  for (const { non_overlapping: one } of rows) {
+  let [wins, reached, trades, net, forecasts, within] = [0, 0, 0, 0, 0, 0]
+  for (const { non_overlapping: one, ranges } of rows) {
+    forecasts += ranges.forecasts
+    within += (ranges.coverage_80?.value ?? 0) * ranges.forecasts
     wins += one.wins
     reached += one.reached
     trades += one.trades
     net += (one.net_mean_bps ?? 0) * one.trades
   }
-  return { wins, reached, netBps: trades === 0 ? null : net / trades }
+  return { wins, reached, forecasts, within, netBps: trades === 0 ? null : net / trades }
 }
 
 /** Keeps what was made of one version of the board, by key, until there is another version. */

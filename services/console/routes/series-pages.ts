@@ -46,9 +46,9 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
     return answer.isOk ? answer.body.bars : NO_BARS
   }
 
-  /** Whether the model speaks at a timeframe; nothing where that is not known here. */
-  async function speechOf(request: FastifyRequest, { series: { timeframe } }: SeriesHistory) {
-    const path = address('/api/track-record', { timeframe, limit: 1 })
+  /** Whether calls are made at each timeframe; nothing where that is not known here. */
+  async function speechOf(request: FastifyRequest) {
+    const path = address('/api/track-record', { limit: 1 })
     const answer = await client.ask<TrackRecordAnswer>(request, { path })
     return answer.isOk ? answer.body.speech : []
   }
@@ -59,7 +59,7 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
       path: address(`/api${seriesPath(request.params)}`, { after, limit: zoom }),
     })
     // One after the other: a request that waits for bars of a venue holds no page slot.
-    const speech = await speechOf(request, history)
+    const speech = await speechOf(request)
     const bars = await barsOf(request, history, Number(zoom))
     reply.header('cache-control', 'no-cache')
     return sendPage(reply, frame(), seriesPage({ history, bars, zoom, after, speech }))

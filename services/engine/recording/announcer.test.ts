@@ -15,8 +15,8 @@ test('a model and what is monitored are said once, and again when they have chan
   const store = openMemoryStore({ now: () => Date.UTC(2025, 0, 1) })
   const options = { store, newId, clock: () => 7, sleep, signal: new AbortController().signal }
   const [one, other] = [createAnnouncer(options), createAnnouncer(options)]
-  await Promise.all([one.announceModel(file, 'serving'), other.announceModel(file, 'serving')])
-  await one.announceModel({ ...file, sha256: '00'.repeat(32) }, 'serving')
+  await Promise.all([one.announceModel(file), other.announceModel(file)])
+  await one.announceModel({ ...file, sha256: '00'.repeat(32) })
   await one.announceMonitored(['HL'], [BTC, { ...BTC, exchange: 'OKX' }])
   await other.announceMonitored(['HL'], [{ ...BTC, exchange: 'OKX' }, BTC])
   await other.announceMonitored(['HL'], [BTC, { ...BTC, timeframe: '15m' }])
@@ -30,21 +30,4 @@ test('a model and what is monitored are said once, and again when they have chan
     ['monitored-HL', [{ coin: 'BTC', timeframes: ['1h'] }]],
     ['monitored-HL', [{ coin: 'BTC', timeframes: ['15m', '1h'] }]],
   ])
-})
-
-test('a model that speaks again after another did is announced as such, by the same process', async () => {
-  let made = 0
-  const newId = () => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
-  const store = openMemoryStore({ now: () => Date.UTC(2025, 0, 1) })
-  const announcer = createAnnouncer({
-    store,
-    newId,
-    clock: () => 7,
-    sleep,
-    signal: new AbortController().signal,
-  })
-  const roles = ['serving', 'serving', 'challenger', 'serving'] as const
-  for (const role of roles) await announcer.announceModel(file, role)
-  const said = (await collect(store.readAll())).map(({ data }) => data.role)
-  expect(said).toEqual(['serving', 'challenger', 'serving'])
 })

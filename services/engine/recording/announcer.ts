@@ -3,12 +3,7 @@ import { decodeEvent, MarketClockRun, type ServiceEvent } from '../../../contrac
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
-import {
-  ModelAnnounced,
-  type ModelFile,
-  type ModelRole,
-  MonitoringChanged,
-} from '../../../contracts/proof-events.ts'
+import { ModelAnnounced, type ModelFile, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { MARKET_RUNS_STREAM, modelStream, monitoredStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
@@ -61,8 +56,8 @@ export function createAnnouncer(options: AnnouncerOptions) {
 
   return {
     /** Resolves when the log says it; waits out a store that is away. */
-    async announceModel(file: ModelFile, role: ModelRole): Promise<void> {
-      const data = { ...file, role }
+    async announceModel(file: ModelFile): Promise<void> {
+      const data = { ...file, role: 'serving' as const }
       const text = canonicalJson(data)
       if (said.get(file.modelVersion) === text) return
       const id = newId()

@@ -3,14 +3,20 @@ import type { Candle } from '../../../contracts/candle.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { fundingFault } from '../../../contracts/funding.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import { type BarFault, BarRefused, type Engine, type MarketMetrics, type VerdictDraft } from '../engine.ts'
-import type { Ensemble } from '../ensemble.ts'
+import { type Market, type Series, seriesName } from '../../../contracts/series.ts'
+import {
+  type BarFault,
+  BarRefused,
+  type Engine,
+  type MarketMetrics,
+  type OpenSeries,
+  type VerdictDraft,
+} from '../engine.ts'
 
 /** A series of a run; bars and drafts are those that wait to be recorded. */
 export interface Followed {
   readonly series: Series
-  readonly slot: number
+  readonly opened: OpenSeries
   readonly barMs: number
   isLive: boolean
   /** Whether the board is still to learn that it is. */
@@ -19,8 +25,6 @@ export interface Followed {
   barClose: number | undefined
   waiting: Candle[]
   drafts: VerdictDraft[]
-  /** Drafts of the silent models. */
-  others: VerdictDraft[]
   /** Measurements at the bar of the newest draft. */
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
@@ -32,7 +36,7 @@ export interface Followed {
 }
 
 export interface IntakeOptions {
-  readonly engine: Engine & Partial<Pick<Ensemble, 'others'>>
+  readonly engine: Engine
   /** Market time, Unix milliseconds: a bar that closes well after it is none. */
   readonly clock?: (() => number) | undefined
   /** Told of what was left out of a batch: nothing is computed or recorded from it. */
@@ -54,15 +58,12 @@ export function createIntake(
   counts: { bars: number },
 ): (batch: BarBatch) => void {
   const { engine, onFunding } = options
-  const byMarket = Map.groupBy(followed.values(), ({ series }) => marketName(series))
   let isLive = false
 
   function draft(one: Followed): void {
-    const reading = engine.read(one.slot)
-    if (reading.status !== 'verdict') return
-    one.drafts.push(reading.verdict)
-    one.metrics = reading.metrics
-    one.others.push(...(engine.others?.(one.slot) ?? []))
+    const reading = engine.read(one.opened)
+    one.metrics = reading.status === 'verdict' ? reading.metrics : undefined
+    if (reading.status === 'verdict') one.drafts.push(reading.verdict)
   }
 
   function refuse(one: Followed, refused: BarRefused): void {
@@ -113,15 +114,6 @@ export function createIntake(
       if (fault !== undefined) options.onRefused?.(update.market, 'funding', fault)
       return fault === undefined
     })
-    // Which bars a settlement counts for is the engine's to say; another run may be at another instant.
-    for (const { market, funding: settled } of funding) {
-      const own = soundOnes(byMarket.get(marketName(market)) ?? []).filter(isAbout)
-      engine.pushFunding(
-        market,
-        settled,
-        own.map(({ slot }) => slot),
-      )
-    }
     if (funding.length > 0) onFunding?.(funding)
     for (const { series, candle } of batch.bars) {
       const one = followed.get(seriesName(series))
@@ -139,9 +131,9 @@ function push({ engine, clock }: IntakeOptions, one: Followed, candle: Candle, a
     keepEarly(one, candle)
     throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
   }
-  engine.push(one.slot, candle)
+  engine.push(one.opened, candle)
   assert(one.barClose === undefined || barClose > one.barClose, 'bars of a series rise in time', barClose)
-  one.bars += 1
+  one.bars = one.opened.state.bars
   one.barClose = barClose
   one.refusedInARow = 0
   one.waiting.push(candle)

@@ -167,14 +167,13 @@ export class Labeller {
 
 function startRace(verdict: Verdict): OpenRace {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
-  const { modelVersion, call, probability, closesHigher, barrier, forecast, recordedLate } = verdict
+  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
   const barMs = timeframeMs(timeframe)
   // The window is the verdict's own: what a later release gives a timeframe does not change it.
   const windowBars = (validUntil - barClose) / barMs
   const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
-  const close = closesHigher === undefined ? {} : { closesHigher }
   return {
-    verdict: { ...about, modelVersion, call, probability, ...close, barrier, forecast, recordedLate },
+    verdict: { ...about, modelVersion, call, probability, barrier, forecast, recordedLate },
     race: createRace({ barClose, barMs, windowBars, barrier }),
     result: undefined,
   }

@@ -42,7 +42,7 @@ function partsOn(store: EventStore): Parts {
 /** The verdict at the close of the bar of an hour, valid for eight more; its barriers are 1 % away. */
 function draft(hour: number, change: Partial<VerdictDraft> = {}): VerdictDraft {
   const barClose = T0 + (hour + 1) * HOUR_MS
-  const window = { barClose, validUntil: barClose + WINDOW * HOUR_MS, barrier: 0.01, closesHigher: 0.52 }
+  const window = { barClose, validUntil: barClose + WINDOW * HOUR_MS, barrier: 0.01 }
   return aDraft({ ...series, ...window, ...change })
 }
 const hours = <Item>(from: number, to: number, make: (hour: number) => Item): Item[] =>
@@ -136,7 +136,6 @@ describe('labelling', () => {
       modelVersion,
       call,
       probability,
-      closesHigher: 0.52,
       barrier: 0.01,
       race: 'up',
       entryPrice: 100,

@@ -9,8 +9,8 @@ import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { collect } from '../../log/event-store.contract.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { type Board, createBoard } from '../board.ts'
-import { type Engine, type EngineReading, SeriesEngine } from '../engine.ts'
-import { loadModel } from '../model.ts'
+import { type Engine, type EngineReading, type OpenSeries, SeriesEngine } from '../engine.ts'
+import { loadModel } from '../model/verdict-model.ts'
 import { aDraft, recordingOver } from '../testing/recording.fixture.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
@@ -23,32 +23,28 @@ const ETH: Series = { exchange: 'SIM', coin: 'ETH', timeframe: '1m' }
 
 /** An engine that keeps only what it was told, and has a verdict from the third bar on. */
 function fakeEngine(): Engine & { readonly heard: string[] } {
-  const open: { series: Series; bars: number; at: number }[] = []
+  const real = new SeriesEngine({ model: loadModel() })
   const heard: string[] = []
   return {
     heard,
     modelVersion: 'fake-1',
     get seriesCount() {
-      return open.length
+      return real.seriesCount
     },
-    open: (series) => open.push({ series, bars: 0, at: 0 }) - 1,
-    close: (slot) => void heard.push(`close ${slot}`),
-    push(slot, bar) {
-      const entry = open[slot]
-      if (entry === undefined) throw new Error('not open')
-      entry.bars += 1
-      entry.at = bar.openTime + MINUTE_MS
-      heard.push(`${seriesName(entry.series)} ${(bar.openTime - T0) / MINUTE_MS}`)
+    open: (series) => real.open(series),
+    close(opened) {
+      heard.push(`close ${opened.series.coin}`)
+      real.close(opened)
     },
-    pushFunding: (market, funding, slots = []) =>
-      void heard.push(`funding ${market.coin} ${funding.rate} for ${slots.join()}`),
-    read(slot): EngineReading {
-      const entry = open[slot]
-      if (entry === undefined) throw new Error('not open')
-      if (entry.bars < 3) return { status: 'insufficient_history', bars: entry.bars, barsNeeded: 3 }
-      const validUntil = entry.at + 15 * MINUTE_MS
-      const verdict = aDraft({ ...entry.series, barClose: entry.at, validUntil })
-      return { status: 'verdict', verdict, metrics: { rsi14: (entry.at - T0) / MINUTE_MS } as never }
+    push(opened, bar) {
+      real.push(opened, bar)
+      heard.push(`${seriesName(opened.series)} ${(bar.openTime - T0) / MINUTE_MS}`)
+    },
+    read({ series, state }): EngineReading {
+      if (state.bars < 3) return { status: 'insufficient_history', bars: state.bars, barsNeeded: 3 }
+      const barClose = state.openTime + MINUTE_MS
+      const verdict = aDraft({ ...series, barClose, validUntil: barClose + 15 * MINUTE_MS })
+      return { status: 'verdict', verdict, metrics: { rsi14: (barClose - T0) / MINUTE_MS } as never }
     },
   }
 }
@@ -177,14 +173,9 @@ describe('following a market', () => {
     expect(recorded).toEqual(['ETH 4'])
   })
 
-  test('funding reaches the engine before the bars of its batch', async () => {
-    const { engine } = await run([batch(0, 'live', [BTC], 0.001)])
-    expect(engine.heard.slice(0, 2)).toEqual(['funding BTC 0.001 for 0', 'SIM.BTC.1m 0'])
-  })
-
   test('series that nobody asked for are passed over; short ones are named at the end; slots are freed', async () => {
     const { engine, result } = await run([batch(0, 'live', [BTC, ETH])], [BTC])
-    expect(engine.heard).toEqual(['SIM.BTC.1m 0', 'close 0'])
+    expect(engine.heard).toEqual(['SIM.BTC.1m 0', 'close BTC'])
     expect(result.withoutVerdict).toEqual(['SIM.BTC.1m'])
   })
 
@@ -197,7 +188,7 @@ describe('following a market', () => {
     const board = createBoard()
     const running = runEngine({ engine, series: [BTC], board, ...parts(openStore()), batches: failing })
     await expect(running).rejects.toThrow('damaged')
-    expect(engine.heard.at(-1)).toBe('close 0')
+    expect(engine.heard.at(-1)).toBe('close BTC')
     expect([...board.entries()]).toEqual([])
   })
 
@@ -225,14 +216,6 @@ describe('following a market', () => {
     const { funded } = await run([batch(0, 'live', [ETH], 0.001), batch(1, 'live', [ETH])], [ETH])
     expect(funded).toEqual(['BTC'])
   })
-
-  test('funding reaches the series of this run only', async () => {
-    const engine = fakeEngine()
-    engine.open({ ...BTC, timeframe: '1h' })
-    const batches = feed([batch(0, 'live', [BTC], 0.001)], () => undefined)
-    await runEngine({ engine, series: [BTC], board: createBoard(), ...parts(openStore()), batches })
-    expect(engine.heard[0]).toBe('funding BTC 0.001 for 1')
-  })
 })
 
 describe('what one series cannot digest is its own fault', () => {
@@ -240,22 +223,20 @@ describe('what one series cannot digest is its own fault', () => {
     Array.from({ length: to - from }, (_, index) => batch(from + index, 'live', [BTC, ETH]))
   const failingFor = (coin: string, when: (at: number) => boolean, what: 'push' | 'read' | 'open') => {
     const engine = fakeEngine()
-    const slots: Series[] = []
     return {
       ...engine,
       open(series: Series) {
         if (what === 'open' && series.coin === coin) throw new Error('already open')
-        slots.push(series)
         return engine.open(series)
       },
-      push(slot: number, bar: Candle) {
-        if (what === 'push' && slots[slot]?.coin === coin && when(bar.openTime))
+      push(opened: OpenSeries, bar: Candle) {
+        if (what === 'push' && opened.series.coin === coin && when(bar.openTime))
           throw new Error('no such bar')
-        engine.push(slot, bar)
+        engine.push(opened, bar)
       },
-      read(slot: number) {
-        if (what === 'read' && slots[slot]?.coin === coin) throw new Error('cannot be computed')
-        return engine.read(slot)
+      read(opened: OpenSeries) {
+        if (what === 'read' && opened.series.coin === coin) throw new Error('cannot be computed')
+        return engine.read(opened)
       },
     }
   }

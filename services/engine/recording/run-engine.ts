@@ -9,7 +9,6 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { batchesOf } from '../../runtime/async/batches.ts'
 import { mapConcurrently } from '../../runtime/async/map-concurrently.ts'
 import type { Board } from '../board.ts'
-import type { ChallengerRecorder } from './challenger-recorder.ts'
 import { createIntake, type Followed, type IntakeOptions } from './intake.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
 import type { Recorded, Recorder } from './recorder.ts'
@@ -20,8 +19,6 @@ import type { Recorded, Recorder } from './recorder.ts'
  */
 export interface RunEngineOptions extends IntakeOptions {
   readonly recorder: Recorder
-  /** Records what models say that do not speak, where there are any. */
-  readonly challengers?: ChallengerRecorder
   /** Labels the verdicts whose window a bar closes; history bars serve the verdicts of earlier runs. */
   readonly outcomes: OutcomeRecorder
   /** Says what every series of this run says now, until the run ends. */
@@ -146,7 +143,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
       if (followed.size === 0 && closed.length > 0) break
     }
     await endFaulty()
-    const short = [...followed].filter(([, { slot }]) => engine.read(slot).status !== 'verdict')
+    const short = [...followed].filter(([, { opened }]) => engine.read(opened).status !== 'verdict')
     return { ...counts, withoutVerdict: short.map(([name]) => name), closed }
   } finally {
     // No work of this run goes on after its end.
@@ -185,7 +182,7 @@ function openSeries(
   try {
     followed.set(name, {
       series,
-      slot: engine.open(series),
+      opened: engine.open(series),
       barMs: timeframeMs(series.timeframe),
       isLive: false,
       isNewlyLive: false,
@@ -193,7 +190,6 @@ function openSeries(
       barClose: undefined,
       waiting: [],
       drafts: [],
-      others: [],
       metrics: undefined,
       refusedInARow: 0,
       early: [],
@@ -207,13 +203,12 @@ function openSeries(
 }
 
 function closeSeries(
-  { engine, board, recorder, challengers, outcomes }: RunEngineOptions,
-  { series, slot, fault }: Followed,
+  { engine, board, recorder, outcomes }: RunEngineOptions,
+  { series, opened, fault }: Followed,
 ): void {
-  engine.close(slot)
+  engine.close(opened)
   board.remove(series)
   recorder.release(series, fault !== undefined)
-  challengers?.release(series)
   outcomes.release(series)
 }
 
@@ -223,17 +218,15 @@ const hasNews = ({ waiting, drafts, isNewlyLive, fault }: Followed): boolean =>
 
 /** Records what a series has waiting, and brings it to the board once that is durable. */
 async function recordStep(
-  { recorder, board, challengers }: RunEngineOptions,
+  { recorder, board }: RunEngineOptions,
   one: Followed,
   counts: { recorded: number; known: number },
 ): Promise<Step> {
-  const { series, isLive, waiting, drafts, others, bars, barClose, metrics } = one
+  const { series, isLive, waiting, drafts, bars, barClose, metrics } = one
   one.waiting = []
   one.drafts = []
-  one.others = []
   one.isNewlyLive = false
   const recorded = drafts.length === 0 ? undefined : await recorder.record(series, drafts)
-  if (others.length > 0) await challengers?.record(series, others)
   const added = recorded?.added.length ?? 0
   assert(added <= drafts.length, 'no more verdicts are recorded than were computed', added)
   counts.recorded += added
@@ -243,6 +236,7 @@ async function recordStep(
   // here belongs to an earlier bar then, and the series is brought to the board when it gets there.
   const isHere = newest !== undefined && metrics !== undefined && newest.barClose === barClose
   const current = isHere ? { verdict: newest, metrics } : board.get(series)?.recorded
-  board.put({ series, isLive, bars, barClose, recorded: current })
+  // A series that began anew after a hole has no verdict of its present bars.
+  board.put({ series, isLive, bars, barClose, recorded: metrics === undefined ? undefined : current })
   return { one, bars: waiting, recorded }
 }

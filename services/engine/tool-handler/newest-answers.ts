@@ -8,7 +8,7 @@ import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalo
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { RecentMap } from '../../runtime/cache/recent-map.ts'
-import type { VerdictModel } from '../model.ts'
+import type { VerdictModel } from '../model/verdict-model.ts'
 import type { RankedCall } from './rank-calls.ts'
 import { type CallScannerOptions, scanCalls } from './scan-calls.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
@@ -21,8 +21,7 @@ export interface NewestVerdicts {
   universe(exchange: Exchange): Promise<Universe | undefined>
   /** Market time, Unix milliseconds. */
   clock(): number
-  /** The model that speaks now. */
-  model(): Pick<VerdictModel, 'timeframes'>
+  readonly model: Pick<VerdictModel, 'timeframes'>
   /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
   withdrawn(timeframe: Timeframe): string | undefined
 }
@@ -151,7 +150,7 @@ async function scanNewest(
     fundingOf: () => null,
     clock: () => newest.clock(),
     publicUrl,
-    model: newest.model(),
+    model: newest.model,
     withdrawn: (asked) => newest.withdrawn(asked),
   }
   const answer = await scanCalls(parts, request, 0)

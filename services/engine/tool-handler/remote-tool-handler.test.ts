@@ -9,7 +9,7 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { createFakeClock } from '../../../testing/time/fake-clock.fixture.ts'
 import type { Bus } from '../../runtime/bus/bus.ts'
 import { createInProcessBus } from '../../runtime/bus/in-process-bus.ts'
-import { loadModel } from '../model.ts'
+import { loadModel } from '../model/verdict-model.ts'
 import { remoteHandlerOver } from './remote-tool-handler.fixture.ts'
 import { serveTools } from './remote-tool-handler.ts'
 import { putVerdict, refusalOf, setUpToolHandler, sim } from './tool-handler.fixture.ts'
@@ -244,7 +244,7 @@ describe('the newest verdict in the log', () => {
       verdict: ({ coin, exchange }: Series) => (coin === 'BTC' && exchange === 'SIM' ? verdict : undefined),
       universe: async (exchange: Exchange) => (exchange === 'SIM' ? ranking(barClose) : undefined),
       clock,
-      model: () => loadModel(),
+      model: loadModel(),
       withdrawn: () => undefined,
     }
     const remote = remoteHandlerOver(away, { newest, defaultExchange: 'SIM' })

@@ -7,7 +7,7 @@ import type {
   ScanTradeCallsResponse,
 } from '../../../contracts/tools/scan-trade-calls.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import type { VerdictModel } from '../model.ts'
+import type { VerdictModel } from '../model/verdict-model.ts'
 import type { SeriesFinder } from './find-series.ts'
 import { type RankedCall, type Ranking, rankCalls, scannedCoins } from './rank-calls.ts'
 import type { SeriesReader } from './read-series.ts'
@@ -25,9 +25,9 @@ export function silenceNote(
   withdrawn: (timeframe: Timeframe) => string | undefined = () => undefined,
 ): string | null {
   const { [timeframe]: asked } = timeframes
-  const reason = asked.skill ? withdrawn(timeframe) : asked.reason
+  const reason = asked.calls ? withdrawn(timeframe) : asked.reason
   if (reason === undefined) return null
-  const spoken = TIMEFRAMES.filter((one) => timeframes[one].skill && withdrawn(one) === undefined)
+  const spoken = TIMEFRAMES.filter((one) => timeframes[one].calls && withdrawn(one) === undefined)
   const elsewhere =
     spoken.length === 0 ? 'None is made at any other either.' : `Calls are made at ${spoken.join(', ')}.`
   return `No call is made at ${timeframe}: ${reason}. ${elsewhere}`

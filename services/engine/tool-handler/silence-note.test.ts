@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import { loadModel, type TimeframeSkill } from '../model.ts'
+import { loadModel, type TimeframeSkill } from '../model/verdict-model.ts'
 import { silenceNote } from './scan-calls.ts'
 
-const silent = (reason: string): TimeframeSkill => ({ ...loadModel().timeframes['1d'], skill: false, reason })
+const silent = (reason: string): TimeframeSkill => ({
+  ...{ inner: 1, outer: 1, deviation: 1 },
+  calls: false,
+  reason,
+})
 const all = (skill: TimeframeSkill) =>
   Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, skill])) as ReturnType<
     typeof loadModel

@@ -8,7 +8,7 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { createFakeClock, type FakeClock } from '../../../testing/time/fake-clock.fixture.ts'
 import { type Board, createBoard } from '../board.ts'
 import type { MarketMetrics } from '../engine.ts'
-import { loadModel } from '../model.ts'
+import { loadModel } from '../model/verdict-model.ts'
 import type { Listing, Monitored } from './find-series.ts'
 import { createToolHandler, type LocalToolHandler, type ToolHandlerOptions } from './tool-handler.ts'
 

@@ -16,7 +16,7 @@ import {
 } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { Board } from '../board.ts'
-import type { VerdictModel } from '../model.ts'
+import type { VerdictModel } from '../model/verdict-model.ts'
 import { isSettled } from './board-reading.ts'
 import { createSeriesFinder, type Listing, type Monitored } from './find-series.ts'
 import { type Follow, OnDemandSeries } from './on-demand-series.ts'

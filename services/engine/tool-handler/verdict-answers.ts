@@ -1,10 +1,10 @@
+import { UNCONFIRMED_TIMEFRAMES } from '../../../contracts/calling-timeframes.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { textOf } from '../../../contracts/json-text.ts'
 import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import { forecastShown, probabilitiesShown, type Verdict } from '../../../contracts/verdict.ts'
-import { UNCONFIRMED } from '../../../contracts/walked-auc.ts'
+import { forecastShown, type Verdict } from '../../../contracts/verdict.ts'
 import type { FreshReading } from './board-reading.ts'
 
 type AgelessAnswer = Omit<GetTradeCallResponse, 'data_age_ms'>
@@ -35,7 +35,7 @@ const answerAbout = (verdict: Verdict, includeFactors: boolean, publicUrl: strin
   coin: verdict.coin,
   timeframe: verdict.timeframe,
   exchange: verdict.exchange,
-  ...probabilitiesShown(verdict),
+  probability: verdict.probability,
   barrier: verdict.barrier,
   ...forecastShown(verdict.forecast),
   price: verdict.price,
@@ -45,7 +45,7 @@ const answerAbout = (verdict: Verdict, includeFactors: boolean, publicUrl: strin
   model_version: verdict.modelVersion,
   factors: includeFactors ? verdict.factors : [],
   reasoning: verdict.reasoning,
-  ...(UNCONFIRMED[verdict.modelVersion]?.includes(verdict.timeframe) && { unconfirmed: true }),
+  ...(UNCONFIRMED_TIMEFRAMES.includes(verdict.timeframe) && { unconfirmed: true }),
   verify_url: verifyUrl(publicUrl, verdict),
 })
 

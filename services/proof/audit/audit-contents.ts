@@ -110,7 +110,6 @@ export class AuditedContents {
   readonly #timeliness: Timeliness
   readonly #reasons: Record<string, number> = {}
   readonly #sealed: SealedDays
-  #challengers = 0
   #horizon = 0
   #market: string | undefined
 
@@ -144,7 +143,6 @@ export class AuditedContents {
     for (const state of states) this.#checkUnlabelled(state)
     const neighbours = this.#neighbours.end(this.#findings)
     const { delays, settled, ...timeliness } = this.#timeliness.end(this.#horizon)
-    const challengers = `when ${this.#challengers} verdicts of challengers were recorded: they are in no track record`
     return {
       ...this.#counts,
       hidden: this.#hidden.length,
@@ -157,11 +155,7 @@ export class AuditedContents {
       delays,
       settled,
       doubts: [...timeliness.doubts, ...neighbours.doubts],
-      unchecked: [
-        ...timeliness.unchecked,
-        ...neighbours.unchecked,
-        ...(this.#challengers === 0 ? [] : [challengers]),
-      ],
+      unchecked: [...timeliness.unchecked, ...neighbours.unchecked],
       series: states.map((state) => ({ ...state, covered: state.covered ?? 0 })),
     }
   }
@@ -335,9 +329,6 @@ export class AuditedContents {
         return this.#takeMonitored(event)
       case 'DaySealed':
         return this.#sealed.take(index, event.data)
-      case 'ChallengerVerdictRecorded':
-        this.#challengers += 1
-        return
       default:
     }
   }

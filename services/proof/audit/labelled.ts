@@ -8,7 +8,6 @@ export const COPIED = [
   'modelVersion',
   'call',
   'probability',
-  'closesHigher',
   'barrier',
   'forecast',
   'recordedLate',
@@ -42,10 +41,9 @@ export interface Labelled extends Pick<Outcome, (typeof NUMBERS)[number] | 'race
 
 /** A copy, so that the rest can be freed. Fields are named: objects that grow by loops take three times the memory. */
 export const judged = (verdict: Verdict): Judged => {
-  const { verdictId, barClose, validUntil, modelVersion, call, probability, closesHigher } = verdict
+  const { verdictId, barClose, validUntil, modelVersion, call, probability } = verdict
   const { barrier, forecast, recordedLate } = verdict
-  const foretold = closesHigher === undefined ? { probability } : { probability, closesHigher }
-  return { verdictId, barClose, validUntil, modelVersion, call, ...foretold, barrier, forecast, recordedLate }
+  return { verdictId, barClose, validUntil, modelVersion, call, probability, barrier, forecast, recordedLate }
 }
 
 /** Outcomes of a series. An audit holds those of the whole log, so they are numbers outside of the heap: objects take three times that. */

@@ -16,7 +16,6 @@ export const ENTRY_KINDS = {
   VerdictsMissing: 3,
   ModelAnnounced: 4,
   MonitoringChanged: 5,
-  ChallengerVerdictRecorded: 6,
   LogKeysPublished: 7,
   DaySealed: 8,
 } as const satisfies Partial<Record<EventType, number>>
@@ -46,8 +45,7 @@ const VERSION = 1
 /** Market time from which an event is shown: a verdict when its window has closed, since callers pay for it until then. */
 export function opensAt({ data }: { readonly data: JsonObject }, kind: number): number {
   const { validUntil } = data
-  const isVerdict = kind === ENTRY_KINDS.VerdictRecorded || kind === ENTRY_KINDS.ChallengerVerdictRecorded
-  return isVerdict && typeof validUntil === 'number' ? validUntil : 0
+  return kind === ENTRY_KINDS.VerdictRecorded && typeof validUntil === 'number' ? validUntil : 0
 }
 
 export function kindOf({ type }: Pick<Content, 'type'>): number {

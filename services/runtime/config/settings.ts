@@ -208,11 +208,6 @@ export const SETTINGS = defineSettings({
     help: 'Live market: how many coins of each exchange are monitored, the largest by 24-hour volume, unless COINS names them. Default: 20.',
     example: '50',
   },
-  MODEL_FILES: {
-    schema: listOf(z.string().min(1).max(1_024)).optional(),
-    help: 'Files of models that run beside the one of this release, separated by commas: their verdicts are recorded and scored, and nobody is served them unless the operator has one speak (`signal models use`). Each costs as much computing as the first. Default: none.',
-    example: '/etc/signal-service/barrier-5.2026q1.json',
-  },
   BARS_KEEP_DAYS: {
     schema: decimal(/^\d{1,4}$/)
       .pipe(z.number().max(LIMITS.barsKeepDays))

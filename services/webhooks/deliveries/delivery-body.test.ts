@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Forecast, Verdict } from '../../../contracts/verdict.ts'
+import type { Forecast } from '../../../contracts/verdict.ts'
 import type { Signal } from '../signals/signal.ts'
 import { toSignals } from '../signals/signal-facts.ts'
 import { aDigestRow, anId, aSignalLog } from '../signals/testing/signal-log.fixture.ts'
@@ -14,7 +14,6 @@ const VERDICT_ID = anId(`verdict verdict-SIM.BTC.1h ${Date.UTC(2026, 10, 21, 13)
 /** A signal of each type, as the log has them. */
 async function signals(
   forecast: Forecast | null = null,
-  probabilities: Partial<Pick<Verdict, 'probability' | 'closesHigher'>> = {},
 ): Promise<Readonly<Record<'call' | 'shift' | 'digest', Signal>>> {
   const world = aSignalLog()
   const verdict = {
@@ -24,7 +23,6 @@ async function signals(
     regime: 'TRENDING_DOWN',
     price: 0.0201735,
     forecast,
-    ...probabilities,
   } as const
   await world.verdict(verdict, 'VOLATILE')
   await world.digest('HL', '4h', '1d', 3)
@@ -125,22 +123,6 @@ describe('the body of template 1', () => {
     const { data } = JSON.parse(body.toString()) as { data: object }
     const before = JSON.parse(deliveryBody(parts((await signals()).call)).toString()) as { data: object }
     expect(data).toEqual({ ...before.data, expected_range: range, expected_volatility: volatility })
-  })
-
-  test('of a trade call with two probabilities tells both, and what each is of', async () => {
-    const odds = { probability: 0.46, closesHigher: 0.53 }
-    const { data } = JSON.parse(deliveryBody(parts((await signals(FORECAST, odds)).call)).toString()) as {
-      data: object
-    }
-    const before = JSON.parse(deliveryBody(parts((await signals(FORECAST)).call)).toString()) as {
-      data: object
-    }
-    expect(data).toEqual({
-      ...before.data,
-      probability: 0.46,
-      closes_higher: 0.53,
-      odds: 'lower barrier first 54 %, closes lower 47 %: small losses often, large gains rarely',
-    })
   })
 
   test('tells of a regime shift from what to what', async () => {

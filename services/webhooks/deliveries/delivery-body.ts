@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CHAT_FORMS, type ChatForm } from '../../../contracts/subscription.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import { forecastShown, probabilitiesShown } from '../../../contracts/verdict.ts'
+import { forecastShown } from '../../../contracts/verdict.ts'
 import { chatBody } from '../sending/chat-channel.ts'
 import type {
   ModelNoticeSignal,
@@ -116,7 +116,6 @@ export const tradeCallData = (data: CalledVerdict, baseUrl: string): JsonObject 
   model_version: data.modelVersion,
   // Verdicts of before there were forecasts keep the bodies that they were sent with.
   ...(data.forecast === null ? {} : forecastShown(data.forecast)),
-  ...(data.closesHigher === undefined ? {} : probabilitiesShown(data)),
   verify_url: verifyUrl(baseUrl, data),
 })
 

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadCommands } from '../../../services/cli/commands.ts'
 import { findCommand, readCommandLine } from '../../../services/cli/run-command.ts'
-import { rangeModelSchema, readRanges } from '../../../services/engine/forecast/range-model.ts'
-import { createModel } from '../../../services/engine/model.ts'
+import { createModel } from '../../../services/engine/model/verdict-model.ts'
 import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdown.ts'
 import { rowsOf } from '../../../services/log/embedded/stored-row.ts'
 import { parseManifest } from '../../../services/log-operations/backup/manifest.ts'
@@ -25,9 +24,8 @@ const objectOf = (input: Buffer): object => {
   return typeof value === 'object' && value !== null ? value : {}
 }
 const MODEL = JSON.parse(
-  readFileSync(new URL('../../../services/engine/models/barrier-5.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../services/engine/model/barrier-6.json', import.meta.url), 'utf8'),
 ) as object
-const RANGES = readRanges()
 
 /** Runs with a file of this content, in a folder of its own. */
 function withFile<Result>(content: Buffer, use: (file: string) => Result): Result {
@@ -93,11 +91,6 @@ export const OPERATOR_TARGETS: readonly Target[] = [
   {
     name: 'model',
     read: (input) => createModel({ ...MODEL, ...objectOf(input) }),
-    refusesBy: ['SyntaxError'],
-  },
-  {
-    name: 'range-model',
-    read: (input) => rangeModelSchema.safeParse({ ...RANGES, ...objectOf(input) }),
     refusesBy: ['SyntaxError'],
   },
   {
