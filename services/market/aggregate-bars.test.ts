@@ -55,6 +55,30 @@ describe('BarAggregator', () => {
     expect(aggregate(bars, '1m', '3m').map(({ openTime }) => openTime)).toEqual([3 * MINUTE_MS])
   })
 
+  it.each([
+    ['4h of one hour before a hole', '1h', '4h', [0, 100, 101, 102, 103, 104], [100]],
+    ['4h of one hour after a hole', '1h', '4h', [0, 1, 2, 3, 103, 104, 105, 106, 107], [0, 104]],
+    [
+      'a day of two hours',
+      '1h',
+      '1d',
+      [0, 1, 100, ...Array.from({ length: 20 }, (_, hour) => 124 + hour)],
+      [120],
+    ],
+    ['4h of twenty minutes', '1m', '4h', Array.from({ length: 20 }, (_, at) => at), []],
+  ] as const)('leaves out %s', (_, base, target, opens, made) => {
+    const bars = opens.map((open) => ({ ...minute(0), openTime: open * timeframeMs(base) }))
+    const whole = aggregate(bars, base, target, 0).map(({ openTime }) => openTime / timeframeMs(base))
+    expect(whole.filter((open) => open !== 0 || made.includes(0 as never))).toEqual(made)
+  })
+
+  it('keeps a bar of a thin market, of which no long part is missing', () => {
+    const bars = [0, 9, 14, 31, 44, 61].map((index) => minute(index))
+    expect(aggregate(bars, '1m', '1h', 0)).toHaveLength(1)
+    const halves = [0, 1, 4].map((hour) => ({ ...minute(0), openTime: hour * HOUR_MS }))
+    expect(aggregate(halves, '1h', '4h', 0)).toHaveLength(1)
+  })
+
   it('keeps a whole bucket whose own first base bar is missing', () => {
     const bars = [2, 4, 5].map((index) => minute(index))
     expect(aggregate(bars, '1m', '3m')).toEqual([
@@ -164,7 +188,8 @@ describe('BarAggregator', () => {
         let index = 0
         const bars = steps.map(({ gap: distance, close, volume }): Candle => {
           const candle = minute(index, close, volume)
-          index += distance
+          // A hole of hours leaves out bars, and of a bar that is left out a longer one knows nothing.
+          index += base === '1h' ? Math.min(distance, 2) : distance
           return { ...candle, openTime: (candle.openTime / MINUTE_MS) * timeframeMs(base) }
         })
         const twice = aggregate(aggregate(bars, base, middle), middle, target)

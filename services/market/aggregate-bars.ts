@@ -38,7 +38,7 @@ interface TimeframeGroup {
 /**
  * Makes bars of longer timeframes from base bars, in UTC. A bucket that began before the first base bar is left out,
  * because it would be partial, unless the source is known to begin with it. One with base bars missing inside is made
- * of those there are. All numbers are exact: volumes are added as decimals, however many steps a bar is made in.
+ * of those there are, unless a hole cuts it off. All numbers are exact: volumes are added as decimals, however many steps a bar is made in.
  *
  * The caller walks forward in time: at each instant it closes every bucket that is {@link BarAggregator.overdue},
  * pushes the base bars that close there, and then closes the instant.
@@ -59,7 +59,12 @@ export class BarAggregator {
     if (this.#names.has(name)) throw new RangeError(`${name} was added before`)
     this.#names.add(name)
     const group = this.#groups[TIMEFRAMES.indexOf(series.timeframe)] as TimeframeGroup
-    const slot = { series, name, bars: new BarMaker(lengthMs, notBefore, isCovered), group }
+    const slot = {
+      series,
+      name,
+      bars: new BarMaker(lengthMs, timeframeMs(base), notBefore, isCovered),
+      group,
+    }
     group.slots.push(slot)
     group.isSorted = false
     const sourceName = `${marketName(series)}.${base}`

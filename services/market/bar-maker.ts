@@ -1,4 +1,5 @@
 import type { Candle } from '../../contracts/candle.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
 
 /** Numbers of one row of a candle: open time, open, high, low, close, volume. */
 export const ROW_NUMBERS = 6
@@ -8,18 +9,24 @@ type Bar = { -readonly [Field in keyof Candle]: Candle[Field] }
 /** Makes the longer bars of one series from its base bars. */
 export class BarMaker {
   readonly #lengthMs: number
+  readonly #baseMs: number
   #notBefore: number
   /** Whether a bar can be told to be whole: before the first base bar it may be partial. */
   #isBegun: boolean
   #bar: Bar | undefined
+  /** The time that its base bars span, Unix milliseconds. */
+  #from = 0
+  #to = 0
 
   /**
+   * @param baseMs length of a base bar
    * @param notBefore bars that open before this instant are left out
    * @param isCovered whether every base bar there is from `notBefore` on will be taken: otherwise the bar that the
    *   first base bar falls into may be partial, and is left out
    */
-  constructor(lengthMs: number, notBefore: number, isCovered: boolean) {
+  constructor(lengthMs: number, baseMs: number, notBefore: number, isCovered: boolean) {
     this.#lengthMs = lengthMs
+    this.#baseMs = baseMs
     this.#notBefore = notBefore
     this.#isBegun = isCovered
   }
@@ -42,7 +49,9 @@ export class BarMaker {
     const close = rows[offset + 4] as number
     const volume = rows[offset + 5] as number
     const bar = this.#bar
+    this.#to = openTime + this.#baseMs
     if (bar?.openTime !== opens) {
+      this.#from = openTime
       this.#bar = { openTime: opens, open: rows[offset + 1] as number, high, low, close, volume }
       return opens + this.#lengthMs
     }
@@ -53,11 +62,16 @@ export class BarMaker {
     return 0
   }
 
-  /** Ends the bar in the making and answers it; undefined where none was begun. */
+  /**
+   * Ends the bar in the making and answers it; undefined if none was begun. A bar that a hole cuts off is left out: more
+   * than half of its time, an hour at least, is missing at its beginning or its end.
+   */
   finish(): Candle | undefined {
     const bar = this.#bar
     this.#bar = undefined
-    return bar
+    if (bar === undefined) return undefined
+    const missing = Math.max(this.#from - bar.openTime, bar.openTime + this.#lengthMs - this.#to)
+    return missing >= HOUR_MS && missing > this.#lengthMs / 2 ? undefined : bar
   }
 }
 

@@ -179,7 +179,7 @@ const plainBar = ({ openTime, open, high, low, close, volume }: Candle): Candle 
 
 /** The longer bars of which all shorter ones are there; the shorter ones follow one another without a gap. */
 function longerBars(bars: readonly Candle[], { timeframe }: Series): Candle[] {
-  const maker = new BarMaker(timeframeMs(timeframe), 0, true)
+  const maker = new BarMaker(timeframeMs(timeframe), MINUTE_MS, 0, true)
   const found: Candle[] = []
   const lastClose = (bars.at(-1)?.openTime ?? 0) + ((bars[1]?.openTime ?? 0) - (bars[0]?.openTime ?? 0))
   let closes = 0
