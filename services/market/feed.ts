@@ -113,6 +113,11 @@ export interface MarketFeed {
    * the newest list lacks it goes on asking for.
    */
   isGone(market: Market): boolean
+  /**
+   * Why a contract that the venue lists is not followed: it is of a share, a metal or an index and not of a coin.
+   * Undefined for coins, and for what the venue does not list.
+   */
+  whyNoCoin?(market: Market): string | undefined
   /** How every venue is doing; empty for a market that asks none. */
   venues(): readonly VenueHealth[]
   /** How far the newest iteration has come; undefined where the feed has no end or has not begun. */

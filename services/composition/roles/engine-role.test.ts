@@ -115,6 +115,28 @@ test('a coin asked for before its venue has said what it has waits to be monitor
   expect([await ask(role), role.closed, role.ends()]).toEqual(['answered true', [], 'goes on'])
 })
 
+test('a share is refused with what it is, by any of its names, and an unknown coin as before', async () => {
+  const { engine } = await engineOn(
+    {
+      ...simulated(),
+      whyNoCoin: ({ coin, exchange }) => (coin === 'TSLA' ? `TSLA on ${exchange} is a share` : undefined),
+    },
+    ['BTC'],
+  )
+  const refusal = (coin: string) =>
+    engine.toolHandler
+      .answer('get_trade_call', { coin, timeframe: '1h', exchange: 'SIM' })
+      .catch(({ code, message, details }: ServiceError) => [code, message, details?.['available']])
+  const available = expect.arrayContaining(['BTC']) as string[]
+  for (const name of ['TSLA', 'TSLAUSDT', 'TSLA/USDT:USDT', 'TSLA-USDT-SWAP', 'tsla'])
+    expect(await refusal(name), name).toEqual(['unknown_coin', 'TSLA on SIM is a share', available])
+  expect(await refusal('NOPE')).toEqual([
+    'unknown_coin',
+    expect.stringContaining('no coin "NOPE"'),
+    available,
+  ])
+})
+
 test('a series that is followed on demand is taken over by the run that monitors it', async () => {
   const chosen = Promise.withResolvers<void>()
   let isChosen = false

@@ -48,6 +48,8 @@ export interface CcxtClient {
   seconds: () => number
   parseJson: (text: string) => unknown
   parseOHLCV: (row: VenueRow, market?: unknown) => readonly (number | undefined)[]
+  /** Any request, also one that ccxt has no method for. */
+  request(path: string, api: readonly string[], method: 'GET', params: Params): Promise<Params>
   setMarkets(markets: readonly CcxtMarket[]): void
   fetchMarkets(): Promise<readonly CcxtMarket[]>
   fetchSwapMarkets(params: Params): Promise<readonly CcxtMarket[]>

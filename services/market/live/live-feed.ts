@@ -188,6 +188,8 @@ export class LiveFeed implements MarketFeed {
   readonly isGone = (market: Market) =>
     this.#venues.get(market.exchange)?.listings.isGone(market.coin) ?? false
 
+  readonly whyNoCoin = ({ exchange, coin }: Market) => whyNoCoin(coin, this.#venues.get(exchange))
+
   readonly venues = () => this.#health.read()
 
   readonly progress = () => undefined
@@ -231,11 +233,20 @@ const listingOf = (exchange: Exchange, coin: string): MarketListing => ({
 })
 
 /** A venue that has not said yet what it lists is given the benefit of the doubt. */
-function checkListed(series: Parameters<typeof seriesName>[0], { listings }: Venue): void {
+function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): void {
+  const { listings } = venue
   const isKnown = listings.find(series.coin) !== undefined && !listings.isGone(series.coin)
   if (listings.traded().size === 0 || isKnown) return
+  const why =
+    whyNoCoin(series.coin, venue) ?? `${series.exchange} lists no perpetual contract of ${series.coin}`
   throw new ServiceError('market_data_missing', {
-    message: `${seriesName(series)} cannot be followed: ${series.exchange} lists no perpetual contract of ${series.coin}`,
+    message: `${seriesName(series)} cannot be followed: ${why}`,
     details: { series: seriesName(series) },
   })
+}
+
+function whyNoCoin(coin: string, venue: Venue | undefined): string | undefined {
+  const other = venue?.otherAsset(coin)
+  if (venue === undefined || other === undefined) return undefined
+  return `the contract of ${coin} on ${venue.exchange} is ${other.kind} (the venue states ${other.stated}); only coins are followed`
 }

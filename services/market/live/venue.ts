@@ -11,6 +11,7 @@ import { closedBars } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
+import { namesOfOther, type OtherAsset, otherAssetOf } from './stated-asset.ts'
 import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
@@ -79,6 +80,8 @@ export class Venue {
   readonly #report: (message: string) => void
   readonly #intervals: StatedIntervals
   readonly #everListed = new Map<string, CcxtMarket>()
+  /** Contracts of the newest list that are not of coins, by their names. */
+  #others: ReadonlyMap<string, OtherAsset> = new Map()
   #newestVenueTime = Number.NEGATIVE_INFINITY
   #marketsAt = Number.NEGATIVE_INFINITY
   #fetchingMarkets: Promise<void> | undefined
@@ -138,11 +141,19 @@ export class Venue {
   async #fetchMarkets(signal: AbortSignal): Promise<void> {
     const method = this.#definition.marketsMethod ?? 'fetchMarkets'
     const all = await this.#ask((client) => client[method]({}), signal)
-    const usable = all.filter((market) => isPerpetual(market, this.#definition))
+    const groups = await this.#groupNames(signal)
+    const others = new Map<string, OtherAsset>()
+    const usable = all.filter((market) => {
+      if (!isPerpetual(market, this.#definition)) return false
+      const other = otherAssetOf(this.exchange, namedGroups(market.info ?? {}, groups))
+      if (other !== undefined) for (const name of namesOfOther(market.base)) others.set(name, other)
+      return other === undefined
+    })
+    this.#others = others
     if (!usable.some(isTraded)) {
       throw new VenueFailure(
         'refused',
-        `${this.exchange} lists ${all.length} markets, none a traded perpetual contract in ${this.#definition.quote}`,
+        `${this.exchange} lists ${all.length} markets, none a traded perpetual contract of a coin in ${this.#definition.quote}`,
       )
     }
     const { client } = await this.#openOnce()
@@ -158,8 +169,26 @@ export class Venue {
         isTraded: isTraded(market),
       })),
     )
+    this.#others = others
     this.#marketsAt = this.#options.now()
   }
+
+  /** The names of the groups that contracts are in, of a venue whose list has their numbers. */
+  async #groupNames(signal: AbortSignal): Promise<ReadonlyMap<unknown, unknown>> {
+    const { groups } = this.#definition
+    if (groups === undefined) return new Map()
+    const answer = await this.#ask((client) => client.request(groups.path, groups.api, 'GET', {}), signal)
+    const rows = answer['result']
+    if (Array.isArray(rows)) return new Map(rows.map(({ id, plate }) => [id, String(plate).trim()]))
+    throw new VenueFailure(
+      'refused',
+      `${groups.path} has no list of groups, so shares cannot be told from coins`,
+    )
+  }
+
+  /** What a contract is of that the venue lists beside its coins. */
+  readonly otherAsset = (coin: string): OtherAsset | undefined =>
+    this.listings.traded().has(coin) ? undefined : this.#others.get(coin)
 
   /** The markets that are traded, from a list not older than `maxAgeMs`. */
   readonly markets = async (
@@ -319,6 +348,11 @@ const isPerpetual = (market: CcxtMarket, { quote }: VenueDefinition): boolean =>
   market.quote === quote &&
   market.settle === quote &&
   coinSchema.safeParse(market.base).success
+
+const namedGroups = (contract: Readonly<Record<string, unknown>>, names: ReadonlyMap<unknown, unknown>) =>
+  names.size === 0
+    ? contract
+    : { ...contract, plates: [contract['plates'] ?? []].flat().map((id) => names.get(id) ?? id) }
 
 /** Suspended contracts, and those that are not open yet or settled, stay in the lists of many venues. */
 const isTraded = ({ active }: CcxtMarket): boolean => active !== false

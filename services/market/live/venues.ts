@@ -26,6 +26,8 @@ export interface VenueDefinition {
   readonly options?: Readonly<Record<string, unknown>>
   /** The method of ccxt that fetches the linear contracts and little else. */
   readonly marketsMethod?: 'fetchMarkets' | 'fetchSwapMarkets' | 'fetchSwapAndFutureMarkets'
+  /** The request that names the groups whose numbers its list of contracts has. */
+  readonly groups?: { readonly path: string; readonly api: readonly string[] }
   /** Bars in one answer, at most. */
   readonly pageBars: number
   /** Bars of each timeframe that it keeps, where they are fewer than a start may ask for. */
@@ -271,6 +273,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     ccxtId: 'xt',
     quote: 'USDT',
     marketsMethod: 'fetchSwapAndFutureMarkets',
+    groups: { path: 'future/market/v1/public/plate/list', api: ['public', 'linear'] },
     pageBars: 1_000,
     asksUntil: true,
     volumeIn: 'contracts',

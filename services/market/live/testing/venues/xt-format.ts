@@ -65,7 +65,11 @@ export const xtFormat = createVenueFormat({
   },
   wrap: (result) => ({ returnCode: 0, msgInfo: 'success', error: null, result }),
   routes: {
-    markets: { [`${PUBLIC}/symbol/list`]: eachCoin(market) },
+    markets: {
+      [`${PUBLIC}/symbol/list`]: eachCoin(market),
+      [`${PUBLIC}/plate/list`]: () =>
+        ['Layer 1', 'TradFi', 'Tokenized Stocks ', 'FOREX'].map((plate, at) => ({ id: at + 1, plate })),
+    },
     candles: {
       [`${PUBLIC}/q/kline`]({ query, limit, span, bars }) {
         const rows = bars({ limit: limit('limit', 500, 1_500), ...span('startTime', 'endTime') })
