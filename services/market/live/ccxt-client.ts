@@ -47,6 +47,8 @@ export interface CcxtClient {
   milliseconds: () => number
   seconds: () => number
   parseJson: (text: string) => unknown
+  filterBySinceLimit: (rows: unknown) => unknown
+  filterByValueSinceLimit: (rows: unknown) => unknown
   parseOHLCV: (row: VenueRow, market?: unknown) => readonly (number | undefined)[]
   /** Any request, also one that ccxt has no method for. */
   request(path: string, api: readonly string[], method: 'GET', params: Params): Promise<Params>
@@ -128,6 +130,9 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
   client.throttle = (cost = 1) => throttle(cost)
   client.milliseconds = now
   client.seconds = () => Math.floor(now() / 1_000)
+  // ccxt would drop rows in another unit as too old, without a word. Whoever asks drops what is too old.
+  client.filterBySinceLimit = (rows) => rows
+  client.filterByValueSinceLimit = (rows) => rows
   const { barFlow } = definition
   if (barFlow !== undefined) {
     // ccxt reads six numbers of a candle and drops the rest.

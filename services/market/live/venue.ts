@@ -5,9 +5,10 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
+import { toMilliseconds } from '../instant-unit.ts'
 import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
-import { closedBars } from './closed-bars.ts'
+import { closedBars, instantFault } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
@@ -55,6 +56,8 @@ const CLOCK_GRACE_MS = 2_000
 /** Answers overtake one another, and the servers behind one address differ; beyond this a clock was set back. */
 const CLOCK_BACK_MS = 30_000
 
+const UNITS = { s: 'seconds', us: 'microseconds', ns: 'nanoseconds' } as const
+
 interface OpenVenue {
   readonly client: CcxtClient
   readonly access: VenueAccess
@@ -80,6 +83,7 @@ export class Venue {
   readonly #report: (message: string) => void
   readonly #intervals: StatedIntervals
   readonly #everListed = new Map<string, CcxtMarket>()
+  readonly #toldUnits = new Set<string>()
   /** Contracts of the newest list that are not of coins, by their names. */
   #others: ReadonlyMap<string, OtherAsset> = new Map()
   #newestVenueTime = Number.NEGATIVE_INFINITY
@@ -228,17 +232,18 @@ export class Venue {
     )
     const inCoins = this.#definition.volumeIn === 'coins' ? 1 : contractSize
     const raw = rows.map(([openTime, open, high, low, close, volume]) => ({
-      openTime: openTime ?? Number.NaN,
+      openTime: this.#converted(openTime ?? Number.NaN, series),
       open: open ?? Number.NaN,
       high: high ?? Number.NaN,
       low: low ?? Number.NaN,
       close: close ?? Number.NaN,
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
-    const asked = raw.filter(({ openTime }) => !(openTime < since))
+    const now = this.#options.now() - this.#behindMs
+    const asked = raw.filter(({ openTime }) => !(openTime < since) || instantFault(openTime, now))
     const closed = closedBars(asked, {
       series,
-      now: this.#options.now() - this.#behindMs,
+      now,
       onFault: (fault, times) => this.faults.note('row', series, fault, times),
     })
     const newest = closed.at(-1)
@@ -253,6 +258,16 @@ export class Venue {
     return { bars: closed, flow }
   }
 
+  /** A time in milliseconds, whatever unit the venue writes; as it is where it cannot be one of the past. */
+  #converted(time: number, market: Market): number {
+    const read = toMilliseconds(time)
+    if (read === undefined || read.unit === 'ms' || instantFault(read.ms, this.#options.now())) return time
+    const message = `times come in ${UNITS[read.unit]}, such as ${time}, and are converted`
+    if (!this.#toldUnits.has(read.unit)) this.#report(`${marketName(market)}: ${message}`)
+    this.#toldUnits.add(read.unit)
+    return read.ms
+  }
+
   /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   readonly funding = async (
     market: Market,
@@ -261,12 +276,20 @@ export class Venue {
   ): Promise<readonly RawFunding[]> => {
     const { symbol } = await this.#marketOf(market, signal)
     await this.#intervals.refresh(symbol, signal)
-    return fetchFunding(this.#definition, since, this.#options.now(), (from, params) =>
-      this.#ask(
+    const now = this.#options.now()
+    return fetchFunding(this.#definition, since, now, async (from, params) => {
+      const rows = await this.#ask(
         (client) => client.fetchFundingRateHistory(symbol, from, this.#definition.fundingRows, params),
         signal,
-      ),
-    )
+      )
+      return rows.map((row) => {
+        const timestamp = this.#converted(row.timestamp ?? Number.NaN, market)
+        const fault = instantFault(timestamp, now)
+        if (fault === undefined) return { ...row, timestamp }
+        this.faults.note('row', undefined, `a settlement of ${marketName(market)} is not used: ${fault}`)
+        return { info: row.info }
+      })
+    })
   }
 
   /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */

@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { toMilliseconds } from '../instant-unit.ts'
 
 /** A ticker as ccxt gives it, as far as it is used. `info` is what the venue sent. */
 export interface CcxtTicker {
@@ -104,7 +105,9 @@ const swap = { fetchMarkets: { types: ['swap'] } }
 const hoursBetween =
   (from: string, to: string) =>
   (row: Readonly<Record<string, unknown>>): number =>
-    (Number(row[to] ?? Number.NaN) - Number(row[from] ?? Number.NaN)) / HOUR_MS
+    (msOf(row[to]) - msOf(row[from])) / HOUR_MS
+
+const msOf = (time: unknown): number => toMilliseconds(Number(time))?.ms ?? Number.NaN
 
 const hoursField = (row: Readonly<Record<string, unknown>>): number => Number(row['fundingIntervalHours'])
 
