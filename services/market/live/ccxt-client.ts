@@ -70,7 +70,7 @@ export interface CcxtClient {
   fetchFundingRate(symbol: string): Promise<CcxtFundingRate>
   fetchFundingRateHistory(
     symbol: string,
-    since: number,
+    since: number | undefined,
     limit: number,
     params: Params,
   ): Promise<readonly CcxtFundingRow[]>

@@ -46,7 +46,11 @@ export interface VenueDefinition {
   /** Settlements in one answer, at most. */
   readonly fundingRows: number
   /** Parameters of the next older page, where the venue sends the newest settlements first. */
-  readonly olderFunding?: (page: number, oldest: number) => Readonly<Record<string, unknown>>
+  readonly olderFunding?: (
+    page: number,
+    oldest: number,
+    info: Readonly<Record<string, unknown>>,
+  ) => Readonly<Record<string, unknown>>
   /** Hours between settlements as a row says them; absent where they must be read off the times. */
   readonly fundingHours?: (row: Readonly<Record<string, unknown>>) => number
   /** Hours between settlements of a contract at present as the list of contracts says them, where it does. */
@@ -109,6 +113,9 @@ const hoursBetween =
 
 const msOf = (time: unknown): number => toMilliseconds(Number(time))?.ms ?? Number.NaN
 
+/** Settlements before an instant; ccxt has a name of its own for that. */
+const until = (_page: number, oldest: number) => ({ until: oldest - 1 })
+
 const hoursField = (row: Readonly<Record<string, unknown>>): number => Number(row['fundingIntervalHours'])
 
 /** The fourteen venues. Limits are those of the venues' documentation where ccxt does not know better. */
@@ -131,6 +138,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 200,
+    olderFunding: until,
     listedFundingHours: (contract) => Number(contract['fundingInterval']) / 60,
     openInterest: (ticker) => read(ticker, 'openInterestValue'),
     mark: markField('markPrice'),
@@ -230,6 +238,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     ignoresTimes: true,
     volumeIn: 'coins',
     fundingRows: 100,
+    olderFunding: (_page, oldest) => ({ end_time: oldest - 1 }),
     statedIntervals: {
       method: 'fetchFundingRate',
       hoursOf: hoursBetween('funding_time', 'next_funding_time'),
@@ -243,6 +252,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     asksUntil: true,
     volumeIn: 'coins',
     fundingRows: 100,
+    olderFunding: until,
     fundingHours: (row) => Number(row['intervalSeconds']) / 3_600,
     quoteVolume: (ticker) => read(ticker, 'turnoverRv'),
     openInterest: times('openInterestRv'),
@@ -266,6 +276,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 100,
+    olderFunding: (_page, oldest) => ({ endDate: Math.ceil(oldest / 1_000) - 1 }),
     statedIntervals: {
       method: 'fetchFundingRates',
       hoursOf: (row) => Number(row['funding_interval_minutes']) / 60,
@@ -281,6 +292,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     asksUntil: true,
     volumeIn: 'contracts',
     fundingRows: 200,
+    olderFunding: (_page, _oldest, { id }) => ({ id, direction: 'NEXT' }),
     fundingHours: (row) => Number(row['collectionInternal']) / 3_600,
   },
 }

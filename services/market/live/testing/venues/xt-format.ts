@@ -87,8 +87,10 @@ export const xtFormat = createVenueFormat({
       },
     },
     funding: {
-      [`${PUBLIC}/q/funding-rate-record`]({ query, limit, rates }) {
-        const items = rates(limit('limit', 10, 200)).map(({ time, rate, intervalHours }) => ({
+      [`${PUBLIC}/q/funding-rate-record`]({ query, limit, number, rates }) {
+        const before = number('id')
+        const range = before !== undefined && query['direction'] === 'NEXT' ? { to: before - 1 } : {}
+        const items = rates(limit('limit', 10, 200), range).map(({ time, rate, intervalHours }) => ({
           id: String(time),
           symbol: query['symbol'],
           fundingRate: String(rate),
