@@ -133,15 +133,14 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
   // ccxt would drop rows in another unit as too old, without a word. Whoever asks drops what is too old.
   client.filterBySinceLimit = (rows) => rows
   client.filterByValueSinceLimit = (rows) => rows
-  const { barFlow } = definition
-  if (barFlow !== undefined) {
+  const { barFlow, isUnfinished } = definition
+  if (barFlow !== undefined || isUnfinished !== undefined) {
     // ccxt reads six numbers of a candle and drops the rest.
     const parseCandle = client.parseOHLCV.bind(client)
-    client.parseOHLCV = (row, market) => [
-      ...parseCandle(row, market),
-      barFlow.trades(row),
-      barFlow.takerBuyVolume?.(row),
-    ]
+    client.parseOHLCV = (row, market) =>
+      isUnfinished?.(row)
+        ? []
+        : [...parseCandle(row, market), barFlow?.trades(row), barFlow?.takerBuyVolume?.(row)]
   }
   const parseJson = client.parseJson.bind(client)
   client.parseJson = (text) => {

@@ -225,11 +225,13 @@ export class Venue {
     const { symbol, contractSize } = await this.#marketOf(series, signal)
     const limit = Math.min(count, this.pageBars)
     const extra = this.#definition.extraBarWeight?.(limit) ?? 0
-    const rows = await this.#ask(
+    const answer = await this.#ask(
       (client) => askBars(client, symbol, series.timeframe, since, limit, this.#definition),
       signal,
       extra,
     )
+    // Of a bar that is not finished there is no row; it is missing, and asked for again.
+    const rows = answer.filter(({ length }) => length > 0)
     const inCoins = this.#definition.volumeIn === 'coins' ? 1 : contractSize
     const raw = rows.map(([openTime, open, high, low, close, volume]) => ({
       openTime: this.#converted(openTime ?? Number.NaN, series),

@@ -65,6 +65,8 @@ export interface VenueDefinition {
   readonly quoteVolume?: (ticker: CcxtTicker) => number
   /** Open interest in the quote currency; absent where there is none for all contracts at once. */
   readonly openInterest?: (ticker: CcxtTicker, contractSize: number) => number
+  /** Whether a row of bars says that its bar is not finished, where rows say so. */
+  readonly isUnfinished?: (row: VenueRow) => boolean
   /** Order flow of its bars, read from a row as the venue sends it, in the unit of its volumes. */
   readonly barFlow?: {
     readonly trades: (row: VenueRow) => number
@@ -149,6 +151,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     options: swap,
     pageBars: 300,
     volumeIn: 'coins',
+    isUnfinished: (row) => row[8] === '0',
     fundingRows: 100,
     olderFunding: (_page, oldest) => ({ after: oldest }),
     statedIntervals: {
