@@ -68,6 +68,11 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
       } catch (error) {
         const failure = classify(error)
         lastFailure = failure.message
+        const { retryAfterMs = 0 } = failure
+        if (retryAfterMs > LIMITS.venuePauseMaxMs) {
+          circuit.leaveAlone(retryAfterMs)
+          throw leftAloneError()
+        }
         if (failure.kind === 'barred') {
           circuit.failed(LIMITS.venueBarredMs)
           throw failure
@@ -78,7 +83,7 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
           throw failure
         }
         circuit.failed()
-        if (failure.retryAfterMs !== undefined) budget.pauseUntil(now() + failure.retryAfterMs)
+        if (retryAfterMs > 0) budget.pauseUntil(now() + retryAfterMs)
         if (tries >= LIMITS.venueAttempts) throw failure
         const longest = Math.min(LIMITS.venueRetryMs * 2 ** (tries - 1), LIMITS.venueRetryMaxMs)
         await sleep(longest / 2 + (random() * longest) / 2, signal)
@@ -88,7 +93,7 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
 
   const leftAloneError = (): ServiceError =>
     new ServiceError('venue_unavailable', {
-      message: `${exchange} is not asked before ${new Date(circuit.opensAt()).toISOString()}, because it failed ${LIMITS.venueFailuresInARow} times in a row: ${lastFailure ?? 'no reason was seen'}`,
+      message: `${exchange} is not asked before ${new Date(circuit.opensAt()).toISOString()}: ${lastFailure ?? 'no reason was seen'}`,
       details: { exchange },
     })
 

@@ -14,6 +14,7 @@ import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
 import { namesOfOther, type OtherAsset, otherAssetOf } from './stated-asset.ts'
 import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
+import { statedWaitMs } from './stated-wait.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
 import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
@@ -341,6 +342,7 @@ async function openVenue(
     definition,
     transport: createVenueTransport({
       fetch: options.fetch,
+      now,
       onVenueTime,
       ...(baseUrl !== undefined && { baseUrl }),
     }),
@@ -361,7 +363,12 @@ async function openVenue(
       return new VenueFailure('unknown_symbol', message, { cause: error })
     const isPassing =
       error instanceof ccxt.Passing || error instanceof TypeError || error instanceof SyntaxError
-    return new VenueFailure(isPassing ? 'passing' : 'refused', message, { cause: error })
+    // Some say in an answer that is no error of HTTP how long they are to be left alone.
+    const waitMs = isPassing ? statedWaitMs(message, now()) : undefined
+    return new VenueFailure(isPassing ? 'passing' : 'refused', message, {
+      cause: error,
+      ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+    })
   }
   const access = createVenueAccess({ exchange, budget, classify, now, sleep, random })
   return { client, access, take }
