@@ -26,6 +26,12 @@ const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
 
 const FOREVER = Number.POSITIVE_INFINITY
 
+/** How late a venue may publish a bar, so that it is still told in order; longer, and the bars behind it were stale. */
+const LATE_BAR_MS = 150_000
+
+/** Bars since the last hole, so that a new one is worth waiting for: some coins have holes all the time. */
+const RARE_HOLE_BARS = 30
+
 /**
  * Bars of one native timeframe of one market: fetched in order, page by page, and told in order. A missing bar stays
  * missing: as soon as a later bar has come, the longer bar is delivered without it.
@@ -53,6 +59,8 @@ export class BarLeg {
   #nextOpen: number
   #fetchedTo: number
   #knownTo = Number.NEGATIVE_INFINITY
+  #lastHole = Number.NEGATIVE_INFINITY
+  #waitsUntil = FOREVER
   /** The newest bar that came, which the venue may still restate. */
   #newest: Candle | undefined
   /** Close of the longer bar in the making that closes first. */
@@ -90,7 +98,8 @@ export class BarLeg {
     const { since, count } = this.#nextPage(Math.min(asked, this.ends))
     const { bars, flow } = await this.venue.bars(this.#native, since, count, signal)
     this.#compareNewest(bars)
-    const fresh = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
+    const wanted = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
+    const fresh = this.#beforeHole(wanted, asked)
     this.#keep(fresh)
     this.#hand(fresh, flow)
     const pageEnd = since + count * this.lengthMs
@@ -100,6 +109,23 @@ export class BarLeg {
     if (hasPassedEnd) this.#fetchedTo = FOREVER
     else this.#fetchedTo = pageEnd > asked ? Math.max(asked, this.#nextOpen) : this.#nextOpen
     this.#changed()
+  }
+
+  /** The bars up to a hole that may be filled yet: bars are told in order, so those behind it are asked for again. */
+  #beforeHole(bars: readonly Candle[], asked: number): readonly Candle[] {
+    this.#waitsUntil = FOREVER
+    let next = this.#nextOpen
+    for (const [at, { openTime }] of bars.entries()) {
+      const until = next + this.lengthMs + LATE_BAR_MS
+      const isRare = next - this.#lastHole > RARE_HOLE_BARS * this.lengthMs
+      if (openTime > next && asked < until && isRare && this.ends === FOREVER) {
+        this.#waitsUntil = until
+        return bars.slice(0, at)
+      }
+      if (openTime > next) this.#lastHole = openTime
+      next = openTime + this.lengthMs
+    }
+    return bars
   }
 
   /** Takes what was kept of the bars up to an instant, as far as it goes on without a gap. */
@@ -210,6 +236,9 @@ export class BarLeg {
 
   /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
   readonly fetchedTo = (): number => this.#fetchedTo
+
+  /** When the bars behind a hole are told without those that lack; infinite where there is none to wait for. */
+  readonly waitsUntil = (): number => this.#waitsUntil
 
   /** Close of the newest bar that came. */
   readonly knownTo = (): number => this.#knownTo

@@ -16,8 +16,8 @@ export interface FollowRequest extends HistoryRequest {
 /** How soon a bar that should be there is asked for again: venues finish some bars late. */
 const ASK_AGAIN_MS = 5_000
 
-/** How often it is; after that it comes with the next one, if at all. */
-const ASK_AGAIN_TIMES = 2
+/** How often it is; after that it comes with the next one, if at all, which takes long where bars are. */
+const askAgainTimes = ({ lengthMs }: BarLeg): number => (lengthMs > MINUTE_MS ? 5 : 2)
 
 /** After a failure, and up to as long again by chance, so that coins do not come back in step. */
 const PAUSE_MS = 5_000
@@ -120,7 +120,8 @@ function dueAt(leg: BarLeg, again: number): number {
   const fetchedTo = leg.fetchedTo()
   const isMissing = leg.knownTo() < barOpenAt(leg.timeframe, fetchedTo)
   const next = barOpenAt(leg.timeframe, fetchedTo) + timeframeMs(leg.timeframe) + settle
-  return isMissing && again < ASK_AGAIN_TIMES ? Math.min(next, fetchedTo + ASK_AGAIN_MS * 2 ** again) : next
+  const isAgain = isMissing && again < askAgainTimes(leg)
+  return Math.min(next, leg.waitsUntil(), isAgain ? fetchedTo + ASK_AGAIN_MS * 2 ** again : next)
 }
 
 async function onLegFailure(leg: BarLeg, error: unknown, request: FollowRequest): Promise<void> {

@@ -69,7 +69,7 @@ async function* followLive(
     deadline = at + LIMITS.venueSettleMs + LIMITS.venueLagMs
     for (;;) {
       // Late bars are delivered at once, without waiting for the next instant.
-      while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
+      while (writer.nextAt() <= Math.max(before.at, writer.lastAt()) && !signal.aborted) yield* writer.write()
       // A slow leg that answered before the last deadline is waited for again.
       if (now() <= before.deadline) for (const leg of slow) if (isAskedFor(leg, before.at)) slow.delete(leg)
       const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
