@@ -1,14 +1,15 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import type { ClosedBar } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { barOpenAt, lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import { keptBar } from './kept/kept-bar.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
 import type { PositionBook } from './kept/position-book.ts'
 import { createLeapFilter } from './leap-filter.ts'
-import type { LegPlan } from './plan-legs.ts'
+import type { LegPlan, LegTarget } from './plan-legs.ts'
 import type { Venue, VenueBars } from './venue.ts'
 
 /** The kept bars that a leg reads before it asks the venue, and to which it adds its own if there is a book. */
@@ -29,6 +30,13 @@ const FOREVER = Number.POSITIVE_INFINITY
 /** How late a venue may publish a bar, so that it is still told in order; longer, and the bars behind it were stale. */
 const LATE_BAR_MS = 150_000
 
+/** Missing bars in a row that a series goes on over; behind more it begins anew. */
+const HOLE_BARS = 12
+
+/** Share of bars from which on a coin is not thin, and times the usual stretch that a start reaches back for one that is. */
+const ENOUGH = 0.9
+const REACH = 3
+
 /** Bars since the last hole, so that a new one is worth waiting for: some coins have holes all the time. */
 const RARE_HOLE_BARS = 30
 
@@ -38,26 +46,29 @@ const RARE_HOLE_BARS = 30
  */
 export class BarLeg {
   readonly #plan: LegPlan
+  #targets: readonly LegTarget[] = []
+  #isPlaced = false
+  readonly #told = new Map<string, number>()
   readonly venue: Venue
   readonly #now: () => number
   readonly #keeper: BarKeeper | undefined
   readonly market: Market
   readonly timeframe: Timeframe
-  readonly begins: number
+  begins = 0
   /** Infinite where bars keep coming. */
   readonly ends: number
   readonly lengthMs: number
   readonly #native: Series
   readonly #endsOf: Map<string, number>
   readonly #toldTo = new Map<string, number>()
-  readonly #aggregator = new BarAggregator()
+  #aggregator = new BarAggregator()
   #source = 0
   readonly #leaps = createLeapFilter()
   readonly #pages: Float64Array[] = []
   #head = 0
   #waiting = 0
-  #nextOpen: number
-  #fetchedTo: number
+  #nextOpen = 0
+  #fetchedTo = 0
   #knownTo = Number.NEGATIVE_INFINITY
   #lastHole = Number.NEGATIVE_INFINITY
   #waitsUntil = FOREVER
@@ -77,17 +88,48 @@ export class BarLeg {
     this.#keeper = keeper
     this.market = this.#plan.market
     this.timeframe = this.#plan.timeframe
-    this.begins = this.#plan.begins
     this.ends = this.#plan.ends
     this.lengthMs = timeframeMs(this.timeframe)
     this.#native = { ...this.market, timeframe: this.timeframe }
     this.#endsOf = new Map(this.#plan.targets.map((target) => [seriesName(target.series), target.endsAt]))
-    for (const { series, notBefore, isCovered } of this.#plan.targets) {
+    this.series = this.#plan.targets.map(({ series }) => series)
+    this.#begin(this.#plan.targets)
+  }
+
+  #begin(targets: readonly LegTarget[]): void {
+    this.#targets = targets
+    this.#aggregator = new BarAggregator()
+    for (const { series, notBefore, isCovered } of targets)
       this.#source = this.#aggregator.add({ series, base: this.timeframe, notBefore, isCovered })
-    }
+    this.begins = Math.min(...targets.map(({ notBefore }) => notBefore))
     this.#nextOpen = this.begins
     this.#fetchedTo = this.begins
-    this.series = this.#plan.targets.map(({ series }) => series)
+  }
+
+  /**
+   * Begins earlier where the first page lacks bars, once: a start counts bars, and not their time. Not where so many
+   * lack in a row that a series begins anew behind them.
+   */
+  #reachesBack(bars: readonly Candle[], pageEnd: number, until: number): boolean {
+    if (this.#isPlaced) return false
+    this.#isPlaced = true
+    const earlier = this.#targets.map((target): LegTarget => {
+      const { series, notBefore, endsAt, isCovered } = target
+      const opens = [...new Set(bars.map(({ openTime }) => barOpenAt(series.timeframe, openTime)))]
+      const lengthMs = timeframeMs(series.timeframe)
+      const hasHole = [this.begins - lengthMs, ...opens].some(
+        (open, at, all) => (all[at + 1] ?? pageEnd) - open > (HOLE_BARS + 1) * lengthMs,
+      )
+      const share = (opens.length * lengthMs) / (pageEnd - this.begins)
+      const end = Math.min(endsAt, until)
+      const isShort = end - notBefore < LIMITS.warmUpBars * lengthMs
+      if (isCovered || isShort || hasHole || share >= ENOUGH) return target
+      const spanMs = (end - notBefore) / Math.max(share, 1 / REACH)
+      return { ...target, notBefore: Math.max(0, barOpenAt(series.timeframe, end - spanMs)) }
+    })
+    if (earlier.every((target, at) => target === this.#targets[at])) return false
+    this.#begin(earlier)
+    return true
   }
 
   #changed = (): void => undefined
@@ -97,12 +139,13 @@ export class BarLeg {
     if (await this.#takeKept(Math.min(asked, this.ends))) return
     const { since, count } = this.#nextPage(Math.min(asked, this.ends))
     const { bars, flow } = await this.venue.bars(this.#native, since, count, signal)
+    const pageEnd = since + count * this.lengthMs
+    if (this.#reachesBack(bars, Math.min(pageEnd, asked, this.ends), asked)) return
     this.#compareNewest(bars)
     const wanted = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
     const fresh = this.#beforeHole(wanted, asked)
     this.#keep(fresh)
     this.#hand(fresh, flow)
-    const pageEnd = since + count * this.lengthMs
     // Nothing in a page that is all past: the venue has no bars there, the next ones come later.
     if (bars.length === 0 && pageEnd <= asked) this.#nextOpen = pageEnd
     const hasPassedEnd = this.#nextOpen >= this.ends || bars.some(({ openTime }) => openTime >= this.ends)
@@ -230,6 +273,7 @@ export class BarLeg {
       if (openTime >= (this.#endsOf.get(name) ?? FOREVER) || openTime <= (this.#toldTo.get(name) ?? -1))
         return false
       this.#toldTo.set(name, openTime)
+      this.#told.set(name, (this.#told.get(name) ?? 0) + 1)
       return true
     })
   }
@@ -245,6 +289,15 @@ export class BarLeg {
 
   /** Bars fetched and not told yet. */
   readonly waiting = (): number => this.#waiting
+
+  /** Its series that have fewer bars by now than a verdict needs, though more were asked for: such as `1m 320`. */
+  readonly fewBars = (): string[] =>
+    this.#targets.flatMap(({ series, notBefore, endsAt, isCovered }) => {
+      const bars = this.#told.get(seriesName(series)) ?? 0
+      const wanted = (Math.min(endsAt, this.#now()) - notBefore) / timeframeMs(series.timeframe)
+      const isFew = !isCovered && bars < LIMITS.warmUpBars && wanted >= LIMITS.warmUpBars
+      return isFew ? [`${series.timeframe} ${bars}`] : []
+    })
 
   /** Fetches the next page. A second call while one is under way is that one. */
   fetchPage(signal: AbortSignal): Promise<void> {

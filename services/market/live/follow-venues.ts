@@ -94,24 +94,27 @@ const isPassing = (error: unknown): boolean =>
     ? error.kind === 'passing' || error.kind === 'barred'
     : isServiceError(error, 'venue_unavailable')
 
+/** For the operator, of a leg. */
+export const HISTORY_GIVEN_UP = 'its history cannot be loaded; its verdicts begin with live bars'
+
 /** Gives up a past that the venue has refused for so long: its series begin with live bars instead. */
 function giveUpPast(leg: BarLeg, refusedSince: number | undefined, context: LiveContext): void {
   if (leg.ends === Number.POSITIVE_INFINITY || refusedSince === undefined) return
   if (context.now() - refusedSince < LIMITS.venueBackfillMs) return
   leg.end()
-  context.givenUp(leg)
+  context.notice(leg, HISTORY_GIVEN_UP)
 }
 
 async function restWhileGone(leg: BarLeg, { context, signal, wake }: FollowRequest): Promise<void> {
   leg.end()
-  context.ended(leg)
+  context.notice(leg, 'ended, because the venue has not listed it for a day, and sent no bar')
   wake()
   while (!signal.aborted && leg.venue.listings.isGone(leg.market.coin)) {
     await context.sleep(LIMITS.venueMarketsLeastMs, signal)
   }
   if (signal.aborted) return
   if (leg.ends === Number.POSITIVE_INFINITY) leg.resume()
-  context.resumed(leg)
+  context.notice(leg, 'goes on, because the venue lists it again')
 }
 
 /** When the next bar has closed and the venue has had time to finish it, or one that is missing may be there. */

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { type BarLeg, isAskedFor } from './bar-leg.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { fetchHistory } from './fetch-history.ts'
-import { followVenues } from './follow-venues.ts'
+import { followVenues, HISTORY_GIVEN_UP } from './follow-venues.ts'
 import type { FundingTrack } from './funding-track.ts'
 import type { LiveContext } from './live-context.ts'
 
@@ -21,9 +21,8 @@ export interface LiveBatchesOptions {
 /** History, the seam, and then what the venues close, instant by instant, until the signal is aborted. */
 export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<BarBatch, void, undefined> {
   const { series, legs, tracks, context, liveFrom } = options
-  const begins = Math.min(liveFrom, ...legs.map((leg) => leg.begins))
-  const onGivenUp = (leg: BarLeg): void => context.givenUp(leg)
-  const writer = new BatchWriter({ legs, series, liveFrom, begins, onGivenUp })
+  const onGivenUp = (leg: BarLeg): void => context.notice(leg, HISTORY_GIVEN_UP)
+  const writer = new BatchWriter({ legs, series, liveFrom, onGivenUp })
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const seam: BarBatch = { at: liveFrom, phase: 'live', bars: [], funding: [] }

@@ -76,26 +76,8 @@ export class LiveFeed implements MarketFeed {
         if (this.#health.failed(exchange, reasonOf(error)))
           this.#options.report({ exchange, message: reasonOf(error) })
       },
-      leftBehind: (leg) => {
-        this.#options.report({
-          exchange: leg.market.exchange,
-          message: `the history of ${legName(leg)} will come late`,
-        })
-      },
-      givenUp: (leg) => {
-        const message = `${legName(leg)}: its history cannot be loaded; its verdicts begin with live bars`
-        this.#options.report({ exchange: leg.market.exchange, message })
-      },
-      ended: (leg) => {
-        const message = `${legName(leg)} ended: the venue has not listed it for a day, and sent no bar`
-        this.#options.report({ exchange: leg.market.exchange, message })
-      },
-      resumed: (leg) => {
-        this.#options.report({
-          exchange: leg.market.exchange,
-          message: `${legName(leg)} goes on: the venue lists it again`,
-        })
-      },
+      notice: (leg, message) =>
+        this.#options.report({ exchange: leg.market.exchange, message: `${legName(leg)}: ${message}` }),
     }
     this.clock = this.#options.now
   }
