@@ -4,6 +4,7 @@ import type { BarBatch, FeedProgress } from '../../contracts/feed.ts'
 import type { Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Universe } from '../../contracts/universe.ts'
+import type { UnreachableVenue } from '../../contracts/unreachable-venue.ts'
 
 /** Bars of one timeframe that a market has of its own, not aggregated. Times are Unix milliseconds. */
 export interface NativeBars {
@@ -67,6 +68,8 @@ export interface VenueHealth {
   readonly detail: string
   /** Age of the newest bar of the venue, milliseconds; null before the first. */
   readonly dataAgeMs: number | null
+  /** Where it does not answer: for anybody. */
+  readonly unreachable?: UnreachableVenue
   /** Number of unusable items that it sent since this process began, by kind; shown in `/metrics`. */
   readonly faults: Readonly<Record<VenueFault, number>>
 }

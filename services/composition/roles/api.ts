@@ -52,6 +52,7 @@ export async function openApi(parts: Parts) {
     marketNow,
     positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
+    unreachable: () => feed.venues().flatMap((venue) => venue.unreachable ?? []),
     logFormat: platform.format,
     models: modelAdmin(parts),
     bars: createBars(feed),

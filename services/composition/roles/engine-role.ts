@@ -115,7 +115,7 @@ function openToolHandler(
     sleep,
     signal,
     onFailure: (series, error) =>
-      log.warn({ err: error, series: seriesName(series) }, 'a series on demand could not be followed'),
+      log.warn({ code: error.code }, `${seriesName(series)} cannot be followed on demand: ${error.message}`),
   })
   return {
     ...handler,

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
 import { type BarKeeper, BarLeg, legName } from './bar-leg.ts'
@@ -23,6 +24,8 @@ import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 export interface VenueNotice {
   readonly exchange: Exchange
   readonly message: string
+  /** What failed, in the words of the machine. */
+  readonly detail?: string
 }
 
 export interface LiveFeedOptions extends Pick<Clock, 'now'> {
@@ -72,9 +75,15 @@ export class LiveFeed implements MarketFeed {
       now: this.#options.now,
       sleep: this.#options.sleep,
       random: this.#options.random,
-      failed: ({ exchange }, error) => {
-        if (this.#health.failed(exchange, reasonOf(error)))
-          this.#options.report({ exchange, message: reasonOf(error) })
+      failed: (venue, error) => {
+        const [{ exchange }, detail] = [venue, reasonOf(error)]
+        const away = venue.unreachable()
+        if (this.#health.failed(exchange, detail))
+          this.#options.report({
+            exchange,
+            message: away ? unreachableText(away) : detail,
+            ...(away && { detail }),
+          })
       },
       notice: (leg, message) =>
         this.#options.report({ exchange: leg.market.exchange, message: `${legName(leg)}: ${message}` }),

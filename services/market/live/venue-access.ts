@@ -11,6 +11,8 @@ export interface VenueAccess {
   readonly circuit: Circuit
   /** The last failure, for the operator; undefined before the first. */
   lastFailure(): string | undefined
+  /** Since when it has not answered, Unix milliseconds, and why; undefined while it answers. */
+  unreachable(): { readonly since: number; readonly reason: string } | undefined
   /**
    * Makes a request, again after failures that pass.
    *
@@ -42,6 +44,8 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
     now,
   })
   let lastFailure: string | undefined
+  let failingSince: number | undefined
+  let unreachable: ReturnType<VenueAccess['unreachable']>
   let underWay = 0
   const waiting: (() => void)[] = []
 
@@ -63,39 +67,48 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
       if (!circuit.enter()) throw leftAloneError()
       try {
         const answer = await attempt()
-        circuit.succeeded()
+        answered()
         return answer
       } catch (error) {
         const failure = classify(error)
         lastFailure = failure.message
-        const { retryAfterMs = 0 } = failure
+        const { kind, reason, retryAfterMs = 0 } = failure
+        if (kind !== 'passing' && kind !== 'barred') {
+          // It answered, if only to refuse: the venue is well.
+          answered()
+          throw failure
+        }
+        failingSince ??= now()
         if (retryAfterMs > LIMITS.venuePauseMaxMs) {
           circuit.leaveAlone(retryAfterMs)
+          unreachable = { since: failingSince, reason: `${reason}, not asked before ${opensAt()}` }
           throw leftAloneError()
         }
-        if (failure.kind === 'barred') {
-          circuit.failed(LIMITS.venueBarredMs)
-          throw failure
-        }
-        if (failure.kind !== 'passing') {
-          // It answered, if only to refuse: the venue is well.
-          circuit.succeeded()
-          throw failure
-        }
-        circuit.failed()
+        circuit.failed(kind === 'barred' ? LIMITS.venueBarredMs : 0)
         if (retryAfterMs > 0) budget.pauseUntil(now() + retryAfterMs)
-        if (tries >= LIMITS.venueAttempts) throw failure
+        if (kind === 'barred' || tries >= LIMITS.venueAttempts) {
+          unreachable = { since: failingSince, reason }
+          throw failure
+        }
         const longest = Math.min(LIMITS.venueRetryMs * 2 ** (tries - 1), LIMITS.venueRetryMaxMs)
         await sleep(longest / 2 + (random() * longest) / 2, signal)
       }
     }
   }
 
+  function answered(): void {
+    circuit.succeeded()
+    failingSince = undefined
+    unreachable = undefined
+  }
+
+  const opensAt = (): string => new Date(circuit.opensAt()).toISOString()
+
   const leftAloneError = (): ServiceError =>
     new ServiceError('venue_unavailable', {
-      message: `${exchange} is not asked before ${new Date(circuit.opensAt()).toISOString()}: ${lastFailure ?? 'no reason was seen'}`,
+      message: `${exchange} is not asked before ${opensAt()}: ${lastFailure ?? 'no reason was seen'}`,
       details: { exchange },
     })
 
-  return { circuit, ask, lastFailure: () => lastFailure }
+  return { circuit, ask, lastFailure: () => lastFailure, unreachable: () => unreachable }
 }

@@ -77,7 +77,7 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       // A date is read by the venue's clock.
       const now = Number.isNaN(venueTime) ? options.now() : venueTime
       const waitMs = status < 400 ? undefined : statedWaitMs(text, now, fields)
-      const wait = waitMs === undefined ? {} : { retryAfterMs: waitMs }
+      const wait = { reason: `status ${status}`, ...(waitMs !== undefined && { retryAfterMs: waitMs }) }
       if (isPassing(status))
         throw new VenueFailure('passing', `${place} answered ${status}${quoted(text)}`, wait)
       // Venues refuse in JSON; an HTML page, with any status, is from a firewall before them.
@@ -92,14 +92,25 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
         throw new VenueFailure('refused', `${place} sent more than ${maxBytes} bytes`, { cause: error })
       }
       if (error instanceof Error && error.name === 'TimeoutError') {
-        throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, { cause: error })
+        throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, {
+          cause: error,
+          reason: 'no answer in time',
+        })
       }
       throw new VenueFailure('passing', `${place} could not be reached: ${reasonOf(error)}`, {
         cause: error,
+        reason: KINDS.find(([pattern]) => pattern.test(codeOf(error)))?.[1] ?? 'connection failed',
       })
     }
   }
 }
+
+/** Codes of errors, in words for anybody. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/ENOTFOUND|EAI_AGAIN/, 'no such host'],
+  [/ECONNREFUSED/, 'connection refused'],
+  [/CERT|TLS/, 'certificate not accepted'],
+]
 
 /** `fetch failed` says nothing; what it was caused by does. */
 function deepestCause(error: unknown): unknown {

@@ -4,6 +4,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { UnreachableVenue } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 import type { RawFunding } from '../normalise-funding.ts'
@@ -324,6 +325,12 @@ export class Venue {
 
   /** Null until the venue was first asked. */
   readonly access = (): VenueAccess | undefined => this.#opened?.access
+
+  /** Undefined while it answers. */
+  readonly unreachable = (): UnreachableVenue | undefined => {
+    const away = this.access()?.unreachable()
+    return away && { exchange: this.exchange, since: new Date(away.since).toISOString(), reason: away.reason }
+  }
 
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   readonly clockBehindMs = (): number => this.#behindMs
