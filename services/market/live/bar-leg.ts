@@ -45,10 +45,8 @@ const RARE_HOLE_BARS = 30
  * missing: as soon as a later bar has come, the longer bar is delivered without it.
  */
 export class BarLeg {
-  readonly #plan: LegPlan
   #targets: readonly LegTarget[] = []
   #isPlaced = false
-  readonly #told = new Map<string, number>()
   readonly venue: Venue
   readonly #now: () => number
   readonly #keeper: BarKeeper | undefined
@@ -59,8 +57,8 @@ export class BarLeg {
   readonly ends: number
   readonly lengthMs: number
   readonly #native: Series
-  readonly #endsOf: Map<string, number>
-  readonly #toldTo = new Map<string, number>()
+  /** By name of a series: where it ends, the newest bar of it that was told, and how many were. */
+  readonly #states: ReadonlyMap<string, { readonly endsAt: number; toldTo: number; bars: number }>
   #aggregator = new BarAggregator()
   #source = 0
   readonly #leaps = createLeapFilter()
@@ -82,18 +80,19 @@ export class BarLeg {
 
   /** @param now the present, Unix milliseconds */
   constructor(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper) {
-    this.#plan = plan
     this.venue = venue
     this.#now = now
     this.#keeper = keeper
-    this.market = this.#plan.market
-    this.timeframe = this.#plan.timeframe
-    this.ends = this.#plan.ends
-    this.lengthMs = timeframeMs(this.timeframe)
-    this.#native = { ...this.market, timeframe: this.timeframe }
-    this.#endsOf = new Map(this.#plan.targets.map((target) => [seriesName(target.series), target.endsAt]))
-    this.series = this.#plan.targets.map(({ series }) => series)
-    this.#begin(this.#plan.targets)
+    this.market = plan.market
+    this.timeframe = plan.timeframe
+    this.ends = plan.ends
+    this.lengthMs = timeframeMs(plan.timeframe)
+    this.#native = { ...plan.market, timeframe: plan.timeframe }
+    this.series = plan.targets.map(({ series }) => series)
+    this.#states = new Map(
+      plan.targets.map(({ series, endsAt }) => [seriesName(series), { endsAt, toldTo: -1, bars: 0 }]),
+    )
+    this.#begin(plan.targets)
   }
 
   #begin(targets: readonly LegTarget[]): void {
@@ -268,12 +267,11 @@ export class BarLeg {
     this.#pending = this.#aggregator.overdue(FOREVER) ?? FOREVER
     this.#changed()
     return closed.filter(({ series, candle: { openTime } }) => {
-      const name = seriesName(series)
+      const state = this.#states.get(seriesName(series))
       // A bar in the making when the leg ended was delivered as it was; base bars that come later are too late.
-      if (openTime >= (this.#endsOf.get(name) ?? FOREVER) || openTime <= (this.#toldTo.get(name) ?? -1))
-        return false
-      this.#toldTo.set(name, openTime)
-      this.#told.set(name, (this.#told.get(name) ?? 0) + 1)
+      if (state === undefined || openTime >= state.endsAt || openTime <= state.toldTo) return false
+      state.toldTo = openTime
+      state.bars += 1
       return true
     })
   }
@@ -293,7 +291,7 @@ export class BarLeg {
   /** Its series that have fewer bars by now than a verdict needs, though more were asked for: such as `1m 320`. */
   readonly fewBars = (): string[] =>
     this.#targets.flatMap(({ series, notBefore, endsAt, isCovered }) => {
-      const bars = this.#told.get(seriesName(series)) ?? 0
+      const { bars = 0 } = this.#states.get(seriesName(series)) ?? {}
       const wanted = (Math.min(endsAt, this.#now()) - notBefore) / timeframeMs(series.timeframe)
       const isFew = !isCovered && bars < LIMITS.warmUpBars && wanted >= LIMITS.warmUpBars
       return isFew ? [`${series.timeframe} ${bars}`] : []

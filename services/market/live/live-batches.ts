@@ -35,12 +35,19 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
     }
     if (signal.aborted) return
     if (!isSeamSent) yield seam
-    const bell = createBell()
+    let news = newsToCome()
+    let hasFailed = false
+    const wake = (): void => {
+      if (hasFailed) return
+      news.resolve()
+      news = newsToCome()
+    }
     // Requests under way at the end of the iteration end by themselves, within the time limit of a request.
-    void followVenues({ legs, tracks, writer, context, signal, wake: () => bell.ring() }).catch((error) =>
-      bell.crack(error),
-    )
-    yield* followLive({ ...options, signal }, writer, bell)
+    void followVenues({ legs, tracks, writer, context, signal, wake }).catch((error) => {
+      hasFailed = true
+      news.reject(error)
+    })
+    yield* followLive({ ...options, signal }, writer, () => news.promise)
   } finally {
     ending.abort()
   }
@@ -49,7 +56,7 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
 async function* followLive(
   { legs, context, signal }: LiveBatchesOptions,
   writer: BatchWriter,
-  bell: Bell,
+  news: () => Promise<void>,
 ): AsyncGenerator<BarBatch, void, undefined> {
   const { now, sleep } = context
   const stepMs = Math.min(
@@ -74,7 +81,7 @@ async function* followLive(
       const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
       if (signal.aborted || isReady || now() >= deadline) break
       waiting = new AbortController()
-      await Promise.race([sleep((now() < at ? at : deadline) - now(), waiting.signal), bell.rung()])
+      await Promise.race([sleep((now() < at ? at : deadline) - now(), waiting.signal), news()])
       waiting.abort()
     }
     slow.clear()
@@ -86,31 +93,9 @@ async function* followLive(
 
 const nextStep = (at: number, stepMs: number): number => (Math.floor(at / stepMs) + 1) * stepMs
 
-/** Lets one wait until another has something. */
-type Bell = ReturnType<typeof createBell>
-
-function createBell() {
-  let next = newRing()
-  let isCracked = false
-  return {
-    ring(): void {
-      if (isCracked) return
-      next.resolve()
-      next = newRing()
-    },
-    /** Rejects all waits for it, present and future ones. */
-    crack(error: unknown): void {
-      isCracked = true
-      next.reject(error)
-    },
-    /** Ends at the next ring. */
-    rung: (): Promise<void> => next.promise,
-  }
-}
-
-/** A failure rejects the waits; without a wait it is no unhandled rejection. */
-function newRing(): PromiseWithResolvers<void> {
-  const ring = Promise.withResolvers<void>()
-  ring.promise.catch(() => undefined)
-  return ring
+/** A failure rejects who waits; without a wait it is no unhandled rejection. */
+function newsToCome(): PromiseWithResolvers<void> {
+  const news = Promise.withResolvers<void>()
+  news.promise.catch(() => undefined)
+  return news
 }

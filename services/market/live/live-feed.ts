@@ -3,7 +3,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { Universe } from '../../../contracts/universe.ts'
+import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
 import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
@@ -14,8 +14,7 @@ import { createPositionBook, type PositionBook } from './kept/position-book.ts'
 import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
-import { rankUniverse } from './rank-universe.ts'
-import { Venue, venueUnavailableError } from './venue.ts'
+import { Venue, type VenueTurnover, venueUnavailableError } from './venue.ts'
 import { createHealthRegistry, type HealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
@@ -77,7 +76,7 @@ export class LiveFeed implements MarketFeed {
       random: this.#options.random,
       failed: (venue, error) => {
         const [{ exchange }, detail] = [venue, reasonOf(error)]
-        const away = venue.unreachable()
+        const away = venue.access()?.unreachable()
         if (this.#health.failed(exchange, detail))
           this.#options.report({
             exchange,
@@ -167,7 +166,8 @@ export class LiveFeed implements MarketFeed {
     const known = this.#universes.get(exchange)
     if (known !== undefined && this.#options.now() - known.rankedAt < LIMITS.venueUniverseMs) return known
     try {
-      const ranked = rankUniverse(exchange, this.#options.now(), await venue.turnovers(this.#never))
+      const entries = (await venue.turnovers(this.#never)).map(universeEntry)
+      const ranked = rankUniverse(exchange, this.#options.now(), entries)
       this.#universes.set(exchange, ranked)
       return ranked
     } catch (error) {
@@ -222,6 +222,16 @@ const listingOf = (exchange: Exchange, coin: string): MarketListing => ({
   timeframes: TIMEFRAMES,
   hasFunding: true,
 })
+
+/** A coin whose volume the venue does not say counts as not traded. */
+const universeEntry = ({ coin, quoteVolume24h, openInterest, change24h }: VenueTurnover): UniverseEntry => ({
+  coin,
+  quoteVolume24h: isAmount(quoteVolume24h) ? quoteVolume24h : 0,
+  openInterest: isAmount(openInterest) ? openInterest : null,
+  change24h: change24h >= -1 && Number.isFinite(change24h) ? change24h : null,
+})
+
+const isAmount = (value: number): boolean => value >= 0 && Number.isFinite(value)
 
 /** A venue that has not said yet what it lists is given the benefit of the doubt. */
 function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): void {

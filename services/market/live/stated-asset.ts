@@ -1,4 +1,6 @@
-import type { LiveExchange } from './venues.ts'
+import type { CcxtClient } from './ccxt-client.ts'
+import { VenueFailure } from './venue-failure.ts'
+import type { LiveExchange, VenueDefinition } from './venues.ts'
 
 /** What a contract is of that is no coin. */
 export interface OtherAsset {
@@ -10,7 +12,7 @@ export interface OtherAsset {
 
 type Contract = Readonly<Record<string, unknown>>
 
-/** All fields of a contract that say it is no coin; none where the venue says it is one, or says nothing. */
+/** The fields of a contract that say it is no coin; none where the venue says it is one, or says nothing. */
 type Reader = (contract: Contract) => readonly string[]
 
 /** Values of a field, which some venues send as a list. */
@@ -19,9 +21,7 @@ const where =
   (contract) =>
     [contract[field] ?? []]
       .flat()
-      .map(String)
-      .filter((value) => pattern.test(value))
-      .map((value) => `${field} ${value}`)
+      .flatMap((value) => (pattern.test(String(value)) ? `${field} ${value}` : []))
 
 /** A field whose values are known for coins: each other value is of something else, also one that is new. */
 const unless = (field: string, ...ofCoins: readonly string[]): Reader =>
@@ -31,8 +31,6 @@ const either =
   (...readers: readonly Reader[]): Reader =>
   (contract) =>
     readers.flatMap((read) => read(contract))
-
-const TRADFI = either(where('conceptPlate', /tradfi$/i), where('type', /^2$/))
 
 /** By venue, the fields of its list of contracts that say what a contract is of. */
 const READERS: Readonly<Record<LiveExchange, Reader>> = {
@@ -45,7 +43,7 @@ const READERS: Readonly<Record<LiveExchange, Reader>> = {
   GATE: unless('contract_type', 'crypto'),
   KUCOIN: either(unless('assetClass', 'CRYPTO'), unless('marketType', 'CRYPTO')),
   MEXC: (contract) => {
-    const said = TRADFI(contract)
+    const said = either(where('conceptPlate', /tradfi$/i), where('type', /^2$/))(contract)
     return said.length === 0 ? said : [...said, ...where('conceptPlate', /./)(contract)]
   },
   // It has no field for it: its codes of other contracts begin with NC and their kind.
@@ -77,13 +75,27 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
  * What a contract is of, where the venue says that it is no coin. A venue that says nothing of a contract means a coin:
  * the fields came with the other contracts, and old answers lack them.
  */
-export function otherAssetOf(exchange: LiveExchange, contract: Contract): OtherAsset | undefined {
-  const said = READERS[exchange](contract)
-  const [kinds] = said.flatMap((stated) => {
-    const [, kind] = KINDS.find(([pattern]) => pattern.test(stated)) ?? []
-    return kind === undefined ? [] : [{ kind, stated }]
-  })
-  return kinds ?? (said[0] === undefined ? undefined : { kind: 'no coin', stated: said[0] })
+export function otherAssetOf(
+  exchange: LiveExchange,
+  contract: Contract,
+  groups: ReadonlyMap<unknown, string>,
+): OtherAsset | undefined {
+  const plates = [contract['plates'] ?? []].flat().map((id) => groups.get(id) ?? id)
+  const said = READERS[exchange]({ ...contract, plates })
+  const kindOf = (stated: string) => KINDS.find(([pattern]) => pattern.test(stated))?.[1]
+  const stated = said.find(kindOf) ?? said[0]
+  return stated === undefined ? undefined : { kind: kindOf(stated) ?? 'no coin', stated }
+}
+
+/** The names of the groups that contracts are in, of a venue whose list has their numbers. */
+export async function groupNames(
+  client: CcxtClient,
+  { groups }: VenueDefinition,
+): Promise<ReadonlyMap<unknown, string>> {
+  if (groups === undefined) return new Map()
+  const rows = (await client.request(groups.path, groups.api, 'GET', {}))['result']
+  if (Array.isArray(rows)) return new Map(rows.map(({ id, plate }) => [id, String(plate).trim()]))
+  throw new VenueFailure('refused', `${groups.path} names no groups, so shares cannot be told from coins`)
 }
 
 /** Names that callers may use for such a contract: as listed, and without what the venue adds to the ticker. */

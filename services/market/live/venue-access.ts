@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { UnreachableVenue } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type Circuit, createCircuit } from './circuit.ts'
 import type { RateBudget } from './rate-budget.ts'
@@ -11,8 +12,8 @@ export interface VenueAccess {
   readonly circuit: Circuit
   /** The last failure, for the operator; undefined before the first. */
   lastFailure(): string | undefined
-  /** Since when it has not answered, Unix milliseconds, and why; undefined while it answers. */
-  unreachable(): { readonly since: number; readonly reason: string } | undefined
+  /** Undefined while it answers. */
+  unreachable(): UnreachableVenue | undefined
   /**
    * Makes a request, again after failures that pass.
    *
@@ -44,8 +45,8 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
     now,
   })
   let lastFailure: string | undefined
-  let failingSince: number | undefined
-  let unreachable: ReturnType<VenueAccess['unreachable']>
+  let failingSince: string | undefined
+  let unreachable: UnreachableVenue | undefined
   let underWay = 0
   const waiting: (() => void)[] = []
 
@@ -78,16 +79,16 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
           answered()
           throw failure
         }
-        failingSince ??= now()
+        failingSince ??= new Date(now()).toISOString()
         if (retryAfterMs > LIMITS.venuePauseMaxMs) {
           circuit.leaveAlone(retryAfterMs)
-          unreachable = { since: failingSince, reason: `${reason}, not asked before ${opensAt()}` }
+          unreachable = { exchange, since: failingSince, reason: `${reason}, not asked before ${opensAt()}` }
           throw leftAloneError()
         }
         circuit.failed(kind === 'barred' ? LIMITS.venueBarredMs : 0)
         if (retryAfterMs > 0) budget.pauseUntil(now() + retryAfterMs)
         if (kind === 'barred' || tries >= LIMITS.venueAttempts) {
-          unreachable = { since: failingSince, reason }
+          unreachable = { exchange, since: failingSince, reason }
           throw failure
         }
         const longest = Math.min(LIMITS.venueRetryMs * 2 ** (tries - 1), LIMITS.venueRetryMaxMs)

@@ -4,23 +4,19 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { UnreachableVenue } from '../../../contracts/unreachable-venue.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
 import { toMilliseconds } from '../instant-unit.ts'
 import type { RawFunding } from '../normalise-funding.ts'
-import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
+import { adoptMarkets, type CcxtClient, type CcxtMarket } from './ccxt-client.ts'
 import { closedBars, instantFault } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
-import { createRateBudget } from './rate-budget.ts'
-import { namesOfOther, type OtherAsset, otherAssetOf } from './stated-asset.ts'
+import { type OpenVenue, openVenue, type VenueOptions } from './open-venue.ts'
+import { groupNames, namesOfOther, type OtherAsset, otherAssetOf } from './stated-asset.ts'
 import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
-import { statedWaitMs } from './stated-wait.ts'
-import { createVenueAccess, type VenueAccess } from './venue-access.ts'
+import type { VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
 import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
 import { createVenueListings, type VenueListings, type VenueMarket } from './venue-listings.ts'
-import { createVenueTransport } from './venue-transport.ts'
 import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from './venues.ts'
 
 /** Figures that a coin is ranked by. Quote currency; NaN when the venue does not state them. */
@@ -40,18 +36,6 @@ export interface VenueBars {
   readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
 }
 
-export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly exchange: LiveExchange
-  readonly baseUrl?: string
-  readonly fetch: typeof fetch
-  readonly random: () => number
-  /** Told now and then of what it sends and cannot be used. */
-  readonly report?: (message: string) => void
-}
-
-/** Units that may go out at once after a quiet time. */
-const BURST_UNITS = 10
-
 /** Behind less than this a clock is right: the venue writes whole seconds, and the answer travels. */
 const CLOCK_GRACE_MS = 2_000
 
@@ -59,13 +43,6 @@ const CLOCK_GRACE_MS = 2_000
 const CLOCK_BACK_MS = 30_000
 
 const UNITS = { s: 'seconds', us: 'microseconds', ns: 'nanoseconds' } as const
-
-interface OpenVenue {
-  readonly client: CcxtClient
-  readonly access: VenueAccess
-  /** Waits for weight that ccxt does not count. */
-  readonly take: (weight: number) => Promise<void>
-}
 
 /** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
 export class Venue {
@@ -147,11 +124,11 @@ export class Venue {
   async #fetchMarkets(signal: AbortSignal): Promise<void> {
     const method = this.#definition.marketsMethod ?? 'fetchMarkets'
     const all = await this.#ask((client) => client[method]({}), signal)
-    const groups = await this.#groupNames(signal)
+    const groups = await this.#ask(async (client) => groupNames(client, this.#definition), signal)
     const others = new Map<string, OtherAsset>()
     const usable = all.filter((market) => {
       if (!isPerpetual(market, this.#definition)) return false
-      const other = otherAssetOf(this.exchange, namedGroups(market.info ?? {}, groups))
+      const other = otherAssetOf(this.exchange, market.info ?? {}, groups)
       if (other !== undefined) for (const name of namesOfOther(market.base)) others.set(name, other)
       return other === undefined
     })
@@ -175,21 +152,7 @@ export class Venue {
         isTraded: isTraded(market),
       })),
     )
-    this.#others = others
     this.#marketsAt = this.#options.now()
-  }
-
-  /** The names of the groups that contracts are in, of a venue whose list has their numbers. */
-  async #groupNames(signal: AbortSignal): Promise<ReadonlyMap<unknown, unknown>> {
-    const { groups } = this.#definition
-    if (groups === undefined) return new Map()
-    const answer = await this.#ask((client) => client.request(groups.path, groups.api, 'GET', {}), signal)
-    const rows = answer['result']
-    if (Array.isArray(rows)) return new Map(rows.map(({ id, plate }) => [id, String(plate).trim()]))
-    throw new VenueFailure(
-      'refused',
-      `${groups.path} has no list of groups, so shares cannot be told from coins`,
-    )
   }
 
   /** What a contract is of that the venue lists beside its coins. */
@@ -326,59 +289,8 @@ export class Venue {
   /** Null until the venue was first asked. */
   readonly access = (): VenueAccess | undefined => this.#opened?.access
 
-  /** Undefined while it answers. */
-  readonly unreachable = (): UnreachableVenue | undefined => {
-    const away = this.access()?.unreachable()
-    return away && { exchange: this.exchange, since: new Date(away.since).toISOString(), reason: away.reason }
-  }
-
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   readonly clockBehindMs = (): number => this.#behindMs
-}
-
-async function openVenue(
-  options: VenueOptions,
-  definition: VenueDefinition,
-  onVenueTime: (time: number) => void,
-): Promise<OpenVenue> {
-  const { exchange, baseUrl, now, sleep, random } = options
-  const ccxt = await loadCcxt()
-  const never = new AbortController().signal
-  let take = (_weight: number): Promise<void> => Promise.resolve()
-  const client = openCcxtClient(ccxt, {
-    definition,
-    transport: createVenueTransport({
-      fetch: options.fetch,
-      now,
-      onVenueTime,
-      ...(baseUrl !== undefined && { baseUrl }),
-    }),
-    throttle: (weight) => take(weight),
-    now,
-  })
-  const budget = createRateBudget({
-    msPerUnit: definition.msPerUnit ?? client.rateLimit,
-    burstUnits: BURST_UNITS,
-    now,
-    sleep,
-  })
-  take = (weight) => budget.take(weight, never)
-  const classify = (error: unknown): VenueFailure => {
-    if (error instanceof VenueFailure) return error
-    const message = reasonOf(error)
-    if (error instanceof ccxt.UnknownSymbol)
-      return new VenueFailure('unknown_symbol', message, { cause: error })
-    const isPassing =
-      error instanceof ccxt.Passing || error instanceof TypeError || error instanceof SyntaxError
-    // Some say in an answer that is no error of HTTP how long they are to be left alone.
-    const waitMs = isPassing ? statedWaitMs(message, now()) : undefined
-    return new VenueFailure(isPassing ? 'passing' : 'refused', message, {
-      cause: error,
-      ...(waitMs !== undefined && { retryAfterMs: waitMs }),
-    })
-  }
-  const access = createVenueAccess({ exchange, budget, classify, now, sleep, random })
-  return { client, access, take }
 }
 
 const isPerpetual = (market: CcxtMarket, { quote }: VenueDefinition): boolean =>
@@ -387,11 +299,6 @@ const isPerpetual = (market: CcxtMarket, { quote }: VenueDefinition): boolean =>
   market.quote === quote &&
   market.settle === quote &&
   coinSchema.safeParse(market.base).success
-
-const namedGroups = (contract: Readonly<Record<string, unknown>>, names: ReadonlyMap<unknown, unknown>) =>
-  names.size === 0
-    ? contract
-    : { ...contract, plates: [contract['plates'] ?? []].flat().map((id) => names.get(id) ?? id) }
 
 /** Suspended contracts, and those that are not open yet or settled, stay in the lists of many venues. */
 const isTraded = ({ active }: CcxtMarket): boolean => active !== false
