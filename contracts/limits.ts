@@ -59,8 +59,8 @@ export const LIMITS = {
   /** Wait before a second try; it doubles from try to try, up to the longest. */
   venueRetryMs: 500,
   venueRetryMaxMs: 10_000,
-  /** Longest `Retry-After` that is believed. */
-  venueRetryAfterMs: 300_000,
+  /** Longest wait that a venue may ask for. */
+  venueRetryAfterMs: 86_400_000,
   /** Failed requests in a row after which a venue is left alone. */
   venueFailuresInARow: 6,
   /** How long it is left alone at first; it doubles while it goes on failing, up to the longest. */

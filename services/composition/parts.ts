@@ -89,7 +89,10 @@ export async function runParts({
 const watchListOf = ({ feed, settings, log }: Deps): Promise<WatchList> =>
   openWatchList(feed, settings, sleep, {
     lacking: (exchange, coins) =>
-      log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+      log.warn(
+        { exchange, coins, others: coins.flatMap((coin) => feed.whyNoCoin?.({ exchange, coin }) ?? []) },
+        'COINS that the venue does not list, or not among its largest',
+      ),
     left: (exchange, coins) =>
       log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
   })

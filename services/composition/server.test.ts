@@ -263,6 +263,24 @@ describe('health', () => {
     expect(asked).toBe(1)
   })
 
+  test('readyz says to anybody which venue cannot be reached, since when and why', async () => {
+    await app.close()
+    const venue = { exchange: 'OKX', since: '2026-03-03T12:00:00.000Z', reason: 'no such host' }
+    const part = {
+      name: 'venue OKX',
+      detail: 'proxy.inside: secret',
+      isRequired: false,
+      state: 'failed',
+    } as const
+    await start({ readiness: async () => readinessOf([part]), unreachable: () => [venue] })
+    expect(await (await fetch(`${base}/readyz`)).json()).toEqual({ status: 'degraded', unreachable: [venue] })
+    expect(await (await fetch(`${base}/readyz`, { headers: asOperator })).json()).toEqual({
+      status: 'degraded',
+      unreachable: [venue],
+      components: [part],
+    })
+  })
+
   test('what could not be found out is asked for anew', async () => {
     await app.close()
     let asked = 0

@@ -47,7 +47,7 @@ import { type AccountRoutesOptions, accountRoutes } from '../http/routes/account
 import { appRoutes } from '../http/routes/apps.ts'
 import { type BarsRoutesOptions, barsRoutes } from '../http/routes/bars.ts'
 import { type BoardRoutesOptions, boardRoutes } from '../http/routes/board.ts'
-import { healthRoutes } from '../http/routes/health.ts'
+import { type HealthRoutesOptions, healthRoutes } from '../http/routes/health.ts'
 import { chatRoutes, type KnowledgeRoutesOptions, searchRoutes } from '../http/routes/knowledge.ts'
 import { type MarketRoutesOptions, marketRoutes } from '../http/routes/markets.ts'
 import { oauthRoutes, RESOURCE_METADATA_PATH } from '../http/routes/oauth.ts'
@@ -116,6 +116,7 @@ export interface ServerOptions
   /** Left out, nobody waits for what they wrote. */
   readonly positions?: ReadPositions | undefined
   readonly readiness: () => Promise<Readiness>
+  readonly unreachable?: HealthRoutesOptions['unreachable']
   readonly newId: () => string
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */

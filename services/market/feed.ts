@@ -4,6 +4,7 @@ import type { BarBatch, FeedProgress } from '../../contracts/feed.ts'
 import type { Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Universe } from '../../contracts/universe.ts'
+import type { UnreachableVenue } from '../../contracts/unreachable-venue.ts'
 
 /** Bars of one timeframe that a market has of its own, not aggregated. Times are Unix milliseconds. */
 export interface NativeBars {
@@ -67,6 +68,8 @@ export interface VenueHealth {
   readonly detail: string
   /** Age of the newest bar of the venue, milliseconds; null before the first. */
   readonly dataAgeMs: number | null
+  /** Where it does not answer: for anybody. */
+  readonly unreachable?: UnreachableVenue | undefined
   /** Number of unusable items that it sent since this process began, by kind; shown in `/metrics`. */
   readonly faults: Readonly<Record<VenueFault, number>>
 }
@@ -113,6 +116,11 @@ export interface MarketFeed {
    * the newest list lacks it goes on asking for.
    */
   isGone(market: Market): boolean
+  /**
+   * Why a contract that the venue lists is not followed: it is of a share, a metal or an index and not of a coin.
+   * Undefined for coins, and for what the venue does not list.
+   */
+  whyNoCoin?(market: Market): string | undefined
   /** How every venue is doing; empty for a market that asks none. */
   venues(): readonly VenueHealth[]
   /** How far the newest iteration has come; undefined where the feed has no end or has not begun. */

@@ -66,7 +66,7 @@ function openLiveFeed({ settings, log, closing, onClose }: Lifetime, { directory
     now,
     sleep,
     random,
-    report: (notice) => log.warn(notice, 'venue'),
+    report: ({ message, ...about }) => log.warn(about, message),
   })
 }
 

@@ -51,6 +51,7 @@ export async function openApi(parts: Parts) {
     marketNow,
     positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
+    unreachable: () => feed.venues().flatMap((venue) => venue.unreachable ?? []),
     logFormat: platform.format,
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,

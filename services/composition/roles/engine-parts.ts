@@ -97,7 +97,11 @@ export function openEngineParts(deps: EngineDeps) {
       newId,
       clock,
       sleep,
-      onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
+      onProblem: (exchange, error) =>
+        log.warn(
+          { exchange, code: error.code },
+          `the coins of ${exchange} cannot be ranked: ${error.message}`,
+        ),
     }),
   }
 }

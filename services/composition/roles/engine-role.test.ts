@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
@@ -40,8 +40,8 @@ const batchAt = (at: number, phase: BarBatch['phase']): BarBatch => ({
 })
 
 /** An engine over a market, on a platform of its own. */
-async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
-  const log = pino({ level: 'silent' })
+async function engineOn(feed: MarketFeed, watchList: WatchList | string[], lines: string[] = []) {
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   const settings = readSettings(['--data-dir', join(directory, 'data'), '--fresh'], {})
   const life = beginLifetime(settings, log)
   closers.unshift(life.stop)
@@ -113,6 +113,47 @@ test('a coin asked for before its venue has said what it has waits to be monitor
   ranked.resolve()
   await vi.waitUntil(() => role.engine.newestBar(SERIES) !== undefined)
   expect([await ask(role), role.closed, role.ends()]).toEqual(['answered true', [], 'goes on'])
+})
+
+test('a share is refused with what it is, by any of its names, and an unknown coin as before', async () => {
+  const { engine } = await engineOn(
+    {
+      ...simulated(),
+      whyNoCoin: ({ coin, exchange }) => (coin === 'TSLA' ? `TSLA on ${exchange} is a share` : undefined),
+    },
+    ['BTC'],
+  )
+  const refusal = (coin: string) =>
+    engine.toolHandler
+      .answer('get_trade_call', { coin, timeframe: '1h', exchange: 'SIM' })
+      .catch(({ code, message, details }: ServiceError) => [code, message, details?.['available']])
+  const available = expect.arrayContaining(['BTC']) as string[]
+  for (const name of ['TSLA', 'TSLAUSDT', 'TSLA/USDT:USDT', 'TSLA-USDT-SWAP', 'tsla'])
+    expect(await refusal(name), name).toEqual(['unknown_coin', 'TSLA on SIM is a share', available])
+  expect(await refusal('NOPE')).toEqual([
+    'unknown_coin',
+    expect.stringContaining('no coin "NOPE"'),
+    available,
+  ])
+})
+
+test('a venue that cannot be reached is one sentence for the operator, without a stack', async () => {
+  const lines: string[] = []
+  const away = new ServiceError('venue_unavailable', { message: 'SIM does not answer: no such host' })
+  const feed: MarketFeed = {
+    ...simulated(),
+    universe: () => Promise.reject(away),
+    // biome-ignore lint/correctness/useYield: it fails before the first batch
+    async *batches() {
+      throw away
+    },
+  }
+  const role = await engineOn(feed, ['BTC'], lines)
+  await vi.waitUntil(() => lines.length > 0)
+  expect(await ask(role, 'ETH')).toBe('venue_unavailable')
+  expect(lines.join()).toContain('the coins of SIM cannot be ranked: SIM does not answer: no such host')
+  expect(lines.join()).toContain('SIM.ETH.1h cannot be followed on demand: SIM does not answer: no such host')
+  expect(lines.join()).not.toContain('stack')
 })
 
 test('a series that is followed on demand is taken over by the run that monitors it', async () => {

@@ -1,5 +1,5 @@
 import { assert } from '../../../contracts/assert.ts'
-import type { ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
@@ -95,7 +95,7 @@ function openToolHandler(
     if (fault !== undefined) throw fault
   }
 
-  return createToolHandler({
+  const handler = createToolHandler({
     board,
     model: speech.model,
     withdrawn: (timeframe) => speech.withdrawn(timeframe, clock()),
@@ -113,8 +113,22 @@ function openToolHandler(
     sleep,
     signal,
     onFailure: (series, error) =>
-      log.warn({ err: error, series: seriesName(series) }, 'a series on demand could not be followed'),
+      log.warn({ code: error.code }, `${seriesName(series)} cannot be followed on demand: ${error.message}`),
   })
+  return {
+    ...handler,
+    answer: (tool, request, asker) =>
+      handler.answer(tool, request, asker).catch((error) => Promise.reject(explained(error, feed))),
+  }
+}
+
+/** What the venue lists, though not as a coin, is refused with what it is. */
+function explained(error: unknown, feed: EngineDeps['feed']): unknown {
+  if (!isServiceError(error, 'unknown_coin')) return error
+  const { did_you_mean: _other, ...details } = error.details ?? {}
+  const [coin = ''] = String(details['given']).split(/[-_/:]?USD[TC]?\b/)
+  const why = feed.whyNoCoin?.({ exchange: details['exchange'] as Exchange, coin })
+  return why === undefined ? error : new ServiceError('unknown_coin', { message: why, details, cause: error })
 }
 
 /** Follows the monitored series: one with a fault of its own is closed, and the others go on. */

@@ -58,6 +58,8 @@ export interface BoardLook {
   readonly headline: Headline | undefined
   /** Timeframes at which calls are withdrawn. */
   readonly withdrawn: readonly string[]
+  /** Venues that do not answer, a sentence for each. */
+  readonly unreachable: readonly string[]
   readonly publicUrl: string
   readonly hasSignIn: boolean
 }
@@ -147,16 +149,17 @@ function summary({ answer, headline }: BoardLook): Html {
 const spark = (series: Series): Html =>
   html`<img class="spark" src="${seriesPath(series)}/spark.svg" width="${SPARK.width}" height="${SPARK.height}" alt="" loading="lazy">`
 
-function callsPart({ answer, hasSignIn, withdrawn }: BoardLook): Html {
+function callsPart({ answer, hasSignIn, withdrawn, unreachable }: BoardLook): Html {
   const calls = answer.rows.flatMap(({ verdict, ...row }) =>
     verdict === null || verdict.call === 'HOLD' ? [] : { ...row, ...verdict },
   )
   const heading = answer.market === 'live' ? 'Calls whose window has closed' : 'Calls now'
   const caption = `${whole(calls.length)} ${calls.length === 1 ? 'series calls' : 'series call'} BUY or SELL, the most confident first. ${CONFIDENCE_IS}`
   return html`<section id="calls"><h2>${heading}</h2>
+${unreachable.map((sentence) => note(html`<p>${sentence}</p>`, 'warn'))}
 ${
   calls.length === 0
-    ? html`<p>${answer.series === 0 ? 'No series has a verdict yet: the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself.' : 'None at the moment: every series that was asked for holds.'}</p>`
+    ? html`<p>${answer.series === 0 ? (unreachable.length > 0 ? 'No series has a verdict yet.' : 'No series has a verdict yet: the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself.') : 'None at the moment: every series that was asked for holds.'}</p>`
     : table(caption, calls.slice(0, CALL_ROWS), {
         Series: (row) => seriesLink(row, html`${row.coin} ${row.timeframe}`),
         'Last bars': spark,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
@@ -109,4 +109,48 @@ test('what pages load fits in 25 KB, and is kept for ever under a name of its ow
     expect(answer.rawPayload.equals(body)).toBe(true)
   }
   expect(LIMITS.boardRows).toBeGreaterThan(3_080)
+})
+
+describe('a live market of which a venue cannot be reached', () => {
+  const away = { exchange: 'OKX', since: '2026-03-03T12:00:00.000Z', reason: 'no such host' }
+  const sentence = 'OKX cannot be reached since 2026-03-03 12:00 UTC (no such host). It is tried again.'
+  const boardOf = (newest: Verdict[]) =>
+    createBoard({
+      market: 'live',
+      newest: () => newest,
+      decided: () => undefined,
+      marketNow: () => verdicts[0]?.barClose ?? 0,
+      staleAfterMs: 0,
+      now: () => wall,
+    })
+
+  test.each([
+    ['before the first verdict', false],
+    ['while others go on', true],
+  ])('says so instead of that its history is being read: %s', async (_, hasVerdicts) => {
+    const board = boardOf(hasVerdicts ? verdicts : [])
+    const other = await createServer(serverOptions({ ...NO_READ_MODELS, board, unreachable: () => [away] }))
+    const { body } = await other.inject({ url: '/', headers: asBrowser })
+    expect(body).toContain(sentence)
+    expect(body).not.toContain('the history of the market is being read')
+    await other.close()
+  })
+
+  test('is shown, and no longer once it answers, to who looks at the same page', async () => {
+    let unreachable: (typeof away)[] = []
+    const board = boardOf([])
+    const other = await createServer(
+      serverOptions({ ...NO_READ_MODELS, board, unreachable: () => unreachable }),
+    )
+    const shown = async () => {
+      const { body } = await other.inject({ url: '/', headers: asBrowser })
+      return [body.includes(sentence), body.includes('history of the market is being read')]
+    }
+    expect(await shown()).toEqual([false, true])
+    unreachable = [away]
+    expect(await shown()).toEqual([true, false])
+    unreachable = []
+    expect(await shown()).toEqual([false, true])
+    await other.close()
+  })
 })

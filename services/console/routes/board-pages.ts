@@ -4,11 +4,13 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
+import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { acceptsHtmlFirst } from '../../http/accept-header.ts'
 import { addressSite } from '../../http/client-address.ts'
 import { operationsOf } from '../../http/openapi/operation.ts'
 import { type BoardRoutesOptions, boardFilters } from '../../http/routes/board.ts'
+import type { HealthRoutesOptions } from '../../http/routes/health.ts'
 import type { CallerOptions } from '../../http/routes/verdicts.ts'
 import { signalOfLeaving } from '../../http/waits.ts'
 import { createStreamPlaces } from '../../runtime/admission/places.ts'
@@ -23,6 +25,7 @@ export interface BoardPagesOptions extends BoardRoutesOptions, CallerOptions {
   readonly speech: () => readonly SpeechAnswerRow[]
   readonly frame: () => PageFrame
   readonly hasSignIn: boolean
+  readonly unreachable?: HealthRoutesOptions['unreachable']
   /** The JSON answer at `/` for programs. */
   readonly describe: () => object
 }
@@ -82,12 +85,16 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     each: { address: LIMITS.boardWatchersPerAddress },
   })
 
+  /** What is said of venues belongs to the version, so that a page with another notice is another page. */
+  let notice = { text: '', changes: 0 }
   const lookAt = (query: BoardPageQuery): { version: number; look: BoardLook } => {
     const { skip, ...filters } = query
     const { version, answer } = board.read({ ...filters, skip: 0, limit: LIMITS.boardRows })
     const { hasSignIn } = options
+    const unreachable = (options.unreachable?.() ?? []).map(unreachableText)
+    if (unreachable.join() !== notice.text) notice = { text: unreachable.join(), changes: notice.changes + 1 }
     const about = { headline: headline(), withdrawn: withdrawn(), publicUrl: frame().publicUrl, hasSignIn }
-    return { version, look: { answer, filters, skip, ...about } }
+    return { version: version + notice.changes, look: { answer, filters, skip, unreachable, ...about } }
   }
 
   app.get('/', { schema: { operation } }, async (request, reply) => {

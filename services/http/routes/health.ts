@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { type UnreachableVenue, unreachableVenueSchema } from '../../../contracts/unreachable-venue.ts'
 import { bodyOfType, operationsOf } from '../openapi/operation.ts'
 import { isByHealthDoor, isOperator } from '../operator.ts'
 import type { Readiness } from '../readiness.ts'
@@ -11,11 +12,17 @@ export interface HealthRoutesOptions {
   readonly readiness: () => Promise<Readiness>
   readonly metrics: Registry
   readonly operatorToken: string | undefined
+  /** Venues that do not answer. */
+  readonly unreachable?: (() => readonly UnreachableVenue[]) | undefined
 }
 
 const describe = operationsOf({ tag: 'service' })
 const readinessSchema = z.object({
   status: z.enum(['ready', 'degraded', 'unready']),
+  unreachable: z
+    .array(unreachableVenueSchema)
+    .optional()
+    .describe('Venues of a live market that do not answer'),
   components: z
     .array(
       z.object({
@@ -63,7 +70,9 @@ export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app,
     const state = await readiness()
     reply.code(state.status === 'unready' ? 503 : 200)
     const isTold = isByHealthDoor(request) || isOperator(request, operatorToken)
-    return reply.send(isTold ? state : { status: state.status })
+    const away = options.unreachable?.() ?? []
+    const open = { status: state.status, ...(away.length > 0 && { unreachable: away }) }
+    return reply.send(isTold ? { ...state, ...open } : open)
   })
   const measured = describe('metrics', 'Metrics for Prometheus', {
     description: 'With the token of the operator, or at the port that is set for health.',

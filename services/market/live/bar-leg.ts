@@ -1,14 +1,15 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import type { ClosedBar } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
-import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { barOpenAt, lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import { keptBar } from './kept/kept-bar.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
 import type { PositionBook } from './kept/position-book.ts'
 import { createLeapFilter } from './leap-filter.ts'
-import type { LegPlan } from './plan-legs.ts'
+import type { LegPlan, LegTarget } from './plan-legs.ts'
 import type { Venue, VenueBars } from './venue.ts'
 
 /** The kept bars that a leg reads before it asks the venue, and to which it adds its own if there is a book. */
@@ -26,33 +27,49 @@ const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
 
 const FOREVER = Number.POSITIVE_INFINITY
 
+/** How late a venue may publish a bar, so that it is still told in order; longer, and the bars behind it were stale. */
+const LATE_BAR_MS = 150_000
+
+/** Missing bars in a row that a series goes on over; behind more it begins anew. */
+const HOLE_BARS = 12
+
+/** Share of bars from which on a coin is not thin, and times the usual stretch that a start reaches back for one that is. */
+const ENOUGH = 0.9
+const REACH = 3
+
+/** Bars since the last hole, so that a new one is worth waiting for: some coins have holes all the time. */
+const RARE_HOLE_BARS = 30
+
 /**
  * Bars of one native timeframe of one market: fetched in order, page by page, and told in order. A missing bar stays
  * missing: as soon as a later bar has come, the longer bar is delivered without it.
  */
 export class BarLeg {
-  readonly #plan: LegPlan
+  #targets: readonly LegTarget[] = []
+  #isPlaced = false
   readonly venue: Venue
   readonly #now: () => number
   readonly #keeper: BarKeeper | undefined
   readonly market: Market
   readonly timeframe: Timeframe
-  readonly begins: number
+  begins = 0
   /** Infinite where bars keep coming. */
   readonly ends: number
   readonly lengthMs: number
   readonly #native: Series
-  readonly #endsOf: Map<string, number>
-  readonly #toldTo = new Map<string, number>()
-  readonly #aggregator = new BarAggregator()
+  /** By name of a series: where it ends, the newest bar of it that was told, and how many were. */
+  readonly #states: ReadonlyMap<string, { readonly endsAt: number; toldTo: number; bars: number }>
+  #aggregator = new BarAggregator()
   #source = 0
   readonly #leaps = createLeapFilter()
   readonly #pages: Float64Array[] = []
   #head = 0
   #waiting = 0
-  #nextOpen: number
-  #fetchedTo: number
+  #nextOpen = 0
+  #fetchedTo = 0
   #knownTo = Number.NEGATIVE_INFINITY
+  #lastHole = Number.NEGATIVE_INFINITY
+  #waitsUntil = FOREVER
   /** The newest bar that came, which the venue may still restate. */
   #newest: Candle | undefined
   /** Close of the longer bar in the making that closes first. */
@@ -63,23 +80,55 @@ export class BarLeg {
 
   /** @param now the present, Unix milliseconds */
   constructor(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper) {
-    this.#plan = plan
     this.venue = venue
     this.#now = now
     this.#keeper = keeper
-    this.market = this.#plan.market
-    this.timeframe = this.#plan.timeframe
-    this.begins = this.#plan.begins
-    this.ends = this.#plan.ends
-    this.lengthMs = timeframeMs(this.timeframe)
-    this.#native = { ...this.market, timeframe: this.timeframe }
-    this.#endsOf = new Map(this.#plan.targets.map((target) => [seriesName(target.series), target.endsAt]))
-    for (const { series, notBefore, isCovered } of this.#plan.targets) {
+    this.market = plan.market
+    this.timeframe = plan.timeframe
+    this.ends = plan.ends
+    this.lengthMs = timeframeMs(plan.timeframe)
+    this.#native = { ...plan.market, timeframe: plan.timeframe }
+    this.series = plan.targets.map(({ series }) => series)
+    this.#states = new Map(
+      plan.targets.map(({ series, endsAt }) => [seriesName(series), { endsAt, toldTo: -1, bars: 0 }]),
+    )
+    this.#begin(plan.targets)
+  }
+
+  #begin(targets: readonly LegTarget[]): void {
+    this.#targets = targets
+    this.#aggregator = new BarAggregator()
+    for (const { series, notBefore, isCovered } of targets)
       this.#source = this.#aggregator.add({ series, base: this.timeframe, notBefore, isCovered })
-    }
+    this.begins = Math.min(...targets.map(({ notBefore }) => notBefore))
     this.#nextOpen = this.begins
     this.#fetchedTo = this.begins
-    this.series = this.#plan.targets.map(({ series }) => series)
+  }
+
+  /**
+   * Begins earlier where the first page lacks bars, once: a start counts bars, and not their time. Not where so many
+   * lack in a row that a series begins anew behind them.
+   */
+  #reachesBack(bars: readonly Candle[], pageEnd: number, until: number): boolean {
+    if (this.#isPlaced) return false
+    this.#isPlaced = true
+    const earlier = this.#targets.map((target): LegTarget => {
+      const { series, notBefore, endsAt, isCovered } = target
+      const opens = [...new Set(bars.map(({ openTime }) => barOpenAt(series.timeframe, openTime)))]
+      const lengthMs = timeframeMs(series.timeframe)
+      const hasHole = [this.begins - lengthMs, ...opens].some(
+        (open, at, all) => (all[at + 1] ?? pageEnd) - open > (HOLE_BARS + 1) * lengthMs,
+      )
+      const share = (opens.length * lengthMs) / (pageEnd - this.begins)
+      const end = Math.min(endsAt, until)
+      const isShort = end - notBefore < LIMITS.warmUpBars * lengthMs
+      if (isCovered || isShort || hasHole || share >= ENOUGH) return target
+      const spanMs = (end - notBefore) / Math.max(share, 1 / REACH)
+      return { ...target, notBefore: Math.max(0, barOpenAt(series.timeframe, end - spanMs)) }
+    })
+    if (earlier.every((target, at) => target === this.#targets[at])) return false
+    this.#begin(earlier)
+    return true
   }
 
   #changed = (): void => undefined
@@ -89,17 +138,36 @@ export class BarLeg {
     if (await this.#takeKept(Math.min(asked, this.ends))) return
     const { since, count } = this.#nextPage(Math.min(asked, this.ends))
     const { bars, flow } = await this.venue.bars(this.#native, since, count, signal)
+    const pageEnd = since + count * this.lengthMs
+    if (this.#reachesBack(bars, Math.min(pageEnd, asked, this.ends), asked)) return
     this.#compareNewest(bars)
-    const fresh = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
+    const wanted = bars.filter(({ openTime }) => openTime >= this.#nextOpen && openTime < this.ends)
+    const fresh = this.#beforeHole(wanted, asked)
     this.#keep(fresh)
     this.#hand(fresh, flow)
-    const pageEnd = since + count * this.lengthMs
     // Nothing in a page that is all past: the venue has no bars there, the next ones come later.
     if (bars.length === 0 && pageEnd <= asked) this.#nextOpen = pageEnd
     const hasPassedEnd = this.#nextOpen >= this.ends || bars.some(({ openTime }) => openTime >= this.ends)
     if (hasPassedEnd) this.#fetchedTo = FOREVER
     else this.#fetchedTo = pageEnd > asked ? Math.max(asked, this.#nextOpen) : this.#nextOpen
     this.#changed()
+  }
+
+  /** The bars up to a hole that may be filled yet: bars are told in order, so those behind it are asked for again. */
+  #beforeHole(bars: readonly Candle[], asked: number): readonly Candle[] {
+    this.#waitsUntil = FOREVER
+    let next = this.#nextOpen
+    for (const [at, { openTime }] of bars.entries()) {
+      const until = next + this.lengthMs + LATE_BAR_MS
+      const isRare = next - this.#lastHole > RARE_HOLE_BARS * this.lengthMs
+      if (openTime > next && asked < until && isRare && this.ends === FOREVER) {
+        this.#waitsUntil = until
+        return bars.slice(0, at)
+      }
+      if (openTime > next) this.#lastHole = openTime
+      next = openTime + this.lengthMs
+    }
+    return bars
   }
 
   /** Takes what was kept of the bars up to an instant, as far as it goes on without a gap. */
@@ -199,11 +267,11 @@ export class BarLeg {
     this.#pending = this.#aggregator.overdue(FOREVER) ?? FOREVER
     this.#changed()
     return closed.filter(({ series, candle: { openTime } }) => {
-      const name = seriesName(series)
+      const state = this.#states.get(seriesName(series))
       // A bar in the making when the leg ended was delivered as it was; base bars that come later are too late.
-      if (openTime >= (this.#endsOf.get(name) ?? FOREVER) || openTime <= (this.#toldTo.get(name) ?? -1))
-        return false
-      this.#toldTo.set(name, openTime)
+      if (state === undefined || openTime >= state.endsAt || openTime <= state.toldTo) return false
+      state.toldTo = openTime
+      state.bars += 1
       return true
     })
   }
@@ -211,11 +279,23 @@ export class BarLeg {
   /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
   readonly fetchedTo = (): number => this.#fetchedTo
 
+  /** When the bars behind a hole are told without those that lack; infinite where there is none to wait for. */
+  readonly waitsUntil = (): number => this.#waitsUntil
+
   /** Close of the newest bar that came. */
   readonly knownTo = (): number => this.#knownTo
 
   /** Bars fetched and not told yet. */
   readonly waiting = (): number => this.#waiting
+
+  /** Its series that have fewer bars by now than a verdict needs, though more were asked for: such as `1m 320`. */
+  readonly fewBars = (): string[] =>
+    this.#targets.flatMap(({ series, notBefore, endsAt, isCovered }) => {
+      const { bars = 0 } = this.#states.get(seriesName(series)) ?? {}
+      const wanted = (Math.min(endsAt, this.#now()) - notBefore) / timeframeMs(series.timeframe)
+      const isFew = !isCovered && bars < LIMITS.warmUpBars && wanted >= LIMITS.warmUpBars
+      return isFew ? [`${series.timeframe} ${bars}`] : []
+    })
 
   /** Fetches the next page. A second call while one is under way is that one. */
   fetchPage(signal: AbortSignal): Promise<void> {

@@ -11,8 +11,6 @@ export interface BatchWriterOptions {
   readonly series: readonly Series[]
   /** Bars that close after it are live. */
   readonly liveFrom: number
-  /** Bars are delivered from here on. */
-  readonly begins: number
   /** Told of a leg whose past nobody waits for any longer. */
   readonly onGivenUp: (leg: BarLeg) => void
 }
@@ -31,13 +29,12 @@ export class BatchWriter {
   readonly #due = createDelayQueue<BarLeg | string>()
   readonly #queuedAt = new Map<BarLeg, number>()
   #funding: FundingUpdate[] = []
-  #lastAt: number
+  #lastAt = 0
 
   constructor(options: BatchWriterOptions) {
     this.#options = options
     this.#ranks = rankSeries(this.#options.series)
     this.#pastOf = pastLegs(this.#options.legs)
-    this.#lastAt = this.#options.begins
     for (const leg of this.#options.legs) {
       leg.watch(() => {
         this.#requeue(leg)

@@ -47,7 +47,11 @@ export interface CcxtClient {
   milliseconds: () => number
   seconds: () => number
   parseJson: (text: string) => unknown
+  filterBySinceLimit: (rows: unknown) => unknown
+  filterByValueSinceLimit: (rows: unknown) => unknown
   parseOHLCV: (row: VenueRow, market?: unknown) => readonly (number | undefined)[]
+  /** Any request, also one that ccxt has no method for. */
+  request(path: string, api: readonly string[], method: 'GET', params: Params): Promise<Params>
   setMarkets(markets: readonly CcxtMarket[]): void
   fetchMarkets(): Promise<readonly CcxtMarket[]>
   fetchSwapMarkets(params: Params): Promise<readonly CcxtMarket[]>
@@ -66,7 +70,7 @@ export interface CcxtClient {
   fetchFundingRate(symbol: string): Promise<CcxtFundingRate>
   fetchFundingRateHistory(
     symbol: string,
-    since: number,
+    since: number | undefined,
     limit: number,
     params: Params,
   ): Promise<readonly CcxtFundingRow[]>
@@ -126,15 +130,17 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
   client.throttle = (cost = 1) => throttle(cost)
   client.milliseconds = now
   client.seconds = () => Math.floor(now() / 1_000)
-  const { barFlow } = definition
-  if (barFlow !== undefined) {
+  // ccxt would drop rows in another unit as too old, without a word. Whoever asks drops what is too old.
+  client.filterBySinceLimit = (rows) => rows
+  client.filterByValueSinceLimit = (rows) => rows
+  const { barFlow, isUnfinished } = definition
+  if (barFlow !== undefined || isUnfinished !== undefined) {
     // ccxt reads six numbers of a candle and drops the rest.
     const parseCandle = client.parseOHLCV.bind(client)
-    client.parseOHLCV = (row, market) => [
-      ...parseCandle(row, market),
-      barFlow.trades(row),
-      barFlow.takerBuyVolume?.(row),
-    ]
+    client.parseOHLCV = (row, market) =>
+      isUnfinished?.(row)
+        ? []
+        : [...parseCandle(row, market), barFlow?.trades(row), barFlow?.takerBuyVolume?.(row)]
   }
   const parseJson = client.parseJson.bind(client)
   client.parseJson = (text) => {

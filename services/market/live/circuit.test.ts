@@ -66,3 +66,16 @@ test('a clock that was set back keeps it shut for the longest pause at most', ()
   clock.now = 350
   expect(circuit.enter()).toBe(true)
 })
+
+test('a wait that the venue asked for lasts, whatever comes of requests under way', () => {
+  const { clock, circuit, fail } = aCircuit()
+  circuit.leaveAlone(5_000)
+  circuit.succeeded()
+  fail(1)
+  clock.now += 4_999
+  expect([circuit.state(), circuit.enter(), circuit.opensAt()]).toEqual(['open', false, 6_000])
+  clock.now += 1
+  expect([circuit.enter(), circuit.enter()]).toEqual([true, false])
+  circuit.succeeded()
+  expect([circuit.state(), circuit.enter()]).toEqual(['closed', true])
+})

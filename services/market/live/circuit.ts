@@ -18,6 +18,8 @@ export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: Circ
   let pause = pauseMs
   let openUntil = Number.NEGATIVE_INFINITY
   let isTrying = false
+  /** The longest time that it may stay open. */
+  let longest = pauseMaxMs
 
   const isOpen = (): boolean => failures >= failuresInARow
 
@@ -25,14 +27,24 @@ export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: Circ
     /** Whether a request may go out now. In `half-open` it is the one that tries, and must be answered for. */
     enter(): boolean {
       if (!isOpen()) return true
-      // A clock that was set back may not keep it shut for longer than the longest pause.
-      if (openUntil > now() + pauseMaxMs) openUntil = now() + pauseMaxMs
+      // A clock that was set back may not keep it shut for longer than that.
+      openUntil = Math.min(openUntil, now() + longest)
       if (isTrying || now() < openUntil) return false
       isTrying = true
       return true
     },
+    /** The venue itself says for how long it is to be left alone. */
+    leaveAlone(milliseconds: number): void {
+      isTrying = false
+      failures = Math.max(failures, failuresInARow)
+      longest = Math.max(pauseMaxMs, milliseconds)
+      openUntil = Math.max(openUntil, now() + milliseconds)
+    },
     succeeded(): void {
+      // An answer that was under way does not end a wait that the venue asked for.
+      if (longest > pauseMaxMs && now() < openUntil) return
       failures = 0
+      longest = pauseMaxMs
       pause = pauseMs
       isTrying = false
     },

@@ -1,7 +1,8 @@
 import { type Candle, candleFault } from '../../../contracts/candle.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { DAY_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+import { toMilliseconds } from '../instant-unit.ts'
 
 /**
  * The closed bars of an answer, oldest first, one per open time. Venues send rows oldest or newest first, repeat bars
@@ -29,7 +30,7 @@ export function closedBars(
   const faults: string[] = []
   const closed = new Map<number, Candle>()
   for (const row of rows) {
-    const fault = candleFault(row) ?? gridFault(row.openTime, series)
+    const fault = instantFault(row.openTime, now) ?? candleFault(row) ?? gridFault(row.openTime, series)
     if (fault !== undefined) faults.push(fault)
     else if (row.openTime + lengthMs <= now) closed.set(row.openTime, row)
   }
@@ -43,6 +44,15 @@ export function closedBars(
     }
   }
   return [...closed.values()].toSorted((a, b) => a.openTime - b.openTime)
+}
+
+/** Why a time, converted where it can be, is none of the past, or undefined where it is one. */
+export function instantFault(time: number, now: number): string | undefined {
+  const read = toMilliseconds(time)
+  if (read?.unit === 'ms' && read.ms <= now + DAY_MS) return undefined
+  const unit =
+    read === undefined ? 'no unit fits' : `read as ${read.unit}: ${new Date(read.ms).toISOString()}`
+  return `time ${time} is not from 2009-01-03 to tomorrow (${unit})`
 }
 
 const gridFault = (openTime: number, { timeframe }: Series): string | undefined =>

@@ -30,10 +30,11 @@ export async function* fetchHistory(request: HistoryRequest): AsyncGenerator<Bar
   const deadline = now() + LIMITS.venueBackfillMs
   const behind = new Set<BarLeg>()
   const present = (): number => barOpenAt('1m', now() - LIMITS.venueSettleMs)
-  let at = Math.min(present(), ...legs.map(({ begins }) => begins))
   let sinceTurn = 0
-  const fetchingFunding = fetchFunding(request)
-  await orUntil(fetchingFunding, deadline - now(), sleep, signal)
+  // The first pages say where each leg begins.
+  const first = legs.map((leg) => fill(leg, leg.begins + leg.lengthMs, behind, request))
+  await orUntil(Promise.all([fetchFunding(request), ...first]), deadline - now(), sleep, signal)
+  let at = Math.min(present(), ...legs.map(({ begins }) => begins))
   while (at < present() && !signal.aborted) {
     const until = Math.min(present(), endOfStretch(legs, at))
     const filling = Promise.all(legs.map((leg) => fill(leg, until, behind, request)))
@@ -46,6 +47,11 @@ export async function* fetchHistory(request: HistoryRequest): AsyncGenerator<Bar
       if (++sinceTurn % BATCHES_PER_TURN === 0) await setImmediate()
     }
     at = until
+  }
+  for (const leg of legs) {
+    const few = behind.has(leg) ? [] : leg.fewBars()
+    if (few.length > 0)
+      context.notice(leg, `few bars (${few.join(', ')}); a verdict needs ${LIMITS.warmUpBars}`)
   }
 }
 
@@ -79,7 +85,7 @@ async function fill(
 function leaveBehind(leg: BarLeg, behind: Set<BarLeg>, context: LiveContext): void {
   if (behind.has(leg)) return
   behind.add(leg)
-  context.leftBehind(leg)
+  context.notice(leg, 'its history comes late')
 }
 
 async function fetchFunding({ tracks, writer, context, signal }: HistoryRequest): Promise<void> {

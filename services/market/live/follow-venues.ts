@@ -16,8 +16,8 @@ export interface FollowRequest extends HistoryRequest {
 /** How soon a bar that should be there is asked for again: venues finish some bars late. */
 const ASK_AGAIN_MS = 5_000
 
-/** How often it is; after that it comes with the next one, if at all. */
-const ASK_AGAIN_TIMES = 2
+/** How often it is; after that it comes with the next one, if at all, which takes long where bars are. */
+const askAgainTimes = ({ lengthMs }: BarLeg): number => (lengthMs > MINUTE_MS ? 5 : 2)
 
 /** After a failure, and up to as long again by chance, so that coins do not come back in step. */
 const PAUSE_MS = 5_000
@@ -94,24 +94,27 @@ const isPassing = (error: unknown): boolean =>
     ? error.kind === 'passing' || error.kind === 'barred'
     : isServiceError(error, 'venue_unavailable')
 
+/** For the operator, of a leg. */
+export const HISTORY_GIVEN_UP = 'its history cannot be loaded; its verdicts begin with live bars'
+
 /** Gives up a past that the venue has refused for so long: its series begin with live bars instead. */
 function giveUpPast(leg: BarLeg, refusedSince: number | undefined, context: LiveContext): void {
   if (leg.ends === Number.POSITIVE_INFINITY || refusedSince === undefined) return
   if (context.now() - refusedSince < LIMITS.venueBackfillMs) return
   leg.end()
-  context.givenUp(leg)
+  context.notice(leg, HISTORY_GIVEN_UP)
 }
 
 async function restWhileGone(leg: BarLeg, { context, signal, wake }: FollowRequest): Promise<void> {
   leg.end()
-  context.ended(leg)
+  context.notice(leg, 'ended, because the venue has not listed it for a day, and sent no bar')
   wake()
   while (!signal.aborted && leg.venue.listings.isGone(leg.market.coin)) {
     await context.sleep(LIMITS.venueMarketsLeastMs, signal)
   }
   if (signal.aborted) return
   if (leg.ends === Number.POSITIVE_INFINITY) leg.resume()
-  context.resumed(leg)
+  context.notice(leg, 'goes on, because the venue lists it again')
 }
 
 /** When the next bar has closed and the venue has had time to finish it, or one that is missing may be there. */
@@ -120,7 +123,8 @@ function dueAt(leg: BarLeg, again: number): number {
   const fetchedTo = leg.fetchedTo()
   const isMissing = leg.knownTo() < barOpenAt(leg.timeframe, fetchedTo)
   const next = barOpenAt(leg.timeframe, fetchedTo) + timeframeMs(leg.timeframe) + settle
-  return isMissing && again < ASK_AGAIN_TIMES ? Math.min(next, fetchedTo + ASK_AGAIN_MS * 2 ** again) : next
+  const isAgain = isMissing && again < askAgainTimes(leg)
+  return Math.min(next, leg.waitsUntil(), isAgain ? fetchedTo + ASK_AGAIN_MS * 2 ** again : next)
 }
 
 async function onLegFailure(leg: BarLeg, error: unknown, request: FollowRequest): Promise<void> {

@@ -186,8 +186,8 @@ describe('listings change', () => {
     expect([Math.min(...gone), Math.max(...gone)]).toEqual([35, 44])
     expect(bench.notices.map(({ message }) => message)).toEqual(
       expect.arrayContaining([
-        'BYBIT.ETH.1h ended: the venue has not listed it for a day, and sent no bar',
-        'BYBIT.ETH.1h goes on: the venue lists it again',
+        'BYBIT.ETH.1h: ended, because the venue has not listed it for a day, and sent no bar',
+        'BYBIT.ETH.1h: goes on, because the venue lists it again',
       ]),
     )
   })

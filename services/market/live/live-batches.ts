@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { type BarLeg, isAskedFor } from './bar-leg.ts'
 import { BatchWriter } from './batch-writer.ts'
 import { fetchHistory } from './fetch-history.ts'
-import { followVenues } from './follow-venues.ts'
+import { followVenues, HISTORY_GIVEN_UP } from './follow-venues.ts'
 import type { FundingTrack } from './funding-track.ts'
 import type { LiveContext } from './live-context.ts'
 
@@ -21,9 +21,8 @@ export interface LiveBatchesOptions {
 /** History, the seam, and then what the venues close, instant by instant, until the signal is aborted. */
 export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<BarBatch, void, undefined> {
   const { series, legs, tracks, context, liveFrom } = options
-  const begins = Math.min(liveFrom, ...legs.map((leg) => leg.begins))
-  const onGivenUp = (leg: BarLeg): void => context.givenUp(leg)
-  const writer = new BatchWriter({ legs, series, liveFrom, begins, onGivenUp })
+  const onGivenUp = (leg: BarLeg): void => context.notice(leg, HISTORY_GIVEN_UP)
+  const writer = new BatchWriter({ legs, series, liveFrom, onGivenUp })
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const seam: BarBatch = { at: liveFrom, phase: 'live', bars: [], funding: [] }
@@ -36,12 +35,19 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
     }
     if (signal.aborted) return
     if (!isSeamSent) yield seam
-    const bell = createBell()
+    let news = newsToCome()
+    let hasFailed = false
+    const wake = (): void => {
+      if (hasFailed) return
+      news.resolve()
+      news = newsToCome()
+    }
     // Requests under way at the end of the iteration end by themselves, within the time limit of a request.
-    void followVenues({ legs, tracks, writer, context, signal, wake: () => bell.ring() }).catch((error) =>
-      bell.crack(error),
-    )
-    yield* followLive({ ...options, signal }, writer, bell)
+    void followVenues({ legs, tracks, writer, context, signal, wake }).catch((error) => {
+      hasFailed = true
+      news.reject(error)
+    })
+    yield* followLive({ ...options, signal }, writer, () => news.promise)
   } finally {
     ending.abort()
   }
@@ -50,7 +56,7 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
 async function* followLive(
   { legs, context, signal }: LiveBatchesOptions,
   writer: BatchWriter,
-  bell: Bell,
+  news: () => Promise<void>,
 ): AsyncGenerator<BarBatch, void, undefined> {
   const { now, sleep } = context
   const stepMs = Math.min(
@@ -69,13 +75,13 @@ async function* followLive(
     deadline = at + LIMITS.venueSettleMs + LIMITS.venueLagMs
     for (;;) {
       // Late bars are delivered at once, without waiting for the next instant.
-      while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
+      while (writer.nextAt() <= Math.max(before.at, writer.lastAt()) && !signal.aborted) yield* writer.write()
       // A slow leg that answered before the last deadline is waited for again.
       if (now() <= before.deadline) for (const leg of slow) if (isAskedFor(leg, before.at)) slow.delete(leg)
       const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
       if (signal.aborted || isReady || now() >= deadline) break
       waiting = new AbortController()
-      await Promise.race([sleep((now() < at ? at : deadline) - now(), waiting.signal), bell.rung()])
+      await Promise.race([sleep((now() < at ? at : deadline) - now(), waiting.signal), news()])
       waiting.abort()
     }
     slow.clear()
@@ -87,31 +93,9 @@ async function* followLive(
 
 const nextStep = (at: number, stepMs: number): number => (Math.floor(at / stepMs) + 1) * stepMs
 
-/** Lets one wait until another has something. */
-type Bell = ReturnType<typeof createBell>
-
-function createBell() {
-  let next = newRing()
-  let isCracked = false
-  return {
-    ring(): void {
-      if (isCracked) return
-      next.resolve()
-      next = newRing()
-    },
-    /** Rejects all waits for it, present and future ones. */
-    crack(error: unknown): void {
-      isCracked = true
-      next.reject(error)
-    },
-    /** Ends at the next ring. */
-    rung: (): Promise<void> => next.promise,
-  }
-}
-
-/** A failure rejects the waits; without a wait it is no unhandled rejection. */
-function newRing(): PromiseWithResolvers<void> {
-  const ring = Promise.withResolvers<void>()
-  ring.promise.catch(() => undefined)
-  return ring
+/** A failure rejects who waits; without a wait it is no unhandled rejection. */
+function newsToCome(): PromiseWithResolvers<void> {
+  const news = Promise.withResolvers<void>()
+  news.promise.catch(() => undefined)
+  return news
 }

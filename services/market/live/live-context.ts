@@ -10,12 +10,6 @@ export interface LiveContext extends Pick<Clock, 'now'> {
   readonly random: () => number
   /** A request failed; it will be made again. */
   failed(venue: Venue, error: unknown): void
-  /** The history of a leg will come late. */
-  leftBehind(leg: BarLeg): void
-  /** The history of a leg cannot be loaded: its series begin at the seam. */
-  givenUp(leg: BarLeg): void
-  /** The market of a leg is gone, as far as anybody can tell. */
-  ended(leg: BarLeg): void
-  /** It is traded again. */
-  resumed(leg: BarLeg): void
+  /** Something the operator should know of a leg: `notice(leg, 'goes on')`. */
+  notice(leg: BarLeg, message: string): void
 }

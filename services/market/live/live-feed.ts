@@ -3,7 +3,8 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import type { Universe } from '../../../contracts/universe.ts'
+import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
+import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
 import { type BarKeeper, BarLeg, legName } from './bar-leg.ts'
@@ -13,8 +14,7 @@ import { createPositionBook, type PositionBook } from './kept/position-book.ts'
 import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
-import { rankUniverse } from './rank-universe.ts'
-import { Venue, venueUnavailableError } from './venue.ts'
+import { Venue, type VenueTurnover, venueUnavailableError } from './venue.ts'
 import { createHealthRegistry, type HealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
@@ -23,6 +23,8 @@ import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 export interface VenueNotice {
   readonly exchange: Exchange
   readonly message: string
+  /** What failed, in the words of the machine. */
+  readonly detail?: string
 }
 
 export interface LiveFeedOptions extends Pick<Clock, 'now'> {
@@ -72,30 +74,18 @@ export class LiveFeed implements MarketFeed {
       now: this.#options.now,
       sleep: this.#options.sleep,
       random: this.#options.random,
-      failed: ({ exchange }, error) => {
-        if (this.#health.failed(exchange, reasonOf(error)))
-          this.#options.report({ exchange, message: reasonOf(error) })
+      failed: (venue, error) => {
+        const [{ exchange }, detail] = [venue, reasonOf(error)]
+        const away = venue.access()?.unreachable()
+        if (this.#health.failed(exchange, detail))
+          this.#options.report({
+            exchange,
+            message: away ? unreachableText(away) : detail,
+            ...(away && { detail }),
+          })
       },
-      leftBehind: (leg) => {
-        this.#options.report({
-          exchange: leg.market.exchange,
-          message: `the history of ${legName(leg)} will come late`,
-        })
-      },
-      givenUp: (leg) => {
-        const message = `${legName(leg)}: its history cannot be loaded; its verdicts begin with live bars`
-        this.#options.report({ exchange: leg.market.exchange, message })
-      },
-      ended: (leg) => {
-        const message = `${legName(leg)} ended: the venue has not listed it for a day, and sent no bar`
-        this.#options.report({ exchange: leg.market.exchange, message })
-      },
-      resumed: (leg) => {
-        this.#options.report({
-          exchange: leg.market.exchange,
-          message: `${legName(leg)} goes on: the venue lists it again`,
-        })
-      },
+      notice: (leg, message) =>
+        this.#options.report({ exchange: leg.market.exchange, message: `${legName(leg)}: ${message}` }),
     }
     this.clock = this.#options.now
   }
@@ -176,7 +166,8 @@ export class LiveFeed implements MarketFeed {
     const known = this.#universes.get(exchange)
     if (known !== undefined && this.#options.now() - known.rankedAt < LIMITS.venueUniverseMs) return known
     try {
-      const ranked = rankUniverse(exchange, this.#options.now(), await venue.turnovers(this.#never))
+      const entries = (await venue.turnovers(this.#never)).map(universeEntry)
+      const ranked = rankUniverse(exchange, this.#options.now(), entries)
       this.#universes.set(exchange, ranked)
       return ranked
     } catch (error) {
@@ -187,6 +178,8 @@ export class LiveFeed implements MarketFeed {
 
   readonly isGone = (market: Market) =>
     this.#venues.get(market.exchange)?.listings.isGone(market.coin) ?? false
+
+  readonly whyNoCoin = ({ exchange, coin }: Market) => whyNoCoin(coin, this.#venues.get(exchange))
 
   readonly venues = () => this.#health.read()
 
@@ -230,12 +223,31 @@ const listingOf = (exchange: Exchange, coin: string): MarketListing => ({
   hasFunding: true,
 })
 
+/** A coin whose volume the venue does not say counts as not traded. */
+const universeEntry = ({ coin, quoteVolume24h, openInterest, change24h }: VenueTurnover): UniverseEntry => ({
+  coin,
+  quoteVolume24h: isAmount(quoteVolume24h) ? quoteVolume24h : 0,
+  openInterest: isAmount(openInterest) ? openInterest : null,
+  change24h: change24h >= -1 && Number.isFinite(change24h) ? change24h : null,
+})
+
+const isAmount = (value: number): boolean => value >= 0 && Number.isFinite(value)
+
 /** A venue that has not said yet what it lists is given the benefit of the doubt. */
-function checkListed(series: Parameters<typeof seriesName>[0], { listings }: Venue): void {
+function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): void {
+  const { listings } = venue
   const isKnown = listings.find(series.coin) !== undefined && !listings.isGone(series.coin)
   if (listings.traded().size === 0 || isKnown) return
+  const why =
+    whyNoCoin(series.coin, venue) ?? `${series.exchange} lists no perpetual contract of ${series.coin}`
   throw new ServiceError('market_data_missing', {
-    message: `${seriesName(series)} cannot be followed: ${series.exchange} lists no perpetual contract of ${series.coin}`,
+    message: `${seriesName(series)} cannot be followed: ${why}`,
     details: { series: seriesName(series) },
   })
+}
+
+function whyNoCoin(coin: string, venue: Venue | undefined): string | undefined {
+  const other = venue?.otherAsset(coin)
+  if (venue === undefined || other === undefined) return undefined
+  return `the contract of ${coin} on ${venue.exchange} is ${other.kind} (the venue states ${other.stated}); only coins are followed`
 }

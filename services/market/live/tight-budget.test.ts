@@ -62,9 +62,9 @@ async function follow(seed: number) {
     now: clock.now,
     sleep: clock.sleep,
     random: draw,
-    leftBehind: () => void told.leftBehind++,
     failed: (_venue: Venue, error: unknown) => void told.others.push(String(error)),
-    givenUp: () => void told.others.push('given up'),
+    notice: (_leg: BarLeg, message: string) =>
+      message.includes('late') ? told.leftBehind++ : told.others.push(message),
   } as unknown as LiveContext
   const opens = new Map(series.map((one) => [seriesName(one), [] as number[]]))
   const ending = new AbortController()

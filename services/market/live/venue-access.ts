@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { UnreachableVenue } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
 import { type Circuit, createCircuit } from './circuit.ts'
 import type { RateBudget } from './rate-budget.ts'
@@ -11,6 +12,8 @@ export interface VenueAccess {
   readonly circuit: Circuit
   /** The last failure, for the operator; undefined before the first. */
   lastFailure(): string | undefined
+  /** Undefined while it answers. */
+  unreachable(): UnreachableVenue | undefined
   /**
    * Makes a request, again after failures that pass.
    *
@@ -42,6 +45,8 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
     now,
   })
   let lastFailure: string | undefined
+  let failingSince: string | undefined
+  let unreachable: UnreachableVenue | undefined
   let underWay = 0
   const waiting: (() => void)[] = []
 
@@ -63,34 +68,48 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
       if (!circuit.enter()) throw leftAloneError()
       try {
         const answer = await attempt()
-        circuit.succeeded()
+        answered()
         return answer
       } catch (error) {
         const failure = classify(error)
         lastFailure = failure.message
-        if (failure.kind === 'barred') {
-          circuit.failed(LIMITS.venueBarredMs)
-          throw failure
-        }
-        if (failure.kind !== 'passing') {
+        const { kind, reason, retryAfterMs = 0 } = failure
+        if (kind !== 'passing' && kind !== 'barred') {
           // It answered, if only to refuse: the venue is well.
-          circuit.succeeded()
+          answered()
           throw failure
         }
-        circuit.failed()
-        if (failure.retryAfterMs !== undefined) budget.pauseUntil(now() + failure.retryAfterMs)
-        if (tries >= LIMITS.venueAttempts) throw failure
+        failingSince ??= new Date(now()).toISOString()
+        if (retryAfterMs > LIMITS.venuePauseMaxMs) {
+          circuit.leaveAlone(retryAfterMs)
+          unreachable = { exchange, since: failingSince, reason: `${reason}, not asked before ${opensAt()}` }
+          throw leftAloneError()
+        }
+        circuit.failed(kind === 'barred' ? LIMITS.venueBarredMs : 0)
+        if (retryAfterMs > 0) budget.pauseUntil(now() + retryAfterMs)
+        if (kind === 'barred' || tries >= LIMITS.venueAttempts) {
+          unreachable = { exchange, since: failingSince, reason }
+          throw failure
+        }
         const longest = Math.min(LIMITS.venueRetryMs * 2 ** (tries - 1), LIMITS.venueRetryMaxMs)
         await sleep(longest / 2 + (random() * longest) / 2, signal)
       }
     }
   }
 
+  function answered(): void {
+    circuit.succeeded()
+    failingSince = undefined
+    unreachable = undefined
+  }
+
+  const opensAt = (): string => new Date(circuit.opensAt()).toISOString()
+
   const leftAloneError = (): ServiceError =>
     new ServiceError('venue_unavailable', {
-      message: `${exchange} is not asked before ${new Date(circuit.opensAt()).toISOString()}, because it failed ${LIMITS.venueFailuresInARow} times in a row: ${lastFailure ?? 'no reason was seen'}`,
+      message: `${exchange} is not asked before ${opensAt()}: ${lastFailure ?? 'no reason was seen'}`,
       details: { exchange },
     })
 
-  return { circuit, ask, lastFailure: () => lastFailure }
+  return { circuit, ask, lastFailure: () => lastFailure, unreachable: () => unreachable }
 }

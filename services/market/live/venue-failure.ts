@@ -11,14 +11,17 @@ export class VenueFailure extends Error {
   readonly kind: VenueFailureKind
   /** How long the venue asked to be left alone. */
   readonly retryAfterMs: number | undefined
+  /** The kind of error, for anybody: without addresses. */
+  readonly reason: string
 
   constructor(
     kind: VenueFailureKind,
     message: string,
-    options: { retryAfterMs?: number; cause?: unknown } = {},
+    options: { retryAfterMs?: number; reason?: string; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
     this.kind = kind
     this.retryAfterMs = options.retryAfterMs
+    this.reason = options.reason ?? 'no usable answer'
   }
 }

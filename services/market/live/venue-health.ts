@@ -79,7 +79,11 @@ export function createHealthRegistry(venues: readonly Venue[], now: () => number
       return () => followed.delete(legs)
     },
     read: (): readonly VenueHealth[] =>
-      venues.map((venue) => ({ ...healthOf(venue), faults: venue.faults.counts() })),
+      venues.map((venue) => ({
+        ...healthOf(venue),
+        unreachable: venue.access()?.unreachable(),
+        faults: venue.faults.counts(),
+      })),
   }
 }
 

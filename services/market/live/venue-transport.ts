@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import { AnswerTooLong, boundedFetch } from '../../runtime/http/bounded-fetch.ts'
-import { retryAfterMs } from '../../runtime/http/retry-after.ts'
+import { statedWaitMs } from './stated-wait.ts'
 import { VenueFailure } from './venue-failure.ts'
 
 /** The part of an HTTP answer that a venue client uses. */
@@ -22,6 +22,7 @@ export type VenueTransport = (url: string, request: VenueRequest) => Promise<Ven
 
 export interface VenueTransportOptions {
   readonly fetch: typeof fetch
+  readonly now: () => number
   /** Stands in for the scheme and host of every address; its path goes before theirs, and is in no message. */
   readonly baseUrl?: string
   readonly timeoutMs?: number
@@ -73,17 +74,16 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       const text = bytes.toString('utf8')
       const venueTime = Date.parse(fields.get('date') ?? '')
       if (!Number.isNaN(venueTime)) options.onVenueTime?.(venueTime)
-      if (isPassing(status)) {
-        // A date is read by the venue's clock.
-        const waitMs = retryAfterMs(fields.get('retry-after'), venueTime, LIMITS.venueRetryAfterMs)
-        throw new VenueFailure('passing', `${place} answered ${status}${quoted(text)}`, {
-          ...(waitMs !== undefined && { retryAfterMs: waitMs }),
-        })
-      }
+      // A date is read by the venue's clock.
+      const now = Number.isNaN(venueTime) ? options.now() : venueTime
+      const waitMs = status < 400 ? undefined : statedWaitMs(text, now, fields)
+      const wait = { reason: `status ${status}`, ...(waitMs !== undefined && { retryAfterMs: waitMs }) }
+      if (isPassing(status))
+        throw new VenueFailure('passing', `${place} answered ${status}${quoted(text)}`, wait)
       // Venues refuse in JSON; an HTML page, with any status, is from a firewall before them.
       const isPage = /^\s*</.test(text) || (status >= 300 && !/^\s*[{[]/.test(text))
       if (isPage || BARRING.has(status)) {
-        throw new VenueFailure('barred', `${place} answered ${status}${quoted(text)}`)
+        throw new VenueFailure('barred', `${place} answered ${status}${quoted(text)}`, wait)
       }
       return { status, statusText, headers: fields, text: () => Promise.resolve(text) }
     } catch (error) {
@@ -92,14 +92,25 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
         throw new VenueFailure('refused', `${place} sent more than ${maxBytes} bytes`, { cause: error })
       }
       if (error instanceof Error && error.name === 'TimeoutError') {
-        throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, { cause: error })
+        throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, {
+          cause: error,
+          reason: 'no answer in time',
+        })
       }
       throw new VenueFailure('passing', `${place} could not be reached: ${reasonOf(error)}`, {
         cause: error,
+        reason: KINDS.find(([pattern]) => pattern.test(codeOf(error)))?.[1] ?? 'connection failed',
       })
     }
   }
 }
+
+/** Codes of errors, in words for anybody. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/ENOTFOUND|EAI_AGAIN/, 'no such host'],
+  [/ECONNREFUSED/, 'connection refused'],
+  [/CERT|TLS/, 'certificate not accepted'],
+]
 
 /** `fetch failed` says nothing; what it was caused by does. */
 function deepestCause(error: unknown): unknown {

@@ -4,19 +4,19 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Clock } from '../../runtime/async/clock.ts'
+import { toMilliseconds } from '../instant-unit.ts'
 import type { RawFunding } from '../normalise-funding.ts'
-import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
-import { closedBars } from './closed-bars.ts'
+import { adoptMarkets, type CcxtClient, type CcxtMarket } from './ccxt-client.ts'
+import { closedBars, instantFault } from './closed-bars.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import type { OrderFlow } from './kept/kept-bar.ts'
-import { createRateBudget } from './rate-budget.ts'
+import { type OpenVenue, openVenue, type VenueOptions } from './open-venue.ts'
+import { groupNames, namesOfOther, type OtherAsset, otherAssetOf } from './stated-asset.ts'
 import { createStatedIntervals, type StatedIntervals } from './stated-intervals.ts'
-import { createVenueAccess, type VenueAccess } from './venue-access.ts'
+import type { VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
 import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
 import { createVenueListings, type VenueListings, type VenueMarket } from './venue-listings.ts'
-import { createVenueTransport } from './venue-transport.ts'
 import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from './venues.ts'
 
 /** Figures that a coin is ranked by. Quote currency; NaN when the venue does not state them. */
@@ -36,30 +36,13 @@ export interface VenueBars {
   readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
 }
 
-export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
-  readonly exchange: LiveExchange
-  readonly baseUrl?: string
-  readonly fetch: typeof fetch
-  readonly random: () => number
-  /** Told now and then of what it sends and cannot be used. */
-  readonly report?: (message: string) => void
-}
-
-/** Units that may go out at once after a quiet time. */
-const BURST_UNITS = 10
-
 /** Behind less than this a clock is right: the venue writes whole seconds, and the answer travels. */
 const CLOCK_GRACE_MS = 2_000
 
 /** Answers overtake one another, and the servers behind one address differ; beyond this a clock was set back. */
 const CLOCK_BACK_MS = 30_000
 
-interface OpenVenue {
-  readonly client: CcxtClient
-  readonly access: VenueAccess
-  /** Waits for weight that ccxt does not count. */
-  readonly take: (weight: number) => Promise<void>
-}
+const UNITS = { s: 'seconds', us: 'microseconds', ns: 'nanoseconds' } as const
 
 /** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
 export class Venue {
@@ -79,6 +62,9 @@ export class Venue {
   readonly #report: (message: string) => void
   readonly #intervals: StatedIntervals
   readonly #everListed = new Map<string, CcxtMarket>()
+  readonly #toldUnits = new Set<string>()
+  /** Contracts of the newest list that are not of coins, by their names. */
+  #others: ReadonlyMap<string, OtherAsset> = new Map()
   #newestVenueTime = Number.NEGATIVE_INFINITY
   #marketsAt = Number.NEGATIVE_INFINITY
   #fetchingMarkets: Promise<void> | undefined
@@ -138,11 +124,19 @@ export class Venue {
   async #fetchMarkets(signal: AbortSignal): Promise<void> {
     const method = this.#definition.marketsMethod ?? 'fetchMarkets'
     const all = await this.#ask((client) => client[method]({}), signal)
-    const usable = all.filter((market) => isPerpetual(market, this.#definition))
+    const groups = await this.#ask(async (client) => groupNames(client, this.#definition), signal)
+    const others = new Map<string, OtherAsset>()
+    const usable = all.filter((market) => {
+      if (!isPerpetual(market, this.#definition)) return false
+      const other = otherAssetOf(this.exchange, market.info ?? {}, groups)
+      if (other !== undefined) for (const name of namesOfOther(market.base)) others.set(name, other)
+      return other === undefined
+    })
+    this.#others = others
     if (!usable.some(isTraded)) {
       throw new VenueFailure(
         'refused',
-        `${this.exchange} lists ${all.length} markets, none a traded perpetual contract in ${this.#definition.quote}`,
+        `${this.exchange} lists ${all.length} markets, none a traded perpetual contract of a coin in ${this.#definition.quote}`,
       )
     }
     const { client } = await this.#openOnce()
@@ -160,6 +154,10 @@ export class Venue {
     )
     this.#marketsAt = this.#options.now()
   }
+
+  /** What a contract is of that the venue lists beside its coins. */
+  readonly otherAsset = (coin: string): OtherAsset | undefined =>
+    this.listings.traded().has(coin) ? undefined : this.#others.get(coin)
 
   /** The markets that are traded, from a list not older than `maxAgeMs`. */
   readonly markets = async (
@@ -192,24 +190,27 @@ export class Venue {
     const { symbol, contractSize } = await this.#marketOf(series, signal)
     const limit = Math.min(count, this.pageBars)
     const extra = this.#definition.extraBarWeight?.(limit) ?? 0
-    const rows = await this.#ask(
+    const answer = await this.#ask(
       (client) => askBars(client, symbol, series.timeframe, since, limit, this.#definition),
       signal,
       extra,
     )
+    // Of a bar that is not finished there is no row; it is missing, and asked for again.
+    const rows = answer.filter(({ length }) => length > 0)
     const inCoins = this.#definition.volumeIn === 'coins' ? 1 : contractSize
     const raw = rows.map(([openTime, open, high, low, close, volume]) => ({
-      openTime: openTime ?? Number.NaN,
+      openTime: this.#converted(openTime ?? Number.NaN, series),
       open: open ?? Number.NaN,
       high: high ?? Number.NaN,
       low: low ?? Number.NaN,
       close: close ?? Number.NaN,
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
-    const asked = raw.filter(({ openTime }) => !(openTime < since))
+    const now = this.#options.now() - this.#behindMs
+    const asked = raw.filter(({ openTime }) => !(openTime < since) || instantFault(openTime, now))
     const closed = closedBars(asked, {
       series,
-      now: this.#options.now() - this.#behindMs,
+      now,
       onFault: (fault, times) => this.faults.note('row', series, fault, times),
     })
     const newest = closed.at(-1)
@@ -224,6 +225,16 @@ export class Venue {
     return { bars: closed, flow }
   }
 
+  /** A time in milliseconds, whatever unit the venue writes; as it is where it cannot be one of the past. */
+  #converted(time: number, market: Market): number {
+    const read = toMilliseconds(time)
+    if (read === undefined || read.unit === 'ms' || instantFault(read.ms, this.#options.now())) return time
+    const message = `times come in ${UNITS[read.unit]}, such as ${time}, and are converted`
+    if (!this.#toldUnits.has(read.unit)) this.#report(`${marketName(market)}: ${message}`)
+    this.#toldUnits.add(read.unit)
+    return read.ms
+  }
+
   /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   readonly funding = async (
     market: Market,
@@ -232,12 +243,20 @@ export class Venue {
   ): Promise<readonly RawFunding[]> => {
     const { symbol } = await this.#marketOf(market, signal)
     await this.#intervals.refresh(symbol, signal)
-    return fetchFunding(this.#definition, since, this.#options.now(), (from, params) =>
-      this.#ask(
+    const now = this.#options.now()
+    return fetchFunding(this.#definition, since, now, async (from, params) => {
+      const rows = await this.#ask(
         (client) => client.fetchFundingRateHistory(symbol, from, this.#definition.fundingRows, params),
         signal,
-      ),
-    )
+      )
+      return rows.map((row) => {
+        const timestamp = this.#converted(row.timestamp ?? Number.NaN, market)
+        const fault = instantFault(timestamp, now)
+        if (fault === undefined) return { ...row, timestamp }
+        this.faults.note('row', undefined, `a settlement of ${marketName(market)} is not used: ${fault}`)
+        return { info: row.info }
+      })
+    })
   }
 
   /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
@@ -272,45 +291,6 @@ export class Venue {
 
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   readonly clockBehindMs = (): number => this.#behindMs
-}
-
-async function openVenue(
-  options: VenueOptions,
-  definition: VenueDefinition,
-  onVenueTime: (time: number) => void,
-): Promise<OpenVenue> {
-  const { exchange, baseUrl, now, sleep, random } = options
-  const ccxt = await loadCcxt()
-  const never = new AbortController().signal
-  let take = (_weight: number): Promise<void> => Promise.resolve()
-  const client = openCcxtClient(ccxt, {
-    definition,
-    transport: createVenueTransport({
-      fetch: options.fetch,
-      onVenueTime,
-      ...(baseUrl !== undefined && { baseUrl }),
-    }),
-    throttle: (weight) => take(weight),
-    now,
-  })
-  const budget = createRateBudget({
-    msPerUnit: definition.msPerUnit ?? client.rateLimit,
-    burstUnits: BURST_UNITS,
-    now,
-    sleep,
-  })
-  take = (weight) => budget.take(weight, never)
-  const classify = (error: unknown): VenueFailure => {
-    if (error instanceof VenueFailure) return error
-    const message = reasonOf(error)
-    if (error instanceof ccxt.UnknownSymbol)
-      return new VenueFailure('unknown_symbol', message, { cause: error })
-    const isPassing =
-      error instanceof ccxt.Passing || error instanceof TypeError || error instanceof SyntaxError
-    return new VenueFailure(isPassing ? 'passing' : 'refused', message, { cause: error })
-  }
-  const access = createVenueAccess({ exchange, budget, classify, now, sleep, random })
-  return { client, access, take }
 }
 
 const isPerpetual = (market: CcxtMarket, { quote }: VenueDefinition): boolean =>

@@ -1,5 +1,6 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { toMilliseconds } from '../instant-unit.ts'
 
 /** A ticker as ccxt gives it, as far as it is used. `info` is what the venue sent. */
 export interface CcxtTicker {
@@ -26,6 +27,8 @@ export interface VenueDefinition {
   readonly options?: Readonly<Record<string, unknown>>
   /** The method of ccxt that fetches the linear contracts and little else. */
   readonly marketsMethod?: 'fetchMarkets' | 'fetchSwapMarkets' | 'fetchSwapAndFutureMarkets'
+  /** The request that names the groups whose numbers its list of contracts has. */
+  readonly groups?: { readonly path: string; readonly api: readonly string[] }
   /** Bars in one answer, at most. */
   readonly pageBars: number
   /** Bars of each timeframe that it keeps, where they are fewer than a start may ask for. */
@@ -43,7 +46,11 @@ export interface VenueDefinition {
   /** Settlements in one answer, at most. */
   readonly fundingRows: number
   /** Parameters of the next older page, where the venue sends the newest settlements first. */
-  readonly olderFunding?: (page: number, oldest: number) => Readonly<Record<string, unknown>>
+  readonly olderFunding?: (
+    page: number,
+    oldest: number,
+    info: Readonly<Record<string, unknown>>,
+  ) => Readonly<Record<string, unknown>>
   /** Hours between settlements as a row says them; absent where they must be read off the times. */
   readonly fundingHours?: (row: Readonly<Record<string, unknown>>) => number
   /** Hours between settlements of a contract at present as the list of contracts says them, where it does. */
@@ -58,6 +65,8 @@ export interface VenueDefinition {
   readonly quoteVolume?: (ticker: CcxtTicker) => number
   /** Open interest in the quote currency; absent where there is none for all contracts at once. */
   readonly openInterest?: (ticker: CcxtTicker, contractSize: number) => number
+  /** Whether a row of bars says that its bar is not finished, where rows say so. */
+  readonly isUnfinished?: (row: VenueRow) => boolean
   /** Order flow of its bars, read from a row as the venue sends it, in the unit of its volumes. */
   readonly barFlow?: {
     readonly trades: (row: VenueRow) => number
@@ -102,7 +111,12 @@ const swap = { fetchMarkets: { types: ['swap'] } }
 const hoursBetween =
   (from: string, to: string) =>
   (row: Readonly<Record<string, unknown>>): number =>
-    (Number(row[to] ?? Number.NaN) - Number(row[from] ?? Number.NaN)) / HOUR_MS
+    (msOf(row[to]) - msOf(row[from])) / HOUR_MS
+
+const msOf = (time: unknown): number => toMilliseconds(Number(time))?.ms ?? Number.NaN
+
+/** Settlements before an instant; ccxt has a name of its own for that. */
+const until = (_page: number, oldest: number) => ({ until: oldest - 1 })
 
 const hoursField = (row: Readonly<Record<string, unknown>>): number => Number(row['fundingIntervalHours'])
 
@@ -126,6 +140,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 200,
+    olderFunding: until,
     listedFundingHours: (contract) => Number(contract['fundingInterval']) / 60,
     openInterest: (ticker) => read(ticker, 'openInterestValue'),
     mark: markField('markPrice'),
@@ -136,6 +151,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     options: swap,
     pageBars: 300,
     volumeIn: 'coins',
+    isUnfinished: (row) => row[8] === '0',
     fundingRows: 100,
     olderFunding: (_page, oldest) => ({ after: oldest }),
     statedIntervals: {
@@ -225,6 +241,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     ignoresTimes: true,
     volumeIn: 'coins',
     fundingRows: 100,
+    olderFunding: (_page, oldest) => ({ end_time: oldest - 1 }),
     statedIntervals: {
       method: 'fetchFundingRate',
       hoursOf: hoursBetween('funding_time', 'next_funding_time'),
@@ -238,6 +255,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     asksUntil: true,
     volumeIn: 'coins',
     fundingRows: 100,
+    olderFunding: until,
     fundingHours: (row) => Number(row['intervalSeconds']) / 3_600,
     quoteVolume: (ticker) => read(ticker, 'turnoverRv'),
     openInterest: times('openInterestRv'),
@@ -261,6 +279,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 100,
+    olderFunding: (_page, oldest) => ({ endDate: Math.ceil(oldest / 1_000) - 1 }),
     statedIntervals: {
       method: 'fetchFundingRates',
       hoursOf: (row) => Number(row['funding_interval_minutes']) / 60,
@@ -271,10 +290,12 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     ccxtId: 'xt',
     quote: 'USDT',
     marketsMethod: 'fetchSwapAndFutureMarkets',
+    groups: { path: 'future/market/v1/public/plate/list', api: ['public', 'linear'] },
     pageBars: 1_000,
     asksUntil: true,
     volumeIn: 'contracts',
     fundingRows: 200,
+    olderFunding: (_page, _oldest, { id }) => ({ id, direction: 'NEXT' }),
     fundingHours: (row) => Number(row['collectionInternal']) / 3_600,
   },
 }

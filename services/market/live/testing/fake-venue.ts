@@ -10,6 +10,7 @@ export type Fault =
       readonly kind: 'status'
       readonly status: number
       readonly retryAfter?: string
+      readonly headers?: Readonly<Record<string, string>>
       readonly text?: string
     }
   /** The connection breaks before an answer. */
@@ -103,7 +104,7 @@ export async function startFakeVenue(format: VenueFormat, market: FakeMarket): P
     const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter }
     return new Response(fault.text ?? TRY_LATER, {
       status: fault.status,
-      headers: { ...headers, ...retryAfter },
+      headers: { ...headers, ...retryAfter, ...fault.headers },
     })
   }
 

@@ -101,7 +101,7 @@ export const htxFormat = createVenueFormat({
     },
     funding: {
       '/v5/market/funding_rate_history'({ query, fake, limit, span, rates }) {
-        const found = rates(limit('limit', 10, 100), span('start_time'))
+        const found = rates(limit('limit', 10, 100), span('start_time', 'end_time'))
         const data = found.map(({ time, rate }, index) => ({
           id: String(index + 1),
           contract_code: query['contract_code'],

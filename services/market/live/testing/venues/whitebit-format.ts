@@ -69,7 +69,7 @@ export const whitebitFormat = createVenueFormat({
     },
     funding: {
       '/api/v4/public/funding-history/': ({ coin, limit, span, rates }) =>
-        rates(limit('limit', 50, 100), span('startDate', '', 1_000)).map(({ time, rate }) => ({
+        rates(limit('limit', 50, 100), span('startDate', 'endDate', 1_000)).map(({ time, rate }) => ({
           fundingTime: String(time / 1_000),
           fundingRate: String(rate),
           market: symbolOf(coin),

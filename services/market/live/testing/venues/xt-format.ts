@@ -65,7 +65,11 @@ export const xtFormat = createVenueFormat({
   },
   wrap: (result) => ({ returnCode: 0, msgInfo: 'success', error: null, result }),
   routes: {
-    markets: { [`${PUBLIC}/symbol/list`]: eachCoin(market) },
+    markets: {
+      [`${PUBLIC}/symbol/list`]: eachCoin(market),
+      [`${PUBLIC}/plate/list`]: () =>
+        ['Layer 1', 'TradFi', 'Tokenized Stocks ', 'FOREX'].map((plate, at) => ({ id: at + 1, plate })),
+    },
     candles: {
       [`${PUBLIC}/q/kline`]({ query, limit, span, bars }) {
         const rows = bars({ limit: limit('limit', 500, 1_500), ...span('startTime', 'endTime') })
@@ -83,8 +87,10 @@ export const xtFormat = createVenueFormat({
       },
     },
     funding: {
-      [`${PUBLIC}/q/funding-rate-record`]({ query, limit, rates }) {
-        const items = rates(limit('limit', 10, 200)).map(({ time, rate, intervalHours }) => ({
+      [`${PUBLIC}/q/funding-rate-record`]({ query, limit, number, rates }) {
+        const before = number('id')
+        const range = before !== undefined && query['direction'] === 'NEXT' ? { to: before - 1 } : {}
+        const items = rates(limit('limit', 10, 200), range).map(({ time, rate, intervalHours }) => ({
           id: String(time),
           symbol: query['symbol'],
           fundingRate: String(rate),
