@@ -42,7 +42,6 @@ import {
   useOwnWrites,
 } from '../http/own-writes.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
-import type { Readiness } from '../http/readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from '../http/routes/accounts.ts'
 import { appRoutes } from '../http/routes/apps.ts'
 import { type BarsRoutesOptions, barsRoutes } from '../http/routes/bars.ts'
@@ -94,6 +93,7 @@ export interface ServerOptions
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
     OperatorLogFormatOptions,
+    Omit<HealthRoutesOptions, 'metrics' | 'operatorToken'>,
     Pick<ListenOptions, 'rankAt'> {
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   readonly bars?: BarsRoutesOptions['bars'] | undefined
@@ -115,8 +115,6 @@ export interface ServerOptions
   readonly metrics: Registry
   /** Left out, nobody waits for what they wrote. */
   readonly positions?: ReadPositions | undefined
-  readonly readiness: () => Promise<Readiness>
-  readonly unreachable?: HealthRoutesOptions['unreachable']
   readonly newId: () => string
   readonly version: string
   /** The address under which callers reach the service; empty while it is not known. */

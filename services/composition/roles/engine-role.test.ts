@@ -143,9 +143,8 @@ test('a venue that cannot be reached is one sentence for the operator, without a
   const feed: MarketFeed = {
     ...simulated(),
     universe: () => Promise.reject(away),
-    // biome-ignore lint/correctness/useYield: it fails before the first batch
     async *batches() {
-      throw away
+      yield await Promise.reject(away)
     },
   }
   const role = await engineOn(feed, ['BTC'], lines)

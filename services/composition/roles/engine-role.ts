@@ -126,7 +126,8 @@ function openToolHandler(
 function explained(error: unknown, feed: EngineDeps['feed']): unknown {
   if (!isServiceError(error, 'unknown_coin')) return error
   const { did_you_mean: _other, ...details } = error.details ?? {}
-  const [coin = ''] = String(details['given']).split(/[-_/:]?USD[TC]?\b/)
+  const { given } = details
+  const [coin = ''] = typeof given === 'string' ? given.split(/[-_/:]?USD[TC]?\b/) : []
   const why = feed.whyNoCoin?.({ exchange: details['exchange'] as Exchange, coin })
   return why === undefined ? error : new ServiceError('unknown_coin', { message: why, details, cause: error })
 }

@@ -195,7 +195,7 @@ function rowsOf(
   from: number,
 ): readonly (readonly [string, Row])[] {
   return contracts.map((row, at) => {
-    const name = String(row['asset'] ?? NAMES[from + at])
+    const name = (row['asset'] as string | undefined) ?? String(NAMES[from + at])
     return [name, { ...named(name), ...row }]
   })
 }

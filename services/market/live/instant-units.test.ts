@@ -37,8 +37,8 @@ describe('times in another unit', () => {
         Object.assign(bench.venue(exchange), {
           fetch: async (input: string, init?: RequestInit) => {
             const answer = await fetch(input, init)
-            const isMarkets = String(init?.body ?? '').includes('meta')
-            if (isMarkets || !(change(String(input)) || exchange === 'HL')) return answer
+            const isMarkets = typeof init?.body === 'string' && init.body.includes('meta')
+            if (isMarkets || !(change(input) || exchange === 'HL')) return answer
             return new Response(inUnit(await answer.text(), factor), answer)
           },
         })

@@ -6,7 +6,11 @@ import type { LiveExchange } from './venues.ts'
 /** Bars after noon that were told, each with how long after its close; minutes are published so late, each. */
 async function told(
   lateByMs: (minute: number) => number,
-  { exchange = 'HL' as LiveExchange, timeframe = '1m' as Timeframe, minutes = 12 } = {},
+  {
+    exchange = 'HL',
+    timeframe = '1m',
+    minutes = 12,
+  }: { exchange?: LiveExchange; timeframe?: Timeframe; minutes?: number } = {},
 ) {
   let now = () => 0
   await using bench = await startLiveBench({
@@ -80,7 +84,7 @@ describe('a minute that a venue publishes late', () => {
 test('an hour that a venue publishes a minute and a half late is told then, and not an hour later', async () => {
   await using bench = await startLiveBench({ exchanges: ['BYBIT'], historyBars: 30 })
   const { market } = bench.venue('BYBIT')
-  const { candles } = market
+  const candles = market.candles.bind(market)
   Object.assign(market, {
     candles: (...[coin, timeframe, range]: Parameters<typeof candles>) =>
       candles(coin, timeframe, range).filter(

@@ -6,7 +6,7 @@ import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { rankUniverse, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
 import { unreachableText } from '../../../contracts/unreachable-venue.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
+import type { BatchesRequest, MarketFeed, MarketListing } from '../feed.ts'
 import { type BarKeeper, BarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
 import type { KeptBars } from './kept/kept-bars.ts'
@@ -44,7 +44,11 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   readonly fetch?: typeof fetch
 }
 
-const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
+const LISTED: Omit<MarketListing, 'exchange' | 'coin'> = {
+  native: [{ timeframe: '1m' }, { timeframe: '1h' }],
+  timeframes: TIMEFRAMES,
+  hasFunding: true,
+}
 
 /**
  * The venues themselves, through ccxt, which is loaded when a venue is first asked. Bars are fetched as 1m and 1h, the
@@ -112,9 +116,10 @@ export class LiveFeed implements MarketFeed {
 
   readonly listings = async (): Promise<readonly MarketListing[]> => {
     const listed = await Promise.all(
-      [...this.#venues.values()].map(async (venue) =>
-        (await this.#marketsOf(venue)).map(({ coin }) => listingOf(venue.exchange, coin)),
-      ),
+      [...this.#venues.values()].map(async (venue) => {
+        const { exchange } = venue
+        return (await this.#marketsOf(venue)).map(({ coin }) => ({ exchange, coin, ...LISTED }))
+      }),
     )
     return listed.flat().toSorted((a, b) => (marketName(a) < marketName(b) ? -1 : 1))
   }
@@ -214,14 +219,6 @@ function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
   }
   return venues
 }
-
-const listingOf = (exchange: Exchange, coin: string): MarketListing => ({
-  exchange,
-  coin,
-  native: NATIVE,
-  timeframes: TIMEFRAMES,
-  hasFunding: true,
-})
 
 /** A coin whose volume the venue does not say counts as not traded. */
 const universeEntry = ({ coin, quoteVolume24h, openInterest, change24h }: VenueTurnover): UniverseEntry => ({

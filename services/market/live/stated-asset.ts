@@ -21,7 +21,8 @@ const where =
   (contract) =>
     [contract[field] ?? []]
       .flat()
-      .flatMap((value) => (pattern.test(String(value)) ? `${field} ${value}` : []))
+      .map((value: unknown) => String(value))
+      .flatMap((value) => (pattern.test(value) ? `${field} ${value}` : []))
 
 /** A field whose values are known for coins: each other value is of something else, also one that is new. */
 const unless = (field: string, ...ofCoins: readonly string[]): Reader =>

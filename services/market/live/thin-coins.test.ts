@@ -6,7 +6,11 @@ import type { LiveExchange } from './venues.ts'
 /** Bars of each timeframe before noon that a start has, of a coin of which some minutes are missing. */
 async function history(
   isMissing: (minute: number) => boolean,
-  { exchange = 'HL' as LiveExchange, timeframes = ['1m'] as readonly Timeframe[], historyBars = 1_620 } = {},
+  {
+    exchange = 'HL',
+    timeframes = ['1m'],
+    historyBars = 1_620,
+  }: { exchange?: LiveExchange; timeframes?: readonly Timeframe[]; historyBars?: number } = {},
 ) {
   await using bench = await startLiveBench({
     exchanges: [exchange],
