@@ -6,6 +6,7 @@ import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { MarketListing, NativeBars } from '../feed.ts'
 import { derivableTimeframes } from '../plan-source.ts'
 import { findRecordings } from './find-recordings.ts'
+import type { InstantOptions, UnitName } from './read-instants.ts'
 import { type RecordingSummary, summarise } from './read-recording.ts'
 import type { IgnoredRecording, Recording } from './recording.ts'
 
@@ -21,6 +22,10 @@ export interface CatalogueOptions {
   readonly timeframes?: readonly Timeframe[]
   /** Bars are replayed that close after `from` and not after `to`; what lies before `from` warms up. */
   readonly period?: { readonly from?: number; readonly to?: number }
+  /** The present, Unix milliseconds: a row that is later than a day after it is refused. */
+  readonly now?: number
+  /** Told, once the files are read, of what the operator should know of them: a line each. */
+  readonly report?: (notice: string) => void
 }
 
 /** A file that was read through and is used. */
@@ -58,7 +63,11 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
   if (recordings.length === 0) throw nothingFoundError(options.folder, ignored)
   const wanted = recordings.filter((recording) => isWanted(recording.market, options))
   const { from = 0, to = Number.POSITIVE_INFINITY } = options.period ?? {}
-  const summarised = await summariseAll(wanted, to)
+  const converted = new Map<UnitName, string[]>()
+  const summarised = await summariseAll(wanted, to, {
+    ...(options.now !== undefined && { now: options.now }),
+    onConverted: (file, unit) => converted.set(unit, [...(converted.get(unit) ?? []), file]),
+  })
   const best = new Map<string, SummarisedRecording>()
   for (const recording of summarised) {
     const { rows, last } = recording.summary
@@ -79,18 +88,26 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
   const markets = groupByMarket([...best.values()], options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
   if (!hasBars) throw nothingLeftError(options, recordings, summarised)
+  for (const [unit, files] of converted) {
+    const names = listText(files.toSorted(), NAMES_IN_MESSAGE)
+    options.report?.(`times in ${unit} were converted to milliseconds: ${names}`)
+  }
   return { markets, ignored }
 }
 
 const isWanted = ({ exchange, coin }: Market, { exchanges, coins }: CatalogueOptions): boolean =>
   (exchanges?.includes(exchange) ?? true) && (coins?.includes(coin) ?? true)
 
-async function summariseAll(recordings: readonly Recording[], to: number): Promise<SummarisedRecording[]> {
+async function summariseAll(
+  recordings: readonly Recording[],
+  to: number,
+  options: InstantOptions,
+): Promise<SummarisedRecording[]> {
   const summarised: SummarisedRecording[] = []
   for (let start = 0; start < recordings.length; start += FILES_AT_A_TIME) {
     const group = recordings.slice(start, start + FILES_AT_A_TIME)
     const read = await Promise.all(
-      group.map(async (recording) => ({ ...recording, summary: await summarise(recording, to) })),
+      group.map(async (recording) => ({ ...recording, summary: await summarise(recording, to, options) })),
     )
     summarised.push(...read)
   }

@@ -1,13 +1,35 @@
 import { basename } from 'node:path'
+import { cellFault } from '../../../contracts/candle.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { FLOW_COLUMNS } from '../live/kept/kept-bar.ts'
 import { normaliseFunding, type RawFunding } from '../normalise-funding.ts'
-import { type RowBlock, type RowCheck, readRows } from './read-rows.ts'
+import { InstantReader, type InstantOptions as ReadOptions } from './read-instants.ts'
+import { type HeaderRules, type RowBlock, type RowCheck, readRows } from './read-rows.ts'
 import type { Recording } from './recording.ts'
 
 const CANDLE_COLUMNS = ['ts', 'open', 'high', 'low', 'close', 'volume'] as const
-const FUNDING_COLUMNS = ['ts', 'rate'] as const
+const FUNDING_COLUMNS = ['ts', 'rate', 'interval'] as const
+
+/** The columns of the public kline files of Binance; those of before 2022 have no header. */
+const KLINE_COLUMNS =
+  'open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,taker_buy_quote_volume,ignore'.split(
+    ',',
+  )
+
+const CANDLE_HEADERS: HeaderRules = {
+  names: { open_time: 'ts' },
+  ignored: [...FLOW_COLUMNS, ...KLINE_COLUMNS.slice(CANDLE_COLUMNS.length)],
+  withoutHeader: KLINE_COLUMNS,
+}
+
+const FUNDING_HEADERS: HeaderRules = {
+  names: { calc_time: 'ts', last_funding_rate: 'rate', funding_interval_hours: 'interval' },
+  optional: ['interval'],
+  withoutHeader: ['calc_time', 'funding_interval_hours', 'last_funding_rate'],
+}
+
+const LONGEST_INTERVAL_HOURS = 48
 
 /** Summary of a first reading of a whole file. Times are Unix milliseconds. */
 export interface RecordingSummary {
@@ -27,10 +49,14 @@ export interface RecordingSummary {
 export async function* readCandleRows(
   recording: Recording,
   timeframe: Timeframe,
+  options: ReadOptions = {},
 ): AsyncGenerator<RowBlock, void, undefined> {
-  const check = candleCheck(timeframe)
-  for (const [path, name] of filesOf(recording))
-    yield* readRows(path, name, CANDLE_COLUMNS, check, FLOW_COLUMNS)
+  const instants = new InstantReader(options)
+  const check = candleCheck(timeframe, instants)
+  for (const [path, name] of filesOf(recording)) {
+    instants.beginFile(name)
+    yield* readRows(path, name, CANDLE_COLUMNS, check, CANDLE_HEADERS)
+  }
 }
 
 const filesOf = ({ path, name, parts = [] }: Recording): (readonly [path: string, name: string])[] => [
@@ -39,20 +65,28 @@ const filesOf = ({ path, name, parts = [] }: Recording): (readonly [path: string
 ]
 
 /**
- * All settlements of a funding file, at most a few per day and so held as a whole.
+ * All settlements of a recording, at most a few per day and so held as a whole.
  *
  * @throws ServiceError `market_data_damaged`, `market_data_missing`
  */
-export async function readFunding(recording: Recording): Promise<readonly FundingRate[]> {
+export async function readFunding(
+  recording: Recording,
+  options: ReadOptions = {},
+): Promise<readonly FundingRate[]> {
   const settlements: RawFunding[] = []
-  for await (const { rows, count } of readRows(
-    recording.path,
-    recording.name,
-    FUNDING_COLUMNS,
-    fundingCheck(),
-  )) {
-    for (let row = 0; row < count; row++) {
-      settlements.push({ time: rows[row * 2] as number, rate: rows[row * 2 + 1] as number })
+  const instants = new InstantReader(options)
+  const check = fundingCheck(instants)
+  for (const [path, name] of filesOf(recording)) {
+    instants.beginFile(name)
+    for await (const { rows, count } of readRows(path, name, FUNDING_COLUMNS, check, FUNDING_HEADERS)) {
+      for (let at = 0; at < count * FUNDING_COLUMNS.length; at += FUNDING_COLUMNS.length) {
+        const intervalHours = rows[at + 2] as number
+        settlements.push({
+          time: rows[at] as number,
+          rate: rows[at + 1] as number,
+          ...(intervalHours > 0 && { intervalHours }),
+        })
+      }
     }
   }
   return normaliseFunding(settlements, recording.market)
@@ -64,7 +98,11 @@ export async function readFunding(recording: Recording): Promise<readonly Fundin
  * @param to bars that close after it do not count
  * @throws ServiceError `market_data_damaged`, `market_data_missing`
  */
-export async function summarise(recording: Recording, to: number): Promise<RecordingSummary> {
+export async function summarise(
+  recording: Recording,
+  to: number,
+  options: ReadOptions = {},
+): Promise<RecordingSummary> {
   const { content } = recording
   let rows = 0
   let first = Number.NaN
@@ -76,11 +114,11 @@ export async function summarise(recording: Recording, to: number): Promise<Recor
     rows++
   }
   if (content === 'funding') {
-    for (const { time } of await readFunding(recording)) take(time, time)
+    for (const { time } of await readFunding(recording, options)) take(time, time)
     return { rows, first, last }
   }
   const lengthMs = timeframeMs(content)
-  for await (const block of readCandleRows(recording, content)) {
+  for await (const block of readCandleRows(recording, content, options)) {
     for (let row = 0; row < block.count; row++) {
       const opens = block.rows[row * CANDLE_COLUMNS.length] as number
       take(opens, opens + lengthMs)
@@ -89,55 +127,42 @@ export async function summarise(recording: Recording, to: number): Promise<Recor
   return { rows, first, last }
 }
 
-/** The rule of `candleFault`, over a row of numbers and naming the column. */
-function candleCheck(timeframe: Timeframe): RowCheck {
+/** The rule of the engine, which names the column here, and the grid of the timeframe. */
+function candleCheck(timeframe: Timeframe, instants: InstantReader): RowCheck {
   const lengthMs = timeframeMs(timeframe)
-  const isRising = risingTimes()
   return (rows, offset) => {
-    const opens = rows[offset] as number
-    if (!Number.isSafeInteger(opens) || opens < 0)
-      return { column: 'ts', fault: 'is not a time in milliseconds' }
-    if (opens % lengthMs !== 0) {
-      return {
-        column: 'ts',
-        fault: `is not the open time of a ${timeframe} bar, which counts from midnight UTC`,
-      }
+    const instant = instants.read(rows[offset] as number)
+    if ('fault' in instant) return { column: 'ts', fault: instant.fault }
+    const { ms, unit } = instant
+    if (ms % lengthMs !== 0) {
+      const read = unit === 'milliseconds' ? '' : `(${unit}) `
+      const fault = `${read}is not the open time of a ${timeframe} bar, which counts from midnight UTC`
+      return { column: 'ts', fault }
     }
-    if (!isRising(opens)) return { column: 'ts', fault: 'is not later than the row before' }
-    for (let field = 1; field <= 4; field++) {
-      if (!((rows[offset + field] as number) > 0)) {
-        return { column: CANDLE_COLUMNS[field] as string, fault: 'is not a positive price' }
-      }
-    }
-    const open = rows[offset + 1] as number
-    const close = rows[offset + 4] as number
-    if ((rows[offset + 2] as number) < Math.max(open, close))
-      return { column: 'high', fault: 'is below open or close' }
-    if ((rows[offset + 3] as number) > Math.min(open, close))
-      return { column: 'low', fault: 'is above open or close' }
-    if (!((rows[offset + 5] as number) >= 0)) return { column: 'volume', fault: 'is less than 0' }
-    return undefined
+    if (!instants.advance(instant)) return { column: 'ts', fault: 'is not later than the row before' }
+    rows[offset] = ms
+    const found = cellFault(
+      rows[offset + 1] as number,
+      rows[offset + 2] as number,
+      rows[offset + 3] as number,
+      rows[offset + 4] as number,
+      rows[offset + 5] as number,
+    )
+    return found && { column: found.cell, fault: found.fault }
   }
 }
 
-function fundingCheck(): RowCheck {
-  const isRising = risingTimes()
+function fundingCheck(instants: InstantReader): RowCheck {
   return (rows, offset) => {
-    const time = rows[offset] as number
-    if (!Number.isSafeInteger(time) || time < 0)
-      return { column: 'ts', fault: 'is not a time in milliseconds' }
-    if (!isRising(time)) return { column: 'ts', fault: 'is not later than the row before' }
+    const instant = instants.read(rows[offset] as number)
+    if ('fault' in instant) return { column: 'ts', fault: instant.fault }
+    if (!instants.advance(instant)) return { column: 'ts', fault: 'is not later than the row before' }
     if (Math.abs(rows[offset + 1] as number) > 1)
       return { column: 'rate', fault: 'is not a fraction between -1 and 1' }
+    const hours = rows[offset + 2] as number
+    if (hours < 0 || hours > LONGEST_INTERVAL_HOURS)
+      return { column: 'interval', fault: `is not a number of hours up to ${LONGEST_INTERVAL_HOURS}` }
+    rows[offset] = instant.ms
     return undefined
-  }
-}
-
-function risingTimes(): (time: number) => boolean {
-  let last = Number.NEGATIVE_INFINITY
-  return (time) => {
-    if (time <= last) return false
-    last = time
-    return true
   }
 }
