@@ -88,7 +88,7 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
   const markets = groupByMarket([...best.values()], options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
   if (!hasBars) throw nothingLeftError(options, recordings, summarised)
-  for (const [unit, files] of converted) {
+  for (const [unit, files] of [...converted].toSorted()) {
     const names = listText(files.toSorted(), NAMES_IN_MESSAGE)
     options.report?.(`times in ${unit} were converted to milliseconds: ${names}`)
   }
@@ -124,7 +124,7 @@ const spanOf = ({ summary }: SummarisedRecording): number => summary.last - summ
 const reasonAgainst = (loser: SummarisedRecording, winner: SummarisedRecording): string =>
   loser.isSpot && !winner.isSpot
     ? `spot prices; ${winner.name} has those of the perpetual contract`
-    : `${winner.name} holds the same series over a longer time`
+    : `${winner.name} holds the same series, for as long or longer`
 
 function groupByMarket(
   recordings: readonly SummarisedRecording[],
@@ -155,11 +155,9 @@ const nativeBars = ({ content, summary }: SummarisedRecording): NativeBars => ({
 function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
   const left = ignored.map(({ name, reason }) => `${name} (${reason})`)
   const seen =
-    left.length === 0
-      ? 'neither it nor the folders in it have .csv or .csv.gz files'
-      : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
+    left.length === 0 ? 'there are no files in it' : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
   return new ServiceError('market_data_missing', {
-    message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv.gz in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
+    message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv, .csv.gz or .zip in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
     details: { folder },
   })
 }
