@@ -1,13 +1,14 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Coin, type Market, marketName } from '../../../contracts/series.ts'
-import { listText } from '../../../contracts/share-text.ts'
+import { grouped, listText } from '../../../contracts/share-text.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { MarketListing, NativeBars } from '../feed.ts'
 import { derivableTimeframes } from '../plan-source.ts'
 import { findRecordings } from './find-recordings.ts'
 import type { InstantOptions, UnitName } from './read-instants.ts'
 import { type RecordingSummary, summarise } from './read-recording.ts'
+import { QUOTES } from './read-symbol.ts'
 import type { IgnoredRecording, Recording } from './recording.ts'
 
 /** Which part of a folder is wanted. */
@@ -54,7 +55,7 @@ const NAMES_IN_MESSAGE = 20
 
 /**
  * Finds the files that are wanted, reads each through once, and settles which file serves a series that several
- * hold: a perpetual contract before spot, then the longest, then the first by name.
+ * hold: a perpetual contract before spot, USDT before USDC before USD, then the longest, then the first by name.
  *
  * @throws ServiceError `market_data_missing` where no bars are left, saying what there is; `market_data_damaged`
  */
@@ -68,31 +69,45 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
     ...(options.now !== undefined && { now: options.now }),
     onConverted: (file, unit) => converted.set(unit, [...(converted.get(unit) ?? []), file]),
   })
-  const best = new Map<string, SummarisedRecording>()
-  for (const recording of summarised) {
-    const { rows, last } = recording.summary
-    if (rows === 0 || last <= from) {
-      ignored.push({
-        name: recording.name,
-        reason: rows === 0 ? 'it has no rows in the period' : 'it ends before the period',
-      })
-      continue
-    }
-    const key = `${marketName(recording.market)}.${recording.content}`
-    const rival = best.get(key)
-    const [winner, loser] =
-      rival === undefined || isBetter(recording, rival) ? [recording, rival] : [rival, recording]
-    best.set(key, winner)
-    if (loser !== undefined) ignored.push({ name: loser.name, reason: reasonAgainst(loser, winner) })
-  }
-  const markets = groupByMarket([...best.values()], options.timeframes ?? TIMEFRAMES)
+  const usable = summarised.filter(({ name, summary: { rows, last } }) => {
+    const reason = rows === 0 ? 'it has no rows in the period' : 'it ends before the period'
+    const isUsable = rows > 0 && last > from
+    if (!isUsable) ignored.push({ name, reason })
+    return isUsable
+  })
+  const groups = Map.groupBy(usable, ({ market }) => marketName(market))
+  const best = [...groups.values()].flatMap((files) => chooseFiles(files, ignored))
+  const markets = groupByMarket(best, options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
   if (!hasBars) throw nothingLeftError(options, recordings, summarised)
-  for (const [unit, files] of [...converted].toSorted()) {
-    const names = listText(files.toSorted(), NAMES_IN_MESSAGE)
-    options.report?.(`times in ${unit} were converted to milliseconds: ${names}`)
-  }
+  for (const notice of noticesOf(best, ignored, converted)) options.report?.(notice)
   return { markets, ignored }
+}
+
+/** What the operator should know: each kind in one line, and none where there is nothing of it. */
+function noticesOf(
+  used: readonly SummarisedRecording[],
+  ignored: readonly IgnoredRecording[],
+  converted: ReadonlyMap<UnitName, readonly string[]>,
+): string[] {
+  const holed = used
+    .filter(({ summary }) => summary.missing > 0)
+    .map(({ name, summary }) => {
+      const { missing, rows, hole } = summary
+      const count = `${grouped(missing)} of ${grouped(rows + missing)}`
+      return `${name} (${count}; the longest hole is from ${dateOf(hole.from)} to ${dateOf(hole.to)})`
+    })
+  const lines: [string, readonly string[]][] = [
+    ...[...converted].map(([unit, files]): [string, readonly string[]] => [
+      `times in ${unit} were converted to milliseconds`,
+      files,
+    ]),
+    ['not used', ignored.map(({ name, reason }) => `${name} (${reason})`)],
+    ['bars are missing', holed],
+  ]
+  return lines.flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`${what}: ${listText(names.toSorted(), NAMES_IN_MESSAGE)}`],
+  )
 }
 
 const isWanted = ({ exchange, coin }: Market, { exchanges, coins }: CatalogueOptions): boolean =>
@@ -112,6 +127,33 @@ async function summariseAll(
     summarised.push(...read)
   }
   return summarised
+}
+
+/**
+ * The files of a market that are used, one for each kind of content: those in the first of the quotes in which its
+ * perpetual contract has bars, or else spot, for a volume or a funding rate of another contract is another market's.
+ */
+function chooseFiles(
+  files: readonly SummarisedRecording[],
+  ignored: IgnoredRecording[],
+): SummarisedRecording[] {
+  const candles = files.filter(({ content }) => content !== 'funding')
+  const pool =
+    [candles.filter(({ isSpot }) => !isSpot), candles, files].find(({ length }) => length > 0) ?? []
+  const chosen = QUOTES.find((quote) => pool.some((file) => (file.quote ?? QUOTES[0]) === quote))
+  const best = new Map<Recording['content'], SummarisedRecording>()
+  for (const file of files) {
+    if (file.quote !== undefined && file.quote !== chosen) {
+      const reason = `its prices are in ${file.quote}; ${marketName(file.market)} has those in ${chosen}`
+      ignored.push({ name: file.name, reason })
+      continue
+    }
+    const rival = best.get(file.content)
+    const [winner, loser] = rival === undefined || isBetter(file, rival) ? [file, rival] : [rival, file]
+    best.set(file.content, winner)
+    if (loser !== undefined) ignored.push({ name: loser.name, reason: reasonAgainst(loser, winner) })
+  }
+  return [...best.values()]
 }
 
 function isBetter(a: SummarisedRecording, b: SummarisedRecording): boolean {

@@ -31,7 +31,7 @@ const FUNDING_HEADERS: HeaderRules = {
 
 const LONGEST_INTERVAL_HOURS = 48
 
-/** Summary of a first reading of a whole file. Times are Unix milliseconds. */
+/** Summary of a first reading of a whole recording. Times are Unix milliseconds. */
 export interface RecordingSummary {
   /** Rows up to the end of the period that is replayed. */
   readonly rows: number
@@ -39,6 +39,10 @@ export interface RecordingSummary {
   readonly first: number
   /** Close time of the last bar, or time of the last settlement. */
   readonly last: number
+  /** Bars that are missing between the first and the last. */
+  readonly missing: number
+  /** The longest stretch without bars. */
+  readonly hole: { readonly from: number; readonly to: number }
 }
 
 /**
@@ -104,27 +108,32 @@ export async function summarise(
   options: ReadOptions = {},
 ): Promise<RecordingSummary> {
   const { content } = recording
-  let rows = 0
-  let first = Number.NaN
-  let last = Number.NaN
-  const take = (opens: number, closes: number): void => {
-    if (closes > to) return
-    if (rows === 0) first = opens
-    last = closes
-    rows++
-  }
+  const summary = { rows: 0, first: Number.NaN, last: Number.NaN, missing: 0, hole: { from: 0, to: 0 } }
   if (content === 'funding') {
-    for (const { time } of await readFunding(recording, options)) take(time, time)
-    return { rows, first, last }
-  }
-  const lengthMs = timeframeMs(content)
-  for await (const block of readCandleRows(recording, content, options)) {
-    for (let row = 0; row < block.count; row++) {
-      const opens = block.rows[row * CANDLE_COLUMNS.length] as number
-      take(opens, opens + lengthMs)
+    const times = (await readFunding(recording, options)).map(({ time }) => time).filter((time) => time <= to)
+    return {
+      ...summary,
+      rows: times.length,
+      first: times.at(0) ?? Number.NaN,
+      last: times.at(-1) ?? Number.NaN,
     }
   }
-  return { rows, first, last }
+  const lengthMs = timeframeMs(content)
+  for await (const { rows, count } of readCandleRows(recording, content, options)) {
+    for (let row = 0; row < count; row++) {
+      const opens = rows[row * CANDLE_COLUMNS.length] as number
+      if (opens + lengthMs > to) continue
+      if (summary.rows === 0) summary.first = opens
+      else if (opens > summary.last) {
+        summary.missing += (opens - summary.last) / lengthMs
+        const isLongest = opens - summary.last > summary.hole.to - summary.hole.from
+        if (isLongest) summary.hole = { from: summary.last, to: opens }
+      }
+      summary.last = opens + lengthMs
+      summary.rows++
+    }
+  }
+  return summary
 }
 
 /** The rule of the engine, which names the column here, and the grid of the timeframe. */

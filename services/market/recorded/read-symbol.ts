@@ -10,9 +10,18 @@ const OTHER_QUOTE =
   /(?<=..)(?:FDUSD|BUSD|TUSD|PYUSD|RLUSD|USD1|USDD|USDE|USDP|DAI|EUR|GBP|TRY|BRL|JPY|AUD|KRW|BTC|ETH|BNB)$/
 
 /** Whose perpetual contracts in USD are margined in the coin. */
-const INVERSE_IN_USD: ReadonlySet<Exchange> = new Set<Exchange>([
-  ...(['BINANCE', 'BYBIT', 'OKX', 'BITGET', 'GATE', 'KUCOIN', 'MEXC', 'BINGX', 'HTX', 'PHEMEX'] as const),
-])
+const INVERSE_IN_USD: readonly Exchange[] = [
+  'BINANCE',
+  'BYBIT',
+  'OKX',
+  'BITGET',
+  'GATE',
+  'KUCOIN',
+  'MEXC',
+  'BINGX',
+  'HTX',
+  'PHEMEX',
+]
 
 const INVERSE = 'a coin-margined contract: its volume does not count coins'
 
@@ -35,9 +44,9 @@ export function readSymbol(
   const quote = QUOTES.find((one) => symbol.endsWith(one) && symbol !== one)
   const other = quote === 'USDT' || quote === 'USDC' ? undefined : OTHER_QUOTE.exec(symbol)?.[0]
   if (other !== undefined && exchange !== 'HL')
-    return { reason: `its prices are in ${other}, not in ${QUOTES.join(', ')}` }
-  if (quote === 'USD' && !isSpot && INVERSE_IN_USD.has(exchange)) return { reason: INVERSE }
-  if (quote === undefined && isPair) return { reason: `its prices are not in ${QUOTES.join(', ')}` }
+    return { reason: `its prices are in ${other}, not in USDT, USDC or USD` }
+  if (quote === 'USD' && !isSpot && INVERSE_IN_USD.includes(exchange)) return { reason: INVERSE }
+  if (quote === undefined && isPair) return { reason: 'its prices are not in USDT, USDC or USD' }
   return quote === undefined ? { coin: symbol } : { coin: symbol.slice(0, -quote.length), quote }
 }
 

@@ -77,8 +77,9 @@ export function readRecordingName(
     return { name, reason: `"${content}" is not one of the eleven timeframes, nor funding` }
   }
   const archive = ARCHIVE.exec(path)
-  // A folder may have the name of the coin, and some coins have that of their exchange.
-  const named = folders.findLastIndex((one) => one !== bareSymbol(symbol) && exchangeIn(one) !== undefined)
+  // A folder may have the name of the coin, and some coins have that of an exchange.
+  const nearest = folders.findLastIndex((one) => one !== bareSymbol(symbol) && exchangeIn(one) !== undefined)
+  const named = nearest === -1 ? folders.findIndex((one) => exchangeIn(one) !== undefined) : nearest
   const inFolder = exchangeIn(folders[named] ?? '') ?? (archive === null ? exchange : 'BINANCE')
   const found = venue === undefined ? inFolder : exchangeOf(venue)
   if (found === undefined) {
