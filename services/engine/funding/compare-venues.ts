@@ -18,8 +18,17 @@ export interface VenuePair {
   readonly days: number
 }
 
+/** Two contracts that share a name, with what the asset costs by either; undefined where that is not known. */
+export interface UnconfirmedPair {
+  readonly coin: string
+  readonly exchanges: readonly [string, string]
+  readonly prices: readonly [number | undefined, number | undefined]
+}
+
 export interface Comparison {
   readonly pairs: readonly VenuePair[]
+  /** Pairs that may be of two assets, which are left out. */
+  readonly unconfirmed: readonly UnconfirmedPair[]
   /** Markets whose newest settlement is too old, which are left out. */
   readonly stale: readonly MarketFunding[]
   /** Pairs with too little history in common, or of the last 24 hours, which are left out. */
@@ -30,12 +39,18 @@ export interface Comparison {
 export const LEAST_COMMON_DAYS = 7
 /** Intervals without a settlement after which a market counts as stale. */
 export const STALE_INTERVALS = 3
+/** How far prices of one asset may be apart, as a fraction: venues differ by less, coins of one name by far more. */
+export const MOST_APART = 0.05
+/** After so many days without settlements a name may be that of another coin. */
+const OTHER_COIN_DAYS = 45
 
 /** A market that is compared, with its numbers read out. */
 interface Candidate {
   readonly market: MarketFunding
   readonly days: Float64Array
   readonly newestDay: number
+  /** Of one unit of the asset; undefined where it is not known. */
+  readonly price: number | undefined
 }
 
 export const isStale = ({ newest }: MarketFunding, nowMs: number): boolean =>
@@ -62,6 +77,7 @@ export function compareVenues(
 ): Comparison {
   const pairs: VenuePair[] = []
   const stale: MarketFunding[] = []
+  const unconfirmed: UnconfirmedPair[] = []
   let pairsTooShort = 0
   const midnight = nowMs - (nowMs % DAY_MS)
   for (const coin of coins) {
@@ -73,19 +89,41 @@ export function compareVenues(
       }
       const days = new Float64Array(rates.keepDays)
       market.readDays(days, midnight)
-      candidates.push({ market, days, newestDay: market.newestDay() })
+      forgetOtherCoin(days)
+      const price = rates.prices?.ofAsset(market.market, nowMs)
+      candidates.push({ market, days, newestDay: market.newestDay(), price })
     }
     for (const [index, first] of candidates.entries()) {
       for (const second of candidates.slice(index + 1)) {
         // BTC and 1000BTC of one exchange pay the same funding: such a pair collects nothing.
         if (first.market.market.exchange === second.market.market.exchange) continue
+        if (rates.prices !== undefined && !isOneAsset(first, second)) {
+          unconfirmed.push({
+            coin,
+            exchanges: [first.market.market.exchange, second.market.market.exchange],
+            prices: [first.price, second.price],
+          })
+          continue
+        }
         const pair = comparePair(coin, first, second, holdingHours)
         if (pair === undefined) pairsTooShort += 1
         else pairs.push(pair)
       }
     }
   }
-  return { pairs, stale, pairsTooShort }
+  return { pairs, unconfirmed, stale, pairsTooShort }
+}
+
+const isOneAsset = ({ price: a = Number.NaN }: Candidate, { price: b = Number.NaN }: Candidate): boolean =>
+  Math.max(a, b) <= Math.min(a, b) * (1 + MOST_APART)
+
+/** Leaves out the days before a long stretch without settlements. */
+function forgetOtherCoin(days: Float64Array): void {
+  let missing = 0
+  for (let day = days.length - 1; day >= 0; day--) {
+    missing = Number.isNaN(days[day]) ? missing + 1 : 0
+    if (missing >= OTHER_COIN_DAYS) return void days.fill(Number.NaN, 0, day)
+  }
 }
 
 function comparePair(
