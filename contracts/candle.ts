@@ -27,14 +27,6 @@ export const candleSchema = z
   .refine((bar) => bar.low <= Math.min(bar.open, bar.close), 'low is above open or close')
   .refine((bar) => bar.high >= Math.max(bar.open, bar.close), 'high is below open or close')
 
-/** A cell of a row that cannot be one of a bar, and why. */
-interface CellFault {
-  readonly cell: 'open' | 'high' | 'low' | 'close' | 'volume'
-  readonly fault: string
-}
-
-const PRICES = ['open', 'high', 'low', 'close'] as const
-
 /**
  * Why a bar cannot be a bar, or undefined when it can. Plain comparisons instead of the schema, because
  * feeds check millions of rows.
@@ -46,36 +38,25 @@ export function candleFault(bar: Candle): string | undefined {
   if (!Number.isSafeInteger(openTime) || openTime < 0) return `open time ${openTime} is not a time`
   const found = cellFault(open, high, low, close, volume)
   if (found === undefined) return undefined
-  const { cell, fault } = found
-  const isPrice = cell !== 'volume' && !fault.endsWith('open or close')
-  return `${isPrice ? 'price' : cell} ${bar[cell]} ${fault}`
+  const isPrice = found.column !== 'volume' && !found.fault.endsWith('close')
+  return `${isPrice ? 'price' : found.column} ${bar[found.column]} ${found.fault}`
 }
 
-/** The same rule for the numbers of a row beside its time, so that a reader of files can name the column. */
-export function cellFault(
-  open: number,
-  high: number,
-  low: number,
-  close: number,
-  volume: number,
-): CellFault | undefined {
-  // Where all of this holds, each of the four prices is within the bounds.
-  const isOrdered = low <= Math.min(open, close) && high >= Math.max(open, close)
-  if (isOrdered && low >= PRICE_MIN && high <= PRICE_MAX && volume >= 0 && volume <= VOLUME_MAX)
-    return undefined
-  for (const [index, value] of [open, high, low, close].entries()) {
-    const fault = priceFault(value)
-    if (fault !== undefined) return { cell: PRICES[index] as CellFault['cell'], fault }
+/** The same rule for the numbers of a row beside its time, naming the column of a file. */
+export function cellFault(open: number, high: number, low: number, close: number, volume: number) {
+  const prices = { open, high, low, close }
+  for (const column of ['open', 'high', 'low', 'close'] as const) {
+    const price = prices[column]
+    if (price >= PRICE_MIN && price <= PRICE_MAX) continue
+    const isPositive = price > 0 && price < Number.POSITIVE_INFINITY
+    const fault = isPositive ? `is not from ${PRICE_MIN} to ${PRICE_MAX}` : 'is not a positive number'
+    return { column, fault }
   }
   if (!(volume >= 0 && volume < Number.POSITIVE_INFINITY))
-    return { cell: 'volume', fault: 'is not a number from 0' }
-  if (volume > VOLUME_MAX) return { cell: 'volume', fault: `is above ${VOLUME_MAX}` }
-  if (low > Math.min(open, close)) return { cell: 'low', fault: 'is above open or close' }
-  if (high < Math.max(open, close)) return { cell: 'high', fault: 'is below open or close' }
-  return undefined
-}
-
-function priceFault(value: number): string | undefined {
-  if (!(value > 0 && value < Number.POSITIVE_INFINITY)) return 'is not a positive number'
-  return value < PRICE_MIN || value > PRICE_MAX ? `is not from ${PRICE_MIN} to ${PRICE_MAX}` : undefined
+    return { column: 'volume' as const, fault: 'is not a number from 0' }
+  if (volume > VOLUME_MAX) return { column: 'volume' as const, fault: `is above ${VOLUME_MAX}` }
+  if (low > Math.min(open, close)) return { column: 'low' as const, fault: 'is above open or close' }
+  return high < Math.max(open, close)
+    ? { column: 'high' as const, fault: 'is below open or close' }
+    : undefined
 }

@@ -1,12 +1,11 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { type Coin, type Market, marketName } from '../../../contracts/series.ts'
+import { type Coin, marketName } from '../../../contracts/series.ts'
 import { grouped, listText } from '../../../contracts/share-text.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { MarketListing, NativeBars } from '../feed.ts'
 import { derivableTimeframes } from '../plan-source.ts'
 import { findRecordings } from './find-recordings.ts'
-import type { InstantOptions, UnitName } from './read-instants.ts'
 import { type RecordingSummary, summarise } from './read-recording.ts'
 import { QUOTES } from './read-symbol.ts'
 import type { IgnoredRecording, Recording } from './recording.ts'
@@ -24,7 +23,7 @@ export interface CatalogueOptions {
   /** Bars are replayed that close after `from` and not after `to`; what lies before `from` warms up. */
   readonly period?: { readonly from?: number; readonly to?: number }
   /** The present, Unix milliseconds: a row that is later than a day after it is refused. */
-  readonly now?: number
+  readonly now?: number | undefined
   /** Told, once the files are read, of what the operator should know of them: a line each. */
   readonly report?: (notice: string) => void
 }
@@ -60,74 +59,45 @@ const NAMES_IN_MESSAGE = 20
  * @throws ServiceError `market_data_missing` where no bars are left, saying what there is; `market_data_damaged`
  */
 export async function openCatalogue(options: CatalogueOptions): Promise<Catalogue> {
-  const { recordings, ignored } = await findRecordings(options.folder, options.exchange)
-  if (recordings.length === 0) throw nothingFoundError(options.folder, ignored)
-  const wanted = recordings.filter((recording) => isWanted(recording.market, options))
-  const { from = 0, to = Number.POSITIVE_INFINITY } = options.period ?? {}
-  const converted = new Map<UnitName, string[]>()
-  const summarised = await summariseAll(wanted, to, {
-    ...(options.now !== undefined && { now: options.now }),
-    onConverted: (file, unit) => converted.set(unit, [...(converted.get(unit) ?? []), file]),
-  })
-  const usable = summarised.filter(({ name, summary: { rows, last } }) => {
-    const reason = rows === 0 ? 'it has no rows in the period' : 'it ends before the period'
-    const isUsable = rows > 0 && last > from
-    if (!isUsable) ignored.push({ name, reason })
-    return isUsable
-  })
+  const { folder, exchanges, coins, period, now, report } = options
+  const { recordings, ignored } = await findRecordings(folder, options.exchange)
+  if (recordings.length === 0) throw nothingFoundError(folder, ignored)
+  const wanted = recordings.filter(
+    ({ market }) => (exchanges?.includes(market.exchange) ?? true) && (coins?.includes(market.coin) ?? true),
+  )
+  const notices = new Map<string, string[]>()
+  const notice = (what: string, file: string) => notices.set(what, [...(notices.get(what) ?? []), file])
+  const onConverted = (file: string, unit: string) =>
+    notice(`times in ${unit} were converted to milliseconds`, file)
+  const summarised: SummarisedRecording[] = []
+  for (let start = 0; start < wanted.length; start += FILES_AT_A_TIME) {
+    const reading = wanted.slice(start, start + FILES_AT_A_TIME).map(async (recording) => ({
+      ...recording,
+      summary: await summarise(recording, period?.to ?? Number.POSITIVE_INFINITY, { now, onConverted }),
+    }))
+    summarised.push(...(await Promise.all(reading)))
+  }
+  const [usable = [], empty = []] = [true, false].map((is) =>
+    summarised.filter(({ summary: { rows, last } }) => (rows > 0 && last > (period?.from ?? 0)) === is),
+  )
+  for (const { name, summary } of empty) {
+    const reason = summary.rows === 0 ? 'it has no rows in the period' : 'it ends before the period'
+    ignored.push({ name, reason })
+  }
   const groups = Map.groupBy(usable, ({ market }) => marketName(market))
   const best = [...groups.values()].flatMap((files) => chooseFiles(files, ignored))
   const markets = groupByMarket(best, options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
   if (!hasBars) throw nothingLeftError(options, recordings, summarised)
-  for (const notice of noticesOf(best, ignored, converted)) options.report?.(notice)
+  for (const { name, reason } of ignored) notice('not used', `${name} (${reason})`)
+  for (const { name, summary } of best)
+    if (summary.missing > 0) notice('bars are missing', `${name} (${missingText(summary)})`)
+  for (const [what, files] of notices) report?.(`${what}: ${listText(files.toSorted(), NAMES_IN_MESSAGE)}`)
   return { markets, ignored }
 }
 
-/** What the operator should know: each kind in one line, and none where there is nothing of it. */
-function noticesOf(
-  used: readonly SummarisedRecording[],
-  ignored: readonly IgnoredRecording[],
-  converted: ReadonlyMap<UnitName, readonly string[]>,
-): string[] {
-  const holed = used
-    .filter(({ summary }) => summary.missing > 0)
-    .map(({ name, summary }) => {
-      const { missing, rows, hole } = summary
-      const count = `${grouped(missing)} of ${grouped(rows + missing)}`
-      return `${name} (${count}; the longest hole is from ${dateOf(hole.from)} to ${dateOf(hole.to)})`
-    })
-  const lines: [string, readonly string[]][] = [
-    ...[...converted].map(([unit, files]): [string, readonly string[]] => [
-      `times in ${unit} were converted to milliseconds`,
-      files,
-    ]),
-    ['not used', ignored.map(({ name, reason }) => `${name} (${reason})`)],
-    ['bars are missing', holed],
-  ]
-  return lines.flatMap(([what, names]) =>
-    names.length === 0 ? [] : [`${what}: ${listText(names.toSorted(), NAMES_IN_MESSAGE)}`],
-  )
-}
-
-const isWanted = ({ exchange, coin }: Market, { exchanges, coins }: CatalogueOptions): boolean =>
-  (exchanges?.includes(exchange) ?? true) && (coins?.includes(coin) ?? true)
-
-async function summariseAll(
-  recordings: readonly Recording[],
-  to: number,
-  options: InstantOptions,
-): Promise<SummarisedRecording[]> {
-  const summarised: SummarisedRecording[] = []
-  for (let start = 0; start < recordings.length; start += FILES_AT_A_TIME) {
-    const group = recordings.slice(start, start + FILES_AT_A_TIME)
-    const read = await Promise.all(
-      group.map(async (recording) => ({ ...recording, summary: await summarise(recording, to, options) })),
-    )
-    summarised.push(...read)
-  }
-  return summarised
-}
+const missingText = ({ rows, missing, hole: { from, to } }: RecordingSummary): string =>
+  `${grouped(missing)} of ${grouped(rows + missing)}; the longest hole is from ${dateOf(from)} to ${dateOf(to)}`
 
 /**
  * The files of a market that are used, one for each kind of content: those in the first of the quotes in which its
@@ -209,13 +179,10 @@ function nothingLeftError(
   recordings: readonly Recording[],
   summarised: readonly SummarisedRecording[],
 ): ServiceError {
-  const filters = [
-    exchanges && `exchanges ${exchanges.join(', ')}`,
-    coins && `coins ${coins.join(', ')}`,
-    timeframes && `timeframes ${timeframes.join(', ')}`,
-    period?.from !== undefined && `from ${dateOf(period.from)}`,
-    period?.to !== undefined && `to ${dateOf(period.to)}`,
-  ].filter((filter) => typeof filter === 'string')
+  const filters = Object.entries({ exchanges, coins, timeframes, ...period }).flatMap(([what, value]) => {
+    if (value === undefined) return []
+    return `${what} ${typeof value === 'number' ? dateOf(value) : value.join(', ')}`
+  })
   const ranges = new Map(summarised.map(({ name, summary }) => [name, summary]))
   const existing = recordings.map(({ name, market, content }) => {
     const range = ranges.get(name)

@@ -4,7 +4,7 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { FLOW_COLUMNS } from '../live/kept/kept-bar.ts'
 import { normaliseFunding, type RawFunding } from '../normalise-funding.ts'
-import { InstantReader, type InstantOptions as ReadOptions } from './read-instants.ts'
+import { createInstantReader, type InstantOptions } from './read-instants.ts'
 import { type HeaderRules, type RowBlock, type RowCheck, readRows } from './read-rows.ts'
 import type { Recording } from './recording.ts'
 
@@ -46,27 +46,16 @@ export interface RecordingSummary {
 }
 
 /**
- * Candle rows of a file as blocks of six numbers a row, each row checked.
+ * Candle rows of a recording as blocks of six numbers a row, each row checked.
  *
  * @throws ServiceError `market_data_damaged`, `market_data_missing`
  */
-export async function* readCandleRows(
+export const readCandleRows = (
   recording: Recording,
   timeframe: Timeframe,
-  options: ReadOptions = {},
-): AsyncGenerator<RowBlock, void, undefined> {
-  const instants = new InstantReader(options)
-  const check = candleCheck(timeframe, instants)
-  for (const [path, name] of filesOf(recording)) {
-    instants.beginFile(name)
-    yield* readRows(path, name, CANDLE_COLUMNS, check, CANDLE_HEADERS)
-  }
-}
-
-const filesOf = ({ path, name, parts = [] }: Recording): (readonly [path: string, name: string])[] => [
-  [path, parts.length === 0 ? name : basename(path)],
-  ...parts.map((part) => [part, basename(part)] as const),
-]
+  options: InstantOptions = {},
+): AsyncGenerator<RowBlock, void, undefined> =>
+  readParts(recording, CANDLE_COLUMNS, CANDLE_HEADERS, candleFault, createInstantReader(options, timeframe))
 
 /**
  * All settlements of a recording, at most a few per day and so held as a whole.
@@ -75,25 +64,57 @@ const filesOf = ({ path, name, parts = [] }: Recording): (readonly [path: string
  */
 export async function readFunding(
   recording: Recording,
-  options: ReadOptions = {},
+  options: InstantOptions = {},
 ): Promise<readonly FundingRate[]> {
   const settlements: RawFunding[] = []
-  const instants = new InstantReader(options)
-  const check = fundingCheck(instants)
-  for (const [path, name] of filesOf(recording)) {
-    instants.beginFile(name)
-    for await (const { rows, count } of readRows(path, name, FUNDING_COLUMNS, check, FUNDING_HEADERS)) {
-      for (let at = 0; at < count * FUNDING_COLUMNS.length; at += FUNDING_COLUMNS.length) {
-        const intervalHours = rows[at + 2] as number
-        settlements.push({
-          time: rows[at] as number,
-          rate: rows[at + 1] as number,
-          ...(intervalHours > 0 && { intervalHours }),
-        })
-      }
+  const instants = createInstantReader(options)
+  const blocks = readParts(recording, FUNDING_COLUMNS, FUNDING_HEADERS, fundingFault, instants)
+  for await (const { rows, count } of blocks) {
+    for (let row = 0; row < count; row++) {
+      const [time = 0, rate = 0, hours = 0] = rows.subarray(row * FUNDING_COLUMNS.length)
+      settlements.push({ time, rate, ...(hours > 0 && { intervalHours: hours }) })
     }
   }
   return normaliseFunding(settlements, recording.market)
+}
+
+async function* readParts(
+  { path, name, parts = [] }: Recording,
+  columns: readonly string[],
+  headers: HeaderRules,
+  faultOf: RowCheck,
+  instants: ReturnType<typeof createInstantReader>,
+): AsyncGenerator<RowBlock, void, undefined> {
+  for (const part of [path, ...parts]) {
+    const partName = parts.length === 0 ? name : basename(part)
+    const read = instants(partName)
+    const check: RowCheck = (rows, offset) => {
+      const instant = read(rows[offset] as number)
+      if (typeof instant === 'string') return { column: 'ts', fault: instant }
+      rows[offset] = instant
+      return faultOf(rows, offset)
+    }
+    yield* readRows(part, partName, columns, check, headers)
+  }
+}
+
+/** The rule of the engine. */
+const candleFault: RowCheck = (rows, at) =>
+  cellFault(
+    rows[at + 1] as number,
+    rows[at + 2] as number,
+    rows[at + 3] as number,
+    rows[at + 4] as number,
+    rows[at + 5] as number,
+  )
+
+const fundingFault: RowCheck = (rows, at) => {
+  const [rate, hours] = [rows[at + 1] as number, rows[at + 2] as number]
+  if (Math.abs(rate) > 1) return { column: 'rate', fault: 'is not a fraction between -1 and 1' }
+  const isInterval = hours >= 0 && hours <= LONGEST_INTERVAL_HOURS
+  return isInterval
+    ? undefined
+    : { column: 'interval', fault: `is not a number of hours up to ${LONGEST_INTERVAL_HOURS}` }
 }
 
 /**
@@ -105,7 +126,7 @@ export async function readFunding(
 export async function summarise(
   recording: Recording,
   to: number,
-  options: ReadOptions = {},
+  options: InstantOptions = {},
 ): Promise<RecordingSummary> {
   const { content } = recording
   const summary = { rows: 0, first: Number.NaN, last: Number.NaN, missing: 0, hole: { from: 0, to: 0 } }
@@ -134,44 +155,4 @@ export async function summarise(
     }
   }
   return summary
-}
-
-/** The rule of the engine, which names the column here, and the grid of the timeframe. */
-function candleCheck(timeframe: Timeframe, instants: InstantReader): RowCheck {
-  const lengthMs = timeframeMs(timeframe)
-  return (rows, offset) => {
-    const instant = instants.read(rows[offset] as number)
-    if ('fault' in instant) return { column: 'ts', fault: instant.fault }
-    const { ms, unit } = instant
-    if (ms % lengthMs !== 0) {
-      const read = unit === 'milliseconds' ? '' : `(${unit}) `
-      const fault = `${read}is not the open time of a ${timeframe} bar, which counts from midnight UTC`
-      return { column: 'ts', fault }
-    }
-    if (!instants.advance(instant)) return { column: 'ts', fault: 'is not later than the row before' }
-    rows[offset] = ms
-    const found = cellFault(
-      rows[offset + 1] as number,
-      rows[offset + 2] as number,
-      rows[offset + 3] as number,
-      rows[offset + 4] as number,
-      rows[offset + 5] as number,
-    )
-    return found && { column: found.cell, fault: found.fault }
-  }
-}
-
-function fundingCheck(instants: InstantReader): RowCheck {
-  return (rows, offset) => {
-    const instant = instants.read(rows[offset] as number)
-    if ('fault' in instant) return { column: 'ts', fault: instant.fault }
-    if (!instants.advance(instant)) return { column: 'ts', fault: 'is not later than the row before' }
-    if (Math.abs(rows[offset + 1] as number) > 1)
-      return { column: 'rate', fault: 'is not a fraction between -1 and 1' }
-    const hours = rows[offset + 2] as number
-    if (hours < 0 || hours > LONGEST_INTERVAL_HOURS)
-      return { column: 'interval', fault: `is not a number of hours up to ${LONGEST_INTERVAL_HOURS}` }
-    rows[offset] = instant.ms
-    return undefined
-  }
 }

@@ -99,17 +99,25 @@ describe('times of a recorded file', () => {
   })
 
   it.each([
-    ['the first bar before 2009', Date.UTC(2008, 11, 31), 'is no instant from 2009-01-03 to 2100-01-01 in'],
-    ['zero', 0, 'is no instant'],
-    ['the year 57385 in milliseconds of microseconds', 1_735_689_600_000_000_000_000, 'is no instant'],
-    ['a date as a number', 20_250_601, 'is no instant'],
+    [
+      'the first bar before 2009',
+      Date.UTC(2008, 11, 31),
+      'is no whole number of seconds, milliseconds, microseconds or nanoseconds from 2009-01-03 to 2100-01-01',
+    ],
+    ['zero', 0, 'is no whole number of seconds'],
+    [
+      'the year 57385 in milliseconds of microseconds',
+      1_735_689_600_000_000_000_000,
+      'is no whole number of seconds',
+    ],
+    ['a date as a number', 20_250_601, 'is no whole number of seconds'],
     ['later than tomorrow', NOW + DAY_MS + HOUR_MS, 'is 2025-06-21T01:00:00.000Z, more than a day from now'],
     [
       'later than tomorrow, in microseconds',
       (NOW + DAY_MS + HOUR_MS) * 1_000,
-      'in microseconds, more than a day from now',
+      '(microseconds) is 2025-06-21T01:00:00.000Z, more than a day from now',
     ],
-    ['a fraction', START + 0.5, 'is not a whole number'],
+    ['a fraction', START + 0.5, 'is no whole number'],
   ])('%s: refused with file, row and value', async (_, time, fault) => {
     const { message, opens } = await open({ [CANDLES]: candleText([`${time},100,101,99,100,1`]) })
     expect(message).toContain(`${CANDLES}, row 2, column ts: "${time}"`)
