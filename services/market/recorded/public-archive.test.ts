@@ -209,7 +209,7 @@ describe('a .CHECKSUM file beside a file', () => {
       checksumText('another file', 'BTCUSDT-1h-2025-06.zip'),
       /its SHA-256 checksum is .+\.CHECKSUM file says/,
     ],
-    ['no checksum', 'not found', /CHECKSUM: it does not begin with a SHA-256 checksum/],
+    ['no checksum', 'not found', /its .CHECKSUM file does not begin with a SHA-256 checksum/],
   ])('with %s refuses the file by name', async (_, checksum, fault) => {
     const message = await faultOf(write({ [name]: zip, [`${name}.CHECKSUM`]: checksum }))
     expect(message).toMatch(/^data\/futures\/um\/monthly\/klines\/BTCUSDT\/1h\/BTCUSDT-1h-2025-06\.zip/)
@@ -268,12 +268,12 @@ describe('a zip archive', () => {
     [
       'a table that is too large',
       zipOf([{ name: file, content: csv, claimedBytes: LIMITS.zipEntryBytes + 1 }]),
-      /bytes, more than 1073741824/,
+      /unpack to 1073741825; at most 1073741824/,
     ],
     [
       'a table that unpacks too far',
       zipOf([{ name: file, content: '0'.repeat(5_000_000) }]),
-      /more than 200 times as many/,
+      /unpack to 5000000; at most 1073741824, and 200 times as many/,
     ],
     [
       'a table that is longer than it says',
