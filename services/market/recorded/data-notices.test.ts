@@ -65,7 +65,7 @@ it('names in one line every file and folder that is not used, with the reason', 
     'reference/ (indicator values, not market data)',
     '.git/ (hidden)',
     'binance-usdm/XRPUSDT-1h.csv (it has no rows in the period)',
-    'mine/ADAUSDT-1h.csv (none of the folders',
+    'mine/ADAUSDT-1h.csv (folder "',
     'gone (it cannot be read, or is a link to nothing)',
   ])
     expect(line).toContain(part)

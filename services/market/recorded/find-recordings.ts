@@ -17,15 +17,6 @@ const OTHER_FOLDERS: Readonly<Record<string, string>> = {
   'venue-responses': 'raw venue messages, not market data',
 }
 
-/** A folder that is read, and those that it lies in, as far as they were opened. */
-interface OpenFolder {
-  readonly path: string
-  /** Names from that of the folder that was opened. */
-  readonly names: readonly string[]
-  /** Where they are in truth: a link may lead back to one of them. */
-  readonly real: readonly string[]
-}
-
 /**
  * The candle and funding files of a folder and of all folders in it, ordered by name, and every file and folder that is
  * not used. Links are followed.
@@ -40,74 +31,61 @@ export async function findRecordings(
   const ignored: IgnoredRecording[] = []
   let seen = 0
 
-  const take = (path: string, name: string, { names }: OpenFolder, others: ReadonlySet<string>): void => {
-    // Of the process that keeps bars here.
-    if (name.endsWith('.lock')) return
-    if (name.endsWith('.CHECKSUM')) {
-      // The reader of the file compares it.
-      const checked = basename(name, '.CHECKSUM')
-      if (!others.has(checked)) ignored.push({ name, reason: `${checked} is not beside it` })
+  /** @param names of the folders from the first one on; `above` has where they are in truth */
+  async function search(path: string, names: readonly string[], above: readonly string[]): Promise<void> {
+    const entries = await entriesOf(path, [folder, ...names.slice(1)].join('/'))
+    const real = await realpath(path)
+    const isDeep = names.length > LIMITS.marketDataFolders + 1
+    if (isDeep || above.includes(real)) {
+      const depth = `it lies more than ${LIMITS.marketDataFolders} folders deep`
+      const reason = isDeep ? depth : 'it leads back to a folder that it lies in'
+      ignored.push({ name: `${names.slice(1).join('/')}/`, reason })
       return
     }
-    const file = readRecordingName(path, names.join('/'), name, exchange)
-    if (isIgnored(file)) ignored.push(file)
-    else found.push(file)
-  }
-
-  async function search(open: OpenFolder): Promise<void> {
-    const entries = await entriesOf(open.path, [folder, ...open.names.slice(1)].join('/'))
-    const others = new Set(entries)
-    for (const entry of entries) {
-      if (++seen > LIMITS.marketDataFiles) throw tooManyError(folder)
-      const path = join(open.path, entry)
-      const name = [...open.names.slice(1), entry].join('/')
-      const kind = await stat(path).catch(() => undefined)
-      const skipped = kind === undefined ? 'it cannot be read, or is a link to nothing' : reasonToSkip(entry)
-      if (skipped !== undefined)
-        ignored.push({ name: kind?.isDirectory() ? `${name}/` : name, reason: skipped })
-      else if (kind?.isDirectory()) await enter(path, entry, open)
-      else take(path, name, open, others)
+    seen += entries.length
+    if (seen > LIMITS.marketDataFiles) {
+      const most = `more than ${LIMITS.marketDataFiles} files and folders`
+      throw missingError(folder, `${folder} holds ${most}; name a folder in it that has fewer`)
     }
-  }
-
-  async function enter(path: string, entry: string, { names, real }: OpenFolder): Promise<void> {
-    const target = await realpath(path)
-    const isDeep = names.length > LIMITS.marketDataFolders
-    if (!isDeep && !real.includes(target))
-      return search({ path, names: [...names, entry], real: [...real, target] })
-    const reason = isDeep
-      ? `it lies more than ${LIMITS.marketDataFolders} folders deep`
-      : 'it leads back to a folder that it lies in'
-    ignored.push({ name: `${[...names.slice(1), entry].join('/')}/`, reason })
+    for (const entry of entries) {
+      const inner = join(path, entry)
+      const kind = await stat(inner).catch(() => undefined)
+      const isFolder = kind?.isDirectory() === true
+      const name = `${[...names.slice(1), entry].join('/')}${isFolder ? '/' : ''}`
+      const reason =
+        kind === undefined ? 'it cannot be read, or is a link to nothing' : reasonToSkip(entry, entries)
+      if (reason !== undefined) ignored.push({ name, reason })
+      else if (isFolder) await search(inner, [...names, entry], [...above, real])
+      else if (!/\.(?:CHECKSUM|lock)$/.test(entry)) {
+        const file = readRecordingName(inner, names.join('/'), name, exchange)
+        if (isIgnored(file)) ignored.push(file)
+        else found.push(file)
+      }
+    }
   }
 
   const root = resolve(folder)
-  await search({ path: root, names: [basename(root)], real: [await realpath(root).catch(() => root)] })
+  await search(root, [basename(root)], [])
   const { recordings, ignored: doubled } = joinPeriods(found)
   return { recordings, ignored: [...ignored, ...doubled] }
 }
 
-const reasonToSkip = (entry: string): string | undefined =>
-  entry.startsWith('.') ? 'hidden' : OTHER_FOLDERS[entry]
+/** The reader of a file reads its checksum; locks are those of the process that keeps bars in a folder. */
+function reasonToSkip(entry: string, entries: readonly string[]): string | undefined {
+  if (entry.startsWith('.')) return 'hidden'
+  const checked = entry.endsWith('.CHECKSUM') ? basename(entry, '.CHECKSUM') : entry
+  return entries.includes(checked) ? OTHER_FOLDERS[entry] : `${checked} is not beside it`
+}
 
 async function entriesOf(path: string, name: string): Promise<string[]> {
   try {
     return (await readdir(path)).toSorted()
   } catch (error) {
-    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw missingError(
-      name,
-      `the market data folder ${name} ${isAbsent ? 'does not exist' : `cannot be read: ${(error as Error).message}`}`,
-      error,
-    )
+    const { code, message } = error as NodeJS.ErrnoException
+    const fault = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${message}`
+    throw missingError(name, `the market data folder ${name} ${fault}`, error)
   }
 }
-
-const tooManyError = (folder: string): ServiceError =>
-  missingError(
-    folder,
-    `${folder} holds more than ${LIMITS.marketDataFiles} files and folders; name a folder in it that has fewer`,
-  )
 
 const missingError = (folder: string, message: string, cause?: unknown): ServiceError =>
   new ServiceError('market_data_missing', { message, details: { folder }, cause })

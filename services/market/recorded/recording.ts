@@ -1,10 +1,8 @@
 import { basename } from 'node:path'
 import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { coinSchema, type Market } from '../../../contracts/series.ts'
-import { listText } from '../../../contracts/share-text.ts'
 import { isTimeframe, type Timeframe } from '../../../contracts/timeframes.ts'
-import { bareSymbol, type Quote, readSymbol } from './read-symbol.ts'
+import { QUOTE, type Quote, readSymbol } from './read-symbol.ts'
 
 /** The content of a candle or funding file, according to its folders and file name. */
 export interface Recording {
@@ -78,23 +76,20 @@ export function readRecordingName(
   }
   const archive = ARCHIVE.exec(path)
   // A folder may have the name of the coin, and some coins have that of an exchange.
-  const nearest = folders.findLastIndex((one) => one !== bareSymbol(symbol) && exchangeIn(one) !== undefined)
+  const nearest = folders.findLastIndex(
+    (one) => one !== symbol.replace(QUOTE, '') && exchangeIn(one) !== undefined,
+  )
   const named = nearest === -1 ? folders.findIndex((one) => exchangeIn(one) !== undefined) : nearest
   const inFolder = exchangeIn(folders[named] ?? '') ?? (archive === null ? exchange : 'BINANCE')
   const found = venue === undefined ? inFolder : exchangeOf(venue)
   if (found === undefined) {
-    const names = listText(
-      folders.map((one) => `"${one}"`),
-      LIMITS.marketDataFolders,
-    )
-    const stranger = folders.length === 1 ? `folder ${names} is not` : `none of the folders ${names} is`
-    const place = venue === undefined ? stranger : `"${venue}" is not`
-    return { name, reason: `${place} an exchange; known are ${EXCHANGES.join(', ')}` }
+    const place = venue === undefined ? `folder "${folder}"` : `"${venue}"`
+    return { name, reason: `${place} is not an exchange; known are ${EXCHANGES.join(', ')}` }
   }
   const near = folders.slice(named === -1 ? Math.min(1, folders.length - 1) : named)
   const isSpot = archive?.[2] === 'spot' || near.some((one) => SPOT_FOLDER.test(one))
   const isInverse = archive?.[2] === 'futures/cm' || near.some((one) => INVERSE_FOLDER.test(one))
-  const read = readSymbol(symbol, { exchange: found, isSpot, isInverse, isPair: archive !== null })
+  const read = readSymbol(symbol, found, { isSpot, isInverse, isPair: archive !== null })
   if ('reason' in read) return { name, reason: read.reason }
   const { coin, quote } = read
   if (!coinSchema.safeParse(coin).success) return { name, reason: `"${coin}" is too long for a coin` }
