@@ -18,17 +18,10 @@ export interface VenuePair {
   readonly days: number
 }
 
-/** Two contracts that share a name, with what the asset costs by either; undefined where that is not known. */
-export interface UnconfirmedPair {
-  readonly coin: string
-  readonly exchanges: readonly [string, string]
-  readonly prices: readonly [number | undefined, number | undefined]
-}
-
 export interface Comparison {
   readonly pairs: readonly VenuePair[]
   /** Pairs that may be of two assets, which are left out. */
-  readonly unconfirmed: readonly UnconfirmedPair[]
+  readonly unconfirmed: readonly (readonly [Candidate, Candidate])[]
   /** Markets whose newest settlement is too old, which are left out. */
   readonly stale: readonly MarketFunding[]
   /** Pairs with too little history in common, or of the last 24 hours, which are left out. */
@@ -45,7 +38,8 @@ export const MOST_APART = 0.05
 const OTHER_COIN_DAYS = 45
 
 /** A market that is compared, with its numbers read out. */
-interface Candidate {
+export interface Candidate {
+  readonly coin: string
   readonly market: MarketFunding
   readonly days: Float64Array
   readonly newestDay: number
@@ -77,7 +71,7 @@ export function compareVenues(
 ): Comparison {
   const pairs: VenuePair[] = []
   const stale: MarketFunding[] = []
-  const unconfirmed: UnconfirmedPair[] = []
+  const unconfirmed: [Candidate, Candidate][] = []
   let pairsTooShort = 0
   const midnight = nowMs - (nowMs % DAY_MS)
   for (const coin of coins) {
@@ -91,23 +85,17 @@ export function compareVenues(
       market.readDays(days, midnight)
       forgetOtherCoin(days)
       const price = rates.prices?.ofAsset(market.market, nowMs)
-      candidates.push({ market, days, newestDay: market.newestDay(), price })
+      candidates.push({ coin, market, days, newestDay: market.newestDay(), price })
     }
     for (const [index, first] of candidates.entries()) {
       for (const second of candidates.slice(index + 1)) {
         // BTC and 1000BTC of one exchange pay the same funding: such a pair collects nothing.
         if (first.market.market.exchange === second.market.market.exchange) continue
-        if (rates.prices !== undefined && !isOneAsset(first, second)) {
-          unconfirmed.push({
-            coin,
-            exchanges: [first.market.market.exchange, second.market.market.exchange],
-            prices: [first.price, second.price],
-          })
-          continue
-        }
-        const pair = comparePair(coin, first, second, holdingHours)
-        if (pair === undefined) pairsTooShort += 1
-        else pairs.push(pair)
+        const isConfirmed = rates.prices === undefined || isOneAsset(first, second)
+        const pair = isConfirmed ? comparePair(first, second, holdingHours) : undefined
+        if (pair !== undefined) pairs.push(pair)
+        else if (isConfirmed) pairsTooShort += 1
+        else unconfirmed.push([first, second])
       }
     }
   }
@@ -126,20 +114,15 @@ function forgetOtherCoin(days: Float64Array): void {
   }
 }
 
-function comparePair(
-  coin: string,
-  first: Candidate,
-  second: Candidate,
-  holdingHours: number,
-): VenuePair | undefined {
+function comparePair(first: Candidate, second: Candidate, holdingHours: number): VenuePair | undefined {
   const history = spreadHistory(first.days, second.days)
   const newestDay = first.newestDay - second.newestDay
   if (history === undefined || history.days < LEAST_COMMON_DAYS || Number.isNaN(newestDay)) return undefined
   // The spread is what the first pays more: it is the one to be short of while that is above zero.
   const forecast = forecastCarry(history, newestDay)
   const carry = expectedCarry(forecast, holdingHours)
-  const { days } = history
+  const of = { coin: first.coin, days: history.days }
   return carry < 0
-    ? { coin, long: first.market, short: second.market, forecast: opposite(forecast), carry: -carry, days }
-    : { coin, long: second.market, short: first.market, forecast, carry, days }
+    ? { ...of, long: first.market, short: second.market, forecast: opposite(forecast), carry: -carry }
+    : { ...of, long: second.market, short: first.market, forecast, carry }
 }

@@ -2,11 +2,11 @@ import { marketName } from '../../../contracts/series.ts'
 import { countText, listText } from '../../../contracts/share-text.ts'
 import type { ScanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
 import {
+  type Candidate,
   type Comparison,
   LEAST_COMMON_DAYS,
   MOST_APART,
   STALE_INTERVALS,
-  type UnconfirmedPair,
   type VenuePair,
 } from './compare-venues.ts'
 import type { FundingRates } from './funding-rates.ts'
@@ -49,7 +49,7 @@ export function scanNote({ rates, wanted, comparison, best, request }: NoteInput
   }
   if (unconfirmed.length > 0) {
     sentences.push(
-      `Not compared, because the prices of both contracts must be known and within ${100 * MOST_APART} % of each other to be of one asset: ${listText(unconfirmed.map(priceText), NAMES_LISTED)}.`,
+      `Not compared, because the prices of both contracts must be known and within ${100 * MOST_APART} % of each other to be of one asset: ${listText(unconfirmed.map(pricesText), NAMES_LISTED)}.`,
     )
   }
   if (
@@ -71,9 +71,10 @@ export function scanNote({ rates, wanted, comparison, best, request }: NoteInput
   return sentences.length === 0 ? null : sentences.join(' ')
 }
 
-function priceText({ coin, exchanges, prices }: UnconfirmedPair): string {
-  const [first, second] = prices.map((price) =>
-    price === undefined ? 'no price' : String(Number(price.toPrecision(5))),
-  )
-  return `${coin} on ${exchanges[0]} ${first} and ${exchanges[1]} ${second}`
+function pricesText([first, second]: readonly [Candidate, Candidate]): string {
+  const [one, other] = [first, second].map(({ market, price }) => {
+    const text = price === undefined ? 'no price' : String(Number(price.toPrecision(5)))
+    return `${market.market.exchange} ${text}`
+  })
+  return `${first.coin} on ${one} and ${other}`
 }

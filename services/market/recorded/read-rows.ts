@@ -51,7 +51,10 @@ export async function* readRows(
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(NEWLINE) + 1
     rest = bytes.subarray(end)
-    if (rest.length > LINE_BYTES) throw endlessLineError(name, context?.row ?? 0)
+    if (rest.length > LINE_BYTES) {
+      const fault = `the line is longer than ${LINE_BYTES} bytes; this is not a CSV file of market data`
+      throw damagedError(name, (context?.row ?? 0) + 1, `: ${fault}`)
+    }
     if (end === 0) continue
     start = 0
     if (context === undefined) ({ context, start } = begin(bytes, { name, columns, check, rules }))
@@ -87,12 +90,6 @@ function begin(bytes: Buffer, { name, columns, check, rules }: TableTerms) {
   return { context, start: isBare ? mark : lineEnd }
 }
 
-const endlessLineError = (name: string, row: number): ServiceError =>
-  new ServiceError('market_data_damaged', {
-    message: `${name}, row ${row + 1}: the line is longer than ${LINE_BYTES} bytes; this is not a CSV file of market data`,
-    details: { file: name, row: row + 1 },
-  })
-
 /** Characters of a faulty header that a message shows. */
 const HEADER_IN_MESSAGE = 200
 
@@ -108,10 +105,12 @@ function readHeader(
   const found = header.map((column) => names[column] ?? column)
   const required = columns.filter((column) => !optional.includes(column))
   const damaged = (fault: string, column: string) =>
-    new ServiceError('market_data_damaged', {
-      message: `${name}, row 1: ${fault}; the header must name ${required.join(',')}, and it names ${JSON.stringify(header.join(',').slice(0, HEADER_IN_MESSAGE))}`,
-      details: { file: name, row: 1, column },
-    })
+    damagedError(
+      name,
+      1,
+      `: ${fault}; the header must name ${required.join(',')}, and it names ${JSON.stringify(header.join(',').slice(0, HEADER_IN_MESSAGE))}`,
+      column,
+    )
   const missing = required.find((column) => !found.includes(column))
   if (missing !== undefined) throw damaged(`column "${missing}" is missing`, missing)
   const unknown = found.findIndex(
@@ -177,13 +176,16 @@ function parseLine(line: string, rows: Float64Array, offset: number, context: Bl
   throw damagedCellError(context, absent, '', fault)
 }
 
-const damagedCellError = (
-  { name, row }: BlockContext,
-  column: string,
-  text: string,
-  fault: string,
-): ServiceError =>
+const damagedCellError = ({ name, row }: BlockContext, column: string, text: string, fault: string) =>
+  damagedError(
+    name,
+    row,
+    `, column ${column}: "${text.slice(0, 40)}" ${fault}; correct the cell or delete the row`,
+    column,
+  )
+
+const damagedError = (file: string, row: number, rest: string, column?: string): ServiceError =>
   new ServiceError('market_data_damaged', {
-    message: `${name}, row ${row}, column ${column}: "${text.slice(0, 40)}" ${fault}; correct the cell or delete the row`,
-    details: { file: name, row, column },
+    message: `${file}, row ${row}${rest}`,
+    details: { file, row, ...(column !== undefined && { column }) },
   })
