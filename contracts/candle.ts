@@ -36,14 +36,29 @@ export const candleSchema = z
 export function candleFault(bar: Candle): string | undefined {
   const { openTime, open, high, low, close, volume } = bar
   if (!Number.isSafeInteger(openTime) || openTime < 0) return `open time ${openTime} is not a time`
-  for (const value of [open, high, low, close]) {
-    if (!(value > 0 && value < Number.POSITIVE_INFINITY)) return `price ${value} is not a positive number`
-    if (value < PRICE_MIN || value > PRICE_MAX)
-      return `price ${value} is not from ${PRICE_MIN} to ${PRICE_MAX}`
+  const found = cellFault(open, high, low, close, volume)
+  if (found === undefined) return undefined
+  const { column, fault } = found
+  return `${column === 'volume' || fault.endsWith('close') ? column : 'price'} ${bar[column]} ${fault}`
+}
+
+/** The same rule for the numbers of a row beside its time, naming the column of a file. */
+export function cellFault(open: number, high: number, low: number, close: number, volume: number) {
+  // What nearly all bars are; the low and the high bound the other two.
+  const isOrdered = low <= Math.min(open, close) && high >= Math.max(open, close)
+  if (isOrdered && low >= PRICE_MIN && high <= PRICE_MAX && volume >= 0 && volume <= VOLUME_MAX)
+    return undefined
+  const fault = (column: Exclude<keyof Candle, 'openTime'>, text: string) => ({ column, fault: text })
+  for (const [column, price] of Object.entries({ open, high, low, close })) {
+    if (price >= PRICE_MIN && price <= PRICE_MAX) continue
+    const isPositive = price > 0 && price < Number.POSITIVE_INFINITY
+    return fault(
+      column as 'open',
+      isPositive ? `is not from ${PRICE_MIN} to ${PRICE_MAX}` : 'is not a positive number',
+    )
   }
-  if (!(volume >= 0 && volume < Number.POSITIVE_INFINITY)) return `volume ${volume} is not a number from 0`
-  if (volume > VOLUME_MAX) return `volume ${volume} is above ${VOLUME_MAX}`
-  if (low > Math.min(open, close)) return `low ${low} is above open or close`
-  if (high < Math.max(open, close)) return `high ${high} is below open or close`
-  return undefined
+  if (!(volume >= 0 && volume < Number.POSITIVE_INFINITY)) return fault('volume', 'is not a number from 0')
+  if (volume > VOLUME_MAX) return fault('volume', `is above ${VOLUME_MAX}`)
+  if (low > Math.min(open, close)) return fault('low', 'is above open or close')
+  return fault('high', 'is below open or close')
 }

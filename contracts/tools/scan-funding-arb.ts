@@ -75,6 +75,10 @@ export const scanFundingArbResponse = z.object({
     .int()
     .nonnegative()
     .describe('Pairs left out for less than a week of history in common, or a gap in the last 24 hours'),
+  pairs_unconfirmed: z
+    .int()
+    .nonnegative()
+    .describe('Pairs left out because no two fresh prices within 5 % confirm that they are of one asset'),
   markets_stale: z
     .int()
     .nonnegative()

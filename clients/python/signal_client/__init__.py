@@ -213,6 +213,7 @@ class FundingScan(TypedDict):
     opportunities: List[dict]
     pairs_compared: int
     pairs_too_short: int
+    pairs_unconfirmed: int
     markets_stale: int
     venues: List[str]
     note: Optional[str]

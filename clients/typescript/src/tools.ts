@@ -215,6 +215,7 @@ export interface FundingScan extends Answered {
   }[]
   readonly pairs_compared: number
   readonly pairs_too_short: number
+  readonly pairs_unconfirmed: number
   readonly markets_stale: number
   readonly venues: readonly string[]
   readonly note: string | null

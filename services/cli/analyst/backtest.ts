@@ -71,7 +71,7 @@ export const backtestCommand = defineCommand({
     const { flags, stdout, signal, now } = input
     const model = loadModel()
     const format = flags.out === undefined ? undefined : chooseFormat(flags.format, flags.out)
-    const feed = openFeed(flags)
+    const feed = openFeed(input)
     const series = await seriesOf(feed, flags)
     const progress = createProgressLine(input)
     const records = rowsInMemory<TrackRecord>()
@@ -103,7 +103,7 @@ export const backtestCommand = defineCommand({
   },
 })
 
-function openFeed(flags: Input['flags']): RecordedFeed {
+function openFeed({ flags, stderr, now }: Input): RecordedFeed {
   const { data, exchange, coin, timeframe, from, to } = flags
   if (data === undefined) {
     throw new ServiceError('config_invalid', {
@@ -113,13 +113,17 @@ function openFeed(flags: Input['flags']): RecordedFeed {
   if (from !== undefined && to !== undefined && from >= to) {
     throw new ServiceError('config_invalid', { message: '--from: must be before --to' })
   }
-  return openRecordedFeed({
+  const settings = {
     MARKET_DATA: data,
     EXCHANGES: exchange,
     COINS: coin,
     TIMEFRAMES: timeframe,
     MARKET_FROM: from,
     MARKET_TO: to,
+  }
+  return openRecordedFeed(settings, {
+    now: now(),
+    report: (notice) => void stderr.write(`${notice}\n`),
   })
 }
 

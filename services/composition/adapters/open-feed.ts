@@ -45,7 +45,12 @@ export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: 
 
 export async function openFeed(life: Lifetime, platform: Platform): Promise<MarketFeed> {
   const { MARKET } = life.settings
-  if (MARKET === 'recorded') return openRecordedFeed(life.settings)
+  if (MARKET === 'recorded') {
+    return openRecordedFeed(life.settings, {
+      now: Date.now(),
+      report: (notice) => life.log.warn(notice),
+    })
+  }
   return MARKET === 'live' ? openLiveFeed(life, platform) : openSimulatedFeed(life, platform)
 }
 
@@ -84,9 +89,13 @@ type RecordedSettings = Partial<
   >
 >
 
-export function openRecordedFeed(settings: RecordedSettings): RecordedFeed {
+export function openRecordedFeed(
+  settings: RecordedSettings,
+  present: { readonly now: number; readonly report: (notice: string) => void },
+): RecordedFeed {
   const { MARKET_DATA, EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
   return createRecordedFeed({
+    ...present,
     folder: MARKET_DATA ?? '',
     ...(EXCHANGES && { exchanges: EXCHANGES }),
     // Naming one exchange also says whose the files are, where their folder does not.

@@ -11,6 +11,7 @@ import {
   createRecorder,
   createUniverseManager,
   FUNDING_HISTORY_DAYS,
+  LatestPrices,
   SeriesEngine,
 } from '../../engine/index.ts'
 import { sleep as sleepForReal } from '../../runtime/async/sleep.ts'
@@ -70,6 +71,7 @@ export function openEngineParts(deps: EngineDeps) {
     holds:
       leases && ((exchange: Exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
   }
+  const prices = new LatestPrices()
   const newOutcomes = () => createOutcomeRecorder({ ...path, onLabelled: metrics.outcomesLabelled })
   return {
     clock,
@@ -90,7 +92,8 @@ export function openEngineParts(deps: EngineDeps) {
     announcer: createAnnouncer({ ...path, newId, clock }),
     recorder: createRecorder({ ...recording, isMonitored: (series) => watchList.has(series) }),
     outcomes: newOutcomes(),
-    funding: createFundingRates({ keepDays: FUNDING_HISTORY_DAYS }),
+    prices,
+    funding: createFundingRates({ keepDays: FUNDING_HISTORY_DAYS, prices }),
     universes: createUniverseManager({
       rank: (exchange) => feed.universe(exchange),
       store,

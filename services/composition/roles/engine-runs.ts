@@ -22,7 +22,7 @@ export function createEngineRuns(
   { announceModel, awaited }: EngineRunsOptions,
 ) {
   const { feed, log, metrics, terminal } = deps
-  const { engine, recorder, outcomes, funding, clock, announcer } = parts
+  const { engine, recorder, outcomes, funding, prices, clock, announcer } = parts
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   const toldRefusals = new Set<string>()
   let lastBarClose: number | undefined
@@ -40,6 +40,7 @@ export function createEngineRuns(
         isRun = true
         await announcer.announceRun(plan?.earliest() ?? batch.at, clock())
       }
+      for (const bar of batch.bars) prices.take(bar)
       isWarm ||= batch.phase === 'live'
       if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)
       yield batch

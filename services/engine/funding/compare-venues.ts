@@ -20,6 +20,8 @@ export interface VenuePair {
 
 export interface Comparison {
   readonly pairs: readonly VenuePair[]
+  /** Pairs that may be of two assets, which are left out. */
+  readonly unconfirmed: readonly (readonly [Candidate, Candidate])[]
   /** Markets whose newest settlement is too old, which are left out. */
   readonly stale: readonly MarketFunding[]
   /** Pairs with too little history in common, or of the last 24 hours, which are left out. */
@@ -30,12 +32,19 @@ export interface Comparison {
 export const LEAST_COMMON_DAYS = 7
 /** Intervals without a settlement after which a market counts as stale. */
 export const STALE_INTERVALS = 3
+/** How far prices of one asset may be apart, as a fraction: venues differ by less, coins of one name by far more. */
+export const MOST_APART = 0.05
+/** After so many days without settlements a name may be that of another coin. */
+const OTHER_COIN_DAYS = 45
 
 /** A market that is compared, with its numbers read out. */
-interface Candidate {
+export interface Candidate {
+  readonly coin: string
   readonly market: MarketFunding
   readonly days: Float64Array
   readonly newestDay: number
+  /** Of one unit of the asset; undefined where it is not known. */
+  readonly price: number | undefined
 }
 
 export const isStale = ({ newest }: MarketFunding, nowMs: number): boolean =>
@@ -62,6 +71,7 @@ export function compareVenues(
 ): Comparison {
   const pairs: VenuePair[] = []
   const stale: MarketFunding[] = []
+  const unconfirmed: [Candidate, Candidate][] = []
   let pairsTooShort = 0
   const midnight = nowMs - (nowMs % DAY_MS)
   for (const coin of coins) {
@@ -73,35 +83,46 @@ export function compareVenues(
       }
       const days = new Float64Array(rates.keepDays)
       market.readDays(days, midnight)
-      candidates.push({ market, days, newestDay: market.newestDay() })
+      forgetOtherCoin(days)
+      const price = rates.prices?.ofAsset(market.market, nowMs)
+      candidates.push({ coin, market, days, newestDay: market.newestDay(), price })
     }
     for (const [index, first] of candidates.entries()) {
       for (const second of candidates.slice(index + 1)) {
         // BTC and 1000BTC of one exchange pay the same funding: such a pair collects nothing.
         if (first.market.market.exchange === second.market.market.exchange) continue
-        const pair = comparePair(coin, first, second, holdingHours)
-        if (pair === undefined) pairsTooShort += 1
-        else pairs.push(pair)
+        const isConfirmed = rates.prices === undefined || isOneAsset(first, second)
+        const pair = isConfirmed ? comparePair(first, second, holdingHours) : undefined
+        if (pair !== undefined) pairs.push(pair)
+        else if (isConfirmed) pairsTooShort += 1
+        else unconfirmed.push([first, second])
       }
     }
   }
-  return { pairs, stale, pairsTooShort }
+  return { pairs, unconfirmed, stale, pairsTooShort }
 }
 
-function comparePair(
-  coin: string,
-  first: Candidate,
-  second: Candidate,
-  holdingHours: number,
-): VenuePair | undefined {
+const isOneAsset = ({ price: a = Number.NaN }: Candidate, { price: b = Number.NaN }: Candidate): boolean =>
+  Math.max(a, b) <= Math.min(a, b) * (1 + MOST_APART)
+
+/** Leaves out the days before a long stretch without settlements. */
+function forgetOtherCoin(days: Float64Array): void {
+  let missing = 0
+  for (let day = days.length - 1; day >= 0; day--) {
+    missing = Number.isNaN(days[day]) ? missing + 1 : 0
+    if (missing >= OTHER_COIN_DAYS) return void days.fill(Number.NaN, 0, day)
+  }
+}
+
+function comparePair(first: Candidate, second: Candidate, holdingHours: number): VenuePair | undefined {
   const history = spreadHistory(first.days, second.days)
   const newestDay = first.newestDay - second.newestDay
   if (history === undefined || history.days < LEAST_COMMON_DAYS || Number.isNaN(newestDay)) return undefined
   // The spread is what the first pays more: it is the one to be short of while that is above zero.
   const forecast = forecastCarry(history, newestDay)
   const carry = expectedCarry(forecast, holdingHours)
-  const { days } = history
+  const of = { coin: first.coin, days: history.days }
   return carry < 0
-    ? { coin, long: first.market, short: second.market, forecast: opposite(forecast), carry: -carry, days }
-    : { coin, long: second.market, short: first.market, forecast, carry, days }
+    ? { ...of, long: first.market, short: second.market, forecast: opposite(forecast), carry: -carry }
+    : { ...of, long: second.market, short: first.market, forecast, carry }
 }

@@ -4,6 +4,7 @@ import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
 import type { FundingUpdate } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, marketName } from '../../../contracts/series.ts'
+import type { LatestPrices } from './latest-prices.ts'
 import { MarketFunding } from './market-funding.ts'
 
 /** The funding history of many markets, from which {@link scanFundingArb} answers. */
@@ -21,8 +22,16 @@ const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
  * Creates rates without any history.
  *
  * @param keepDays UTC days of history kept of every market, up to that of its newest settlement: 2 to 366
+ * @param prices pairs whose prices do not confirm that they are of one asset are left out; without it pairs are compared
+ *   by name, as in a study of recorded settlements whose coins are known
  */
-export function createFundingRates({ keepDays }: { readonly keepDays: number }) {
+export function createFundingRates({
+  keepDays,
+  prices,
+}: {
+  readonly keepDays: number
+  readonly prices?: LatestPrices
+}) {
   if (!Number.isInteger(keepDays) || keepDays < 2 || keepDays > 366) {
     throw new ServiceError('internal_error', {
       message: `Funding rates cannot keep ${keepDays} days; give a whole number from 2 to 366.`,
@@ -35,6 +44,7 @@ export function createFundingRates({ keepDays }: { readonly keepDays: number }) 
 
   return {
     keepDays,
+    prices,
     /** Markets with at least one settlement. */
     get marketCount(): number {
       return marketCount

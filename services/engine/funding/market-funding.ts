@@ -1,4 +1,3 @@
-import { assert } from '../../../contracts/assert.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type FundingRate, fundingRateSchema } from '../../../contracts/funding.ts'
 import { partitionPoint } from '../../../contracts/partition-point.ts'
@@ -12,7 +11,7 @@ const LEAST_COVERED_HOURS = 12
 const FIRST_CAPACITY = 32
 const GROWTH = 1.5
 
-const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
+const minuteOf = ({ time }: FundingRate): number => Math.round(time / MINUTE_MS)
 
 /**
  * Keeps the settlements of one market for its last `keepDays` days, in order of time however they come, and says what
@@ -21,20 +20,12 @@ const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
 export class MarketFunding {
   readonly market: Market
   readonly #keepDays: number
-  readonly #first: FundingRate
-  readonly #mostSettlements: number
   // Parallel columns in order of time: ten bytes a settlement.
   #minutes = new Uint32Array(FIRST_CAPACITY)
   #rates = new Float32Array(FIRST_CAPACITY)
   #intervalMinutes = new Uint16Array(FIRST_CAPACITY)
   #count = 0
   #newest: FundingRate
-  #lastDay: number
-  /** The longest interval yet: a settlement reaches back no further. */
-  #longestMinutes = 0
-  /** Day `d` is in slot `d % keepDays`, and computed where `d` is before `staleFrom`. */
-  readonly #days: Float64Array<ArrayBuffer>
-  #staleFrom: number
 
   /**
    * Begins a market's history with its first settlement.
@@ -44,77 +35,44 @@ export class MarketFunding {
   constructor(market: Market, keepDays: number, first: FundingRate) {
     this.market = market
     this.#keepDays = keepDays
-    this.#first = first
-    this.#mostSettlements = this.#keepDays * MOST_PER_DAY
-    this.#newest = this.#first
-    this.#lastDay = dayOf(this.#first.time)
-    this.#days = new Float64Array(this.#keepDays).fill(Number.NaN)
-    this.#staleFrom = this.#lastDay - this.#keepDays + 1
-    this.take(this.#first)
+    this.#newest = first
+    this.take(first)
   }
 
-  readonly #firstDay = (): number => this.#lastDay - this.#keepDays + 1
-
-  readonly #timeAt = (index: number): number => (this.#minutes[index] as number) * MINUTE_MS
+  /** The midnight at which the days that are kept begin. */
+  get #firstMinute(): number {
+    const minutesPerDay = DAY_MS / MINUTE_MS
+    return (Math.floor(minuteOf(this.#newest) / minutesPerDay) - this.#keepDays + 1) * minutesPerDay
+  }
 
   /** Index of the first settlement not before a minute. */
   readonly #indexFrom = (minute: number): number =>
     partitionPoint(this.#count, (index) => (this.#minutes[index] as number) < minute)
 
-  #accrualOf(fromMs: number, toMs: number): number {
-    let paid = 0
-    let coveredHours = 0
-    for (let index = this.#indexFrom(fromMs / MINUTE_MS); index < this.#count; index++) {
-      const end = this.#timeAt(index)
-      if (end - this.#longestMinutes * MINUTE_MS >= toMs) break
-      const hours = (this.#intervalMinutes[index] as number) / 60
-      const within = (Math.min(end, toMs) - Math.max(end - hours * HOUR_MS, fromMs)) / HOUR_MS
-      if (within <= 0) continue
-      paid += ((this.#rates[index] as number) * within) / hours
-      coveredHours += within
-    }
-    return coveredHours < LEAST_COVERED_HOURS ? Number.NaN : (HOURS_PER_DAY * paid) / coveredHours
-  }
-
-  #refreshDays(): void {
-    for (let day = Math.max(this.#staleFrom, this.#firstDay()); day <= this.#lastDay; day++) {
-      this.#days[day % this.#keepDays] = this.#accrualOf(day * DAY_MS, (day + 1) * DAY_MS)
-    }
-    this.#staleFrom = this.#lastDay + 1
-  }
-
   /** Opens a place in every column, which grow where they are full. */
   #insertAt(at: number): void {
     if (this.#count === this.#minutes.length) {
-      const capacity = Math.min(this.#mostSettlements, Math.ceil(this.#count * GROWTH))
-      const [grownMinutes, grownRates, grownIntervals] = [
-        new Uint32Array(capacity),
-        new Float32Array(capacity),
-        new Uint16Array(capacity),
-      ]
-      grownMinutes.set(this.#minutes)
-      grownRates.set(this.#rates)
-      grownIntervals.set(this.#intervalMinutes)
-      this.#minutes = grownMinutes
-      this.#rates = grownRates
-      this.#intervalMinutes = grownIntervals
+      const capacity = Math.min(this.#keepDays * MOST_PER_DAY, Math.ceil(this.#count * GROWTH))
+      const [minutes, rates, intervals] = [this.#minutes, this.#rates, this.#intervalMinutes]
+      this.#minutes = new Uint32Array(capacity)
+      this.#rates = new Float32Array(capacity)
+      this.#intervalMinutes = new Uint16Array(capacity)
+      this.#minutes.set(minutes)
+      this.#rates.set(rates)
+      this.#intervalMinutes.set(intervals)
     }
-    if (at < this.#count) {
-      for (const column of [this.#minutes, this.#rates, this.#intervalMinutes])
-        column.copyWithin(at + 1, at, this.#count)
-    }
+    this.#move(at, at + 1)
     this.#count += 1
-    assert(
-      this.#count <= this.#minutes.length,
-      'no more settlements are held than there is room for',
-      this.#count,
-    )
+  }
+
+  /** Moves all settlements from one index on to another one. */
+  #move(from: number, to: number): void {
+    for (const column of [this.#minutes, this.#rates, this.#intervalMinutes])
+      column.copyWithin(to, from, this.#count)
   }
 
   #dropOldest(howMany: number): void {
-    if (howMany === 0) return
-    for (const column of [this.#minutes, this.#rates, this.#intervalMinutes])
-      column.copyWithin(0, howMany, this.#count)
+    this.#move(howMany, 0)
     this.#count -= howMany
   }
 
@@ -125,22 +83,19 @@ export class MarketFunding {
    * @throws ServiceError `internal_error` for what cannot be a settlement
    */
   readonly take = (funding: FundingRate): void => {
-    const checked = fundingRateSchema.safeParse(funding)
     const interval = Math.round(funding.intervalHours * 60)
-    if (!checked.success || interval === 0) {
+    if (!fundingRateSchema.safeParse(funding).success || interval === 0) {
       throw new ServiceError('internal_error', {
         message: `A settlement of ${marketName(this.market)} was refused: ${JSON.stringify(funding)} is none. Check settlements before taking them.`,
       })
     }
-    const minute = Math.round(funding.time / MINUTE_MS)
+    const minute = minuteOf(funding)
     // A settlement pays for the time before it: one at the first midnight is about a day that is gone.
-    if (minute * MINUTE_MS <= this.#firstDay() * DAY_MS) return
+    if (minute <= this.#firstMinute) return
 
     let at = this.#indexFrom(minute)
-    const isKnown = at < this.#count && this.#minutes[at] === minute
-    const longest = isKnown ? Math.max(interval, this.#intervalMinutes[at] as number) : interval
-    if (!isKnown) {
-      if (this.#count === this.#mostSettlements) {
+    if (at === this.#count || this.#minutes[at] !== minute) {
+      if (this.#count === this.#keepDays * MOST_PER_DAY) {
         if (at === 0) return
         this.#dropOldest(1)
         at -= 1
@@ -150,13 +105,10 @@ export class MarketFunding {
     this.#minutes[at] = minute
     this.#rates[at] = funding.rate
     this.#intervalMinutes[at] = interval
-    this.#longestMinutes = Math.max(this.#longestMinutes, interval)
-    this.#staleFrom = Math.min(this.#staleFrom, dayOf((minute - longest) * MINUTE_MS))
     if (at < this.#count - 1) return
 
     this.#newest = funding
-    this.#lastDay = dayOf(minute * MINUTE_MS)
-    this.#dropOldest(this.#indexFrom((this.#firstDay() * DAY_MS) / MINUTE_MS + 1))
+    this.#dropOldest(this.#indexFrom(this.#firstMinute + 1))
   }
 
   /** The settlement with the latest time, as it was taken. */
@@ -171,12 +123,7 @@ export class MarketFunding {
 
   /** Memory of the history. */
   get bytes(): number {
-    return (
-      this.#minutes.byteLength +
-      this.#rates.byteLength +
-      this.#intervalMinutes.byteLength +
-      this.#days.byteLength
-    )
+    return this.#minutes.byteLength + this.#rates.byteLength + this.#intervalMinutes.byteLength
   }
 
   /**
@@ -186,20 +133,36 @@ export class MarketFunding {
    * its day.
    */
   readDays(into: Float64Array, endMs: number): void {
-    this.#refreshDays()
-    const before = dayOf(endMs) - into.length
-    for (let index = 0; index < into.length; index++) {
-      const day = before + index
-      into[index] =
-        day < this.#firstDay() || day > this.#lastDay
-          ? Number.NaN
-          : (this.#days[day % this.#keepDays] as number)
-    }
+    const fromMs = endMs - into.length * DAY_MS
+    this.#spread(into, fromMs)
+    const gone = Math.ceil((this.#firstMinute * MINUTE_MS - fromMs) / DAY_MS)
+    if (gone > 0) into.fill(Number.NaN, 0, gone)
   }
 
   /** The same of the 24 hours up to the newest settlement, NaN where less than half of them is covered. */
   readonly newestDay = (): number => {
-    const end = this.#timeAt(this.#count - 1)
-    return this.#accrualOf(end - DAY_MS, end)
+    const day = new Float64Array(1)
+    this.#spread(day, (this.#minutes[this.#count - 1] as number) * MINUTE_MS - DAY_MS)
+    return day[0] as number
+  }
+
+  /** Writes what was paid in each of some days that follow an instant. */
+  #spread(days: Float64Array, fromMs: number): void {
+    const covered = new Float64Array(days.length)
+    days.fill(0)
+    for (let index = this.#indexFrom(fromMs / MINUTE_MS); index < this.#count; index++) {
+      const end = (this.#minutes[index] as number) * MINUTE_MS
+      const hours = (this.#intervalMinutes[index] as number) / 60
+      const begin = Math.max(end - hours * HOUR_MS, fromMs)
+      for (let day = Math.floor((begin - fromMs) / DAY_MS); day < days.length; day++) {
+        const midnight = fromMs + day * DAY_MS
+        const within = (Math.min(end, midnight + DAY_MS) - Math.max(begin, midnight)) / HOUR_MS
+        if (within <= 0) break
+        days[day] = (days[day] as number) + ((this.#rates[index] as number) * within) / hours
+        covered[day] = (covered[day] as number) + within
+      }
+    }
+    for (const [day, hours] of covered.entries())
+      days[day] = hours < LEAST_COVERED_HOURS ? Number.NaN : (HOURS_PER_DAY * (days[day] as number)) / hours
   }
 }

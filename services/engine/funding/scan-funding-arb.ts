@@ -53,6 +53,7 @@ export function scanFundingArb(
       .map((pair, index) => opportunity(pair, index + 1, netBps(pair), { request, feesBps, nowMs })),
     pairs_compared: comparison.pairs.length,
     pairs_too_short: comparison.pairsTooShort,
+    pairs_unconfirmed: comparison.unconfirmed.length,
     markets_stale: comparison.stale.length,
     venues: [...rates.exchanges],
     note: scanNote({

@@ -1,7 +1,14 @@
 import { marketName } from '../../../contracts/series.ts'
 import { countText, listText } from '../../../contracts/share-text.ts'
 import type { ScanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
-import { type Comparison, LEAST_COMMON_DAYS, STALE_INTERVALS, type VenuePair } from './compare-venues.ts'
+import {
+  type Candidate,
+  type Comparison,
+  LEAST_COMMON_DAYS,
+  MOST_APART,
+  STALE_INTERVALS,
+  type VenuePair,
+} from './compare-venues.ts'
 import type { FundingRates } from './funding-rates.ts'
 
 /** Names that a sentence lists before it says how many more there are. */
@@ -20,7 +27,7 @@ interface NoteInput {
 /** Says why an answer is empty, and what was left out of it and why; null where there is neither to say. */
 export function scanNote({ rates, wanted, comparison, best, request }: NoteInput): string | null {
   if (rates.marketCount === 0) return 'No funding has been settled here yet.'
-  const { pairs, stale, pairsTooShort } = comparison
+  const { pairs, unconfirmed, stale, pairsTooShort } = comparison
   const sentences: string[] = []
   const unknown = wanted.filter((coin) => rates.marketsOf(coin).length === 0)
   if (unknown.length > 0) {
@@ -40,7 +47,17 @@ export function scanNote({ rates, wanted, comparison, best, request }: NoteInput
       `Not compared, with fewer than ${LEAST_COMMON_DAYS} whole days of history in common or a gap in the last 24 hours: ${countText(pairsTooShort, 'pair')}.`,
     )
   }
-  if (pairs.length === 0 && pairsTooShort === 0 && unknown.length < wanted.length) {
+  if (unconfirmed.length > 0) {
+    sentences.push(
+      `Not compared, because the prices of both contracts must be known and within ${100 * MOST_APART} % of each other to be of one asset: ${listText(unconfirmed.map(pricesText), NAMES_LISTED)}.`,
+    )
+  }
+  if (
+    pairs.length === 0 &&
+    unconfirmed.length === 0 &&
+    pairsTooShort === 0 &&
+    unknown.length < wanted.length
+  ) {
     sentences.push(
       `A pair takes the same coin on two exchanges; there is funding history here of ${listText(rates.exchanges, NAMES_LISTED)}.`,
     )
@@ -52,4 +69,12 @@ export function scanNote({ rates, wanted, comparison, best, request }: NoteInput
     )
   }
   return sentences.length === 0 ? null : sentences.join(' ')
+}
+
+function pricesText([first, second]: readonly [Candidate, Candidate]): string {
+  const [one, other] = [first, second].map(({ market, price }) => {
+    const text = price === undefined ? 'no price' : String(Number(price.toPrecision(5)))
+    return `${market.market.exchange} ${text}`
+  })
+  return `${first.coin} on ${one} and ${other}`
 }

@@ -120,6 +120,7 @@ export function setUpToolHandler(change: Partial<ToolHandlerOptions> = {}): Tool
       opportunities: [],
       pairs_compared: 0,
       pairs_too_short: 0,
+      pairs_unconfirmed: 0,
       markets_stale: 0,
       venues: ['SIM'],
       note: 'There is one venue.',

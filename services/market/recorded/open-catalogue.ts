@@ -1,12 +1,13 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { type Coin, type Market, marketName } from '../../../contracts/series.ts'
-import { listText } from '../../../contracts/share-text.ts'
+import { type Coin, marketName } from '../../../contracts/series.ts'
+import { grouped, listText } from '../../../contracts/share-text.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { MarketListing, NativeBars } from '../feed.ts'
 import { derivableTimeframes } from '../plan-source.ts'
 import { findRecordings } from './find-recordings.ts'
 import { type RecordingSummary, summarise } from './read-recording.ts'
+import { QUOTES } from './read-symbol.ts'
 import type { IgnoredRecording, Recording } from './recording.ts'
 
 /** Which part of a folder is wanted. */
@@ -21,6 +22,10 @@ export interface CatalogueOptions {
   readonly timeframes?: readonly Timeframe[]
   /** Bars are replayed that close after `from` and not after `to`; what lies before `from` warms up. */
   readonly period?: { readonly from?: number; readonly to?: number }
+  /** The present, Unix milliseconds: a row that is later than a day after it is refused. */
+  readonly now?: number | undefined
+  /** Told, once the files are read, of what the operator should know of them: a line each. */
+  readonly report?: (notice: string) => void
 }
 
 /** A file that was read through and is used. */
@@ -49,52 +54,76 @@ const NAMES_IN_MESSAGE = 20
 
 /**
  * Finds the files that are wanted, reads each through once, and settles which file serves a series that several
- * hold: a perpetual contract before spot, then the longest, then the first by name.
+ * hold: a perpetual contract before spot, USDT before USDC before USD, then the longest, then the first by name.
  *
  * @throws ServiceError `market_data_missing` where no bars are left, saying what there is; `market_data_damaged`
  */
 export async function openCatalogue(options: CatalogueOptions): Promise<Catalogue> {
-  const { recordings, ignored } = await findRecordings(options.folder, options.exchange)
-  if (recordings.length === 0) throw nothingFoundError(options.folder, ignored)
-  const wanted = recordings.filter((recording) => isWanted(recording.market, options))
-  const { from = 0, to = Number.POSITIVE_INFINITY } = options.period ?? {}
-  const summarised = await summariseAll(wanted, to)
-  const best = new Map<string, SummarisedRecording>()
-  for (const recording of summarised) {
-    const { rows, last } = recording.summary
-    if (rows === 0 || last <= from) {
-      ignored.push({
-        name: recording.name,
-        reason: rows === 0 ? 'it has no rows in the period' : 'it ends before the period',
-      })
-      continue
-    }
-    const key = `${marketName(recording.market)}.${recording.content}`
-    const rival = best.get(key)
-    const [winner, loser] =
-      rival === undefined || isBetter(recording, rival) ? [recording, rival] : [rival, recording]
-    best.set(key, winner)
-    if (loser !== undefined) ignored.push({ name: loser.name, reason: reasonAgainst(loser, winner) })
+  const { folder, exchanges, coins, period, now, report } = options
+  const { recordings, ignored } = await findRecordings(folder, options.exchange)
+  if (recordings.length === 0) throw nothingFoundError(folder, ignored)
+  const wanted = recordings.filter(
+    ({ market }) => (exchanges?.includes(market.exchange) ?? true) && (coins?.includes(market.coin) ?? true),
+  )
+  const notices = new Map<string, string[]>()
+  const notice = (what: string, file: string) => notices.set(what, [...(notices.get(what) ?? []), file])
+  const onConverted = (file: string, unit: string) =>
+    notice(`times in ${unit} were converted to milliseconds`, file)
+  const summarised: SummarisedRecording[] = []
+  for (let start = 0; start < wanted.length; start += FILES_AT_A_TIME) {
+    const reading = wanted.slice(start, start + FILES_AT_A_TIME).map(async (recording) => ({
+      ...recording,
+      summary: await summarise(recording, period?.to ?? Number.POSITIVE_INFINITY, { now, onConverted }),
+    }))
+    summarised.push(...(await Promise.all(reading)))
   }
-  const markets = groupByMarket([...best.values()], options.timeframes ?? TIMEFRAMES)
+  const [usable = [], empty = []] = [true, false].map((is) =>
+    summarised.filter(({ summary: { rows, last } }) => (rows > 0 && last > (period?.from ?? 0)) === is),
+  )
+  for (const { name, summary } of empty) {
+    const reason = summary.rows === 0 ? 'it has no rows in the period' : 'it ends before the period'
+    ignored.push({ name, reason })
+  }
+  const groups = Map.groupBy(usable, ({ market }) => marketName(market))
+  const best = [...groups.values()].flatMap((files) => chooseFiles(files, ignored))
+  const markets = groupByMarket(best, options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
   if (!hasBars) throw nothingLeftError(options, recordings, summarised)
+  for (const { name, reason } of ignored) notice('not used', `${name} (${reason})`)
+  for (const { name, summary } of best)
+    if (summary.missing > 0) notice('bars are missing', `${name} (${missingText(summary)})`)
+  for (const [what, files] of notices) report?.(`${what}: ${listText(files.toSorted(), NAMES_IN_MESSAGE)}`)
   return { markets, ignored }
 }
 
-const isWanted = ({ exchange, coin }: Market, { exchanges, coins }: CatalogueOptions): boolean =>
-  (exchanges?.includes(exchange) ?? true) && (coins?.includes(coin) ?? true)
+const missingText = ({ rows, missing, hole: { from, to } }: RecordingSummary): string =>
+  `${grouped(missing)} of ${grouped(rows + missing)}; the longest hole is from ${dateOf(from)} to ${dateOf(to)}`
 
-async function summariseAll(recordings: readonly Recording[], to: number): Promise<SummarisedRecording[]> {
-  const summarised: SummarisedRecording[] = []
-  for (let start = 0; start < recordings.length; start += FILES_AT_A_TIME) {
-    const group = recordings.slice(start, start + FILES_AT_A_TIME)
-    const read = await Promise.all(
-      group.map(async (recording) => ({ ...recording, summary: await summarise(recording, to) })),
-    )
-    summarised.push(...read)
+/**
+ * The files of a market that are used, one for each kind of content: those in the first of the quotes in which its
+ * perpetual contract has bars, or else spot, for a volume or a funding rate of another contract is another market's.
+ */
+function chooseFiles(
+  files: readonly SummarisedRecording[],
+  ignored: IgnoredRecording[],
+): SummarisedRecording[] {
+  const candles = files.filter(({ content }) => content !== 'funding')
+  const pool =
+    [candles.filter(({ isSpot }) => !isSpot), candles, files].find(({ length }) => length > 0) ?? []
+  const chosen = QUOTES.find((quote) => pool.some((file) => (file.quote ?? QUOTES[0]) === quote))
+  const best = new Map<Recording['content'], SummarisedRecording>()
+  for (const file of files) {
+    if (file.quote !== undefined && file.quote !== chosen) {
+      const reason = `its prices are in ${file.quote}; ${marketName(file.market)} has those in ${chosen}`
+      ignored.push({ name: file.name, reason })
+      continue
+    }
+    const rival = best.get(file.content)
+    const [winner, loser] = rival === undefined || isBetter(file, rival) ? [file, rival] : [rival, file]
+    best.set(file.content, winner)
+    if (loser !== undefined) ignored.push({ name: loser.name, reason: reasonAgainst(loser, winner) })
   }
-  return summarised
+  return [...best.values()]
 }
 
 function isBetter(a: SummarisedRecording, b: SummarisedRecording): boolean {
@@ -107,7 +136,7 @@ const spanOf = ({ summary }: SummarisedRecording): number => summary.last - summ
 const reasonAgainst = (loser: SummarisedRecording, winner: SummarisedRecording): string =>
   loser.isSpot && !winner.isSpot
     ? `spot prices; ${winner.name} has those of the perpetual contract`
-    : `${winner.name} holds the same series over a longer time`
+    : `${winner.name} holds the same series, for as long or longer`
 
 function groupByMarket(
   recordings: readonly SummarisedRecording[],
@@ -138,11 +167,9 @@ const nativeBars = ({ content, summary }: SummarisedRecording): NativeBars => ({
 function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
   const left = ignored.map(({ name, reason }) => `${name} (${reason})`)
   const seen =
-    left.length === 0
-      ? 'neither it nor the folders in it have .csv or .csv.gz files'
-      : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
+    left.length === 0 ? 'there are no files in it' : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
   return new ServiceError('market_data_missing', {
-    message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv.gz in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
+    message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv, .csv.gz or .zip in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
     details: { folder },
   })
 }
@@ -152,13 +179,10 @@ function nothingLeftError(
   recordings: readonly Recording[],
   summarised: readonly SummarisedRecording[],
 ): ServiceError {
-  const filters = [
-    exchanges && `exchanges ${exchanges.join(', ')}`,
-    coins && `coins ${coins.join(', ')}`,
-    timeframes && `timeframes ${timeframes.join(', ')}`,
-    period?.from !== undefined && `from ${dateOf(period.from)}`,
-    period?.to !== undefined && `to ${dateOf(period.to)}`,
-  ].filter((filter) => typeof filter === 'string')
+  const filters = Object.entries({ exchanges, coins, timeframes, ...period }).flatMap(([what, value]) => {
+    if (value === undefined) return []
+    return `${what} ${typeof value === 'number' ? dateOf(value) : value.join(', ')}`
+  })
   const ranges = new Map(summarised.map(({ name, summary }) => [name, summary]))
   const existing = recordings.map(({ name, market, content }) => {
     const range = ranges.get(name)

@@ -1,15 +1,37 @@
 import { basename } from 'node:path'
+import { cellFault } from '../../../contracts/candle.ts'
 import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { FLOW_COLUMNS } from '../live/kept/kept-bar.ts'
 import { normaliseFunding, type RawFunding } from '../normalise-funding.ts'
-import { type RowBlock, type RowCheck, readRows } from './read-rows.ts'
+import { createInstantReader, type InstantOptions } from './read-instants.ts'
+import { type HeaderRules, type RowBlock, type RowCheck, readRows } from './read-rows.ts'
 import type { Recording } from './recording.ts'
 
 const CANDLE_COLUMNS = ['ts', 'open', 'high', 'low', 'close', 'volume'] as const
-const FUNDING_COLUMNS = ['ts', 'rate'] as const
+const FUNDING_COLUMNS = ['ts', 'rate', 'interval'] as const
 
-/** Summary of a first reading of a whole file. Times are Unix milliseconds. */
+/** The columns of the public kline files of Binance; those of before 2022 have no header. */
+const KLINE_COLUMNS =
+  'open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,taker_buy_quote_volume,ignore'.split(
+    ',',
+  )
+
+const CANDLE_HEADERS: HeaderRules = {
+  names: { open_time: 'ts' },
+  ignored: [...FLOW_COLUMNS, ...KLINE_COLUMNS.slice(CANDLE_COLUMNS.length)],
+  withoutHeader: KLINE_COLUMNS,
+}
+
+const FUNDING_HEADERS: HeaderRules = {
+  names: { calc_time: 'ts', last_funding_rate: 'rate', funding_interval_hours: 'interval' },
+  optional: ['interval'],
+  withoutHeader: ['calc_time', 'funding_interval_hours', 'last_funding_rate'],
+}
+
+const LONGEST_INTERVAL_HOURS = 48
+
+/** Summary of a first reading of a whole recording. Times are Unix milliseconds. */
 export interface RecordingSummary {
   /** Rows up to the end of the period that is replayed. */
   readonly rows: number
@@ -17,45 +39,82 @@ export interface RecordingSummary {
   readonly first: number
   /** Close time of the last bar, or time of the last settlement. */
   readonly last: number
+  /** Bars that are missing between the first and the last. */
+  readonly missing: number
+  /** The longest stretch without bars. */
+  readonly hole: { readonly from: number; readonly to: number }
 }
 
 /**
- * Candle rows of a file as blocks of six numbers a row, each row checked.
+ * Candle rows of a recording as blocks of six numbers a row, each row checked.
  *
  * @throws ServiceError `market_data_damaged`, `market_data_missing`
  */
-export async function* readCandleRows(
+export const readCandleRows = (
   recording: Recording,
   timeframe: Timeframe,
-): AsyncGenerator<RowBlock, void, undefined> {
-  const check = candleCheck(timeframe)
-  for (const [path, name] of filesOf(recording))
-    yield* readRows(path, name, CANDLE_COLUMNS, check, FLOW_COLUMNS)
-}
-
-const filesOf = ({ path, name, parts = [] }: Recording): (readonly [path: string, name: string])[] => [
-  [path, parts.length === 0 ? name : basename(path)],
-  ...parts.map((part) => [part, basename(part)] as const),
-]
+  options: InstantOptions = {},
+): AsyncGenerator<RowBlock, void, undefined> =>
+  readParts(recording, CANDLE_COLUMNS, CANDLE_HEADERS, candleFault, createInstantReader(options, timeframe))
 
 /**
- * All settlements of a funding file, at most a few per day and so held as a whole.
+ * All settlements of a recording, at most a few per day and so held as a whole.
  *
  * @throws ServiceError `market_data_damaged`, `market_data_missing`
  */
-export async function readFunding(recording: Recording): Promise<readonly FundingRate[]> {
+export async function readFunding(
+  recording: Recording,
+  options: InstantOptions = {},
+): Promise<readonly FundingRate[]> {
   const settlements: RawFunding[] = []
-  for await (const { rows, count } of readRows(
-    recording.path,
-    recording.name,
-    FUNDING_COLUMNS,
-    fundingCheck(),
-  )) {
+  const instants = createInstantReader(options)
+  const blocks = readParts(recording, FUNDING_COLUMNS, FUNDING_HEADERS, fundingFault, instants)
+  for await (const { rows, count } of blocks) {
     for (let row = 0; row < count; row++) {
-      settlements.push({ time: rows[row * 2] as number, rate: rows[row * 2 + 1] as number })
+      const [time = 0, rate = 0, hours = 0] = rows.subarray(row * FUNDING_COLUMNS.length)
+      settlements.push({ time, rate, ...(hours > 0 && { intervalHours: hours }) })
     }
   }
   return normaliseFunding(settlements, recording.market)
+}
+
+async function* readParts(
+  { path, name, parts = [] }: Recording,
+  columns: readonly string[],
+  headers: HeaderRules,
+  faultOf: RowCheck,
+  instants: ReturnType<typeof createInstantReader>,
+): AsyncGenerator<RowBlock, void, undefined> {
+  for (const part of [path, ...parts]) {
+    const partName = parts.length === 0 ? name : basename(part)
+    const read = instants(partName)
+    const check: RowCheck = (rows, offset) => {
+      const instant = read(rows[offset] as number)
+      if (typeof instant === 'string') return { column: 'ts', fault: instant }
+      rows[offset] = instant
+      return faultOf(rows, offset)
+    }
+    yield* readRows(part, partName, columns, check, headers)
+  }
+}
+
+/** The rule of the engine. */
+const candleFault: RowCheck = (rows, at) =>
+  cellFault(
+    rows[at + 1] as number,
+    rows[at + 2] as number,
+    rows[at + 3] as number,
+    rows[at + 4] as number,
+    rows[at + 5] as number,
+  )
+
+const fundingFault: RowCheck = (rows, at) => {
+  const [rate, hours] = [rows[at + 1] as number, rows[at + 2] as number]
+  if (Math.abs(rate) > 1) return { column: 'rate', fault: 'is not a fraction between -1 and 1' }
+  const isInterval = hours >= 0 && hours <= LONGEST_INTERVAL_HOURS
+  return isInterval
+    ? undefined
+    : { column: 'interval', fault: `is not a number of hours up to ${LONGEST_INTERVAL_HOURS}` }
 }
 
 /**
@@ -64,80 +123,36 @@ export async function readFunding(recording: Recording): Promise<readonly Fundin
  * @param to bars that close after it do not count
  * @throws ServiceError `market_data_damaged`, `market_data_missing`
  */
-export async function summarise(recording: Recording, to: number): Promise<RecordingSummary> {
+export async function summarise(
+  recording: Recording,
+  to: number,
+  options: InstantOptions = {},
+): Promise<RecordingSummary> {
   const { content } = recording
-  let rows = 0
-  let first = Number.NaN
-  let last = Number.NaN
-  const take = (opens: number, closes: number): void => {
-    if (closes > to) return
-    if (rows === 0) first = opens
-    last = closes
-    rows++
-  }
+  const summary = { rows: 0, first: Number.NaN, last: Number.NaN, missing: 0, hole: { from: 0, to: 0 } }
   if (content === 'funding') {
-    for (const { time } of await readFunding(recording)) take(time, time)
-    return { rows, first, last }
+    const times = (await readFunding(recording, options)).map(({ time }) => time).filter((time) => time <= to)
+    return {
+      ...summary,
+      rows: times.length,
+      first: times.at(0) ?? Number.NaN,
+      last: times.at(-1) ?? Number.NaN,
+    }
   }
   const lengthMs = timeframeMs(content)
-  for await (const block of readCandleRows(recording, content)) {
-    for (let row = 0; row < block.count; row++) {
-      const opens = block.rows[row * CANDLE_COLUMNS.length] as number
-      take(opens, opens + lengthMs)
-    }
-  }
-  return { rows, first, last }
-}
-
-/** The rule of `candleFault`, over a row of numbers and naming the column. */
-function candleCheck(timeframe: Timeframe): RowCheck {
-  const lengthMs = timeframeMs(timeframe)
-  const isRising = risingTimes()
-  return (rows, offset) => {
-    const opens = rows[offset] as number
-    if (!Number.isSafeInteger(opens) || opens < 0)
-      return { column: 'ts', fault: 'is not a time in milliseconds' }
-    if (opens % lengthMs !== 0) {
-      return {
-        column: 'ts',
-        fault: `is not the open time of a ${timeframe} bar, which counts from midnight UTC`,
+  for await (const { rows, count } of readCandleRows(recording, content, options)) {
+    for (let row = 0; row < count; row++) {
+      const opens = rows[row * CANDLE_COLUMNS.length] as number
+      if (opens + lengthMs > to) continue
+      if (summary.rows === 0) summary.first = opens
+      else if (opens > summary.last) {
+        summary.missing += (opens - summary.last) / lengthMs
+        const isLongest = opens - summary.last > summary.hole.to - summary.hole.from
+        if (isLongest) summary.hole = { from: summary.last, to: opens }
       }
+      summary.last = opens + lengthMs
+      summary.rows++
     }
-    if (!isRising(opens)) return { column: 'ts', fault: 'is not later than the row before' }
-    for (let field = 1; field <= 4; field++) {
-      if (!((rows[offset + field] as number) > 0)) {
-        return { column: CANDLE_COLUMNS[field] as string, fault: 'is not a positive price' }
-      }
-    }
-    const open = rows[offset + 1] as number
-    const close = rows[offset + 4] as number
-    if ((rows[offset + 2] as number) < Math.max(open, close))
-      return { column: 'high', fault: 'is below open or close' }
-    if ((rows[offset + 3] as number) > Math.min(open, close))
-      return { column: 'low', fault: 'is above open or close' }
-    if (!((rows[offset + 5] as number) >= 0)) return { column: 'volume', fault: 'is less than 0' }
-    return undefined
   }
-}
-
-function fundingCheck(): RowCheck {
-  const isRising = risingTimes()
-  return (rows, offset) => {
-    const time = rows[offset] as number
-    if (!Number.isSafeInteger(time) || time < 0)
-      return { column: 'ts', fault: 'is not a time in milliseconds' }
-    if (!isRising(time)) return { column: 'ts', fault: 'is not later than the row before' }
-    if (Math.abs(rows[offset + 1] as number) > 1)
-      return { column: 'rate', fault: 'is not a fraction between -1 and 1' }
-    return undefined
-  }
-}
-
-function risingTimes(): (time: number) => boolean {
-  let last = Number.NEGATIVE_INFINITY
-  return (time) => {
-    if (time <= last) return false
-    last = time
-    return true
-  }
+  return summary
 }

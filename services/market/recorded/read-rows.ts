@@ -1,7 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { readChunks } from './read-chunks.ts'
 
 /** Rows of numbers, one after another, in the order of the columns that were asked for. */
 export interface RowBlock {
@@ -9,11 +7,20 @@ export interface RowBlock {
   readonly count: number
 }
 
-/** Why a row cannot be, and in which column; undefined where it can. */
+/** Why a row cannot be, and in which column; undefined where it can. It may put a number into another unit. */
 export type RowCheck = (rows: Float64Array, offset: number) => { column: string; fault: string } | undefined
 
-/** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
-const CHUNK_BYTES = 262_144
+/** Which further headers a file may have. */
+export interface HeaderRules {
+  /** Other names of columns. */
+  readonly names?: Readonly<Record<string, string>>
+  /** Columns that a file may lack: their number is 0 there. */
+  readonly optional?: readonly string[]
+  /** Columns that are not read. */
+  readonly ignored?: readonly string[]
+  /** The columns of a file that has as many and begins with numbers, without a header. */
+  readonly withoutHeader?: readonly string[]
+}
 
 /** Longest line; past it a file without line ends would be gathered in memory. */
 const LINE_BYTES = 1_024
@@ -22,7 +29,7 @@ const NEWLINE = 10
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
 /**
- * The rows of a CSV file, packed with gzip where its name ends so, a block at a time. The header names the
+ * The rows of a CSV file, packed with gzip or zip where its name ends so, a block at a time. The header names the
  * columns, which may stand in any order. Windows line ends and empty lines are accepted. Messages count rows as
  * lines of the file, so the header is row 1.
  *
@@ -35,76 +42,52 @@ export async function* readRows(
   name: string,
   columns: readonly string[],
   check: RowCheck,
-  ignored: readonly string[] = [],
+  rules: HeaderRules = {},
 ): AsyncGenerator<RowBlock, void, undefined> {
   let context: BlockContext | undefined
+  let start = 0
   let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of chunksOf(path, name)) {
+  for await (const chunk of readChunks(path, name)) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(NEWLINE) + 1
     rest = bytes.subarray(end)
-    if (rest.length > LINE_BYTES) throw endlessLineError(name, context?.row ?? 0)
-    if (end === 0) continue
-    let start = 0
-    if (context === undefined) {
-      start = bytes.indexOf(NEWLINE) + 1
-      context = begin(bytes.toString('utf8', 0, start), name, columns, check, ignored)
+    if (rest.length > LINE_BYTES) {
+      const fault = `the line is longer than ${LINE_BYTES} bytes; this is not a CSV file of market data`
+      throw damagedError(name, (context?.row ?? 0) + 1, `: ${fault}`)
     }
+    if (end === 0) continue
+    start = 0
+    if (context === undefined) ({ context, start } = begin(bytes, { name, columns, check, rules }))
     yield parseLines(bytes.subarray(start, end), context)
   }
-  const hasHeader = context !== undefined
-  context ??= begin(rest.toString('utf8'), name, columns, check, ignored)
+  start = 0
+  if (context === undefined) ({ context, start } = begin(rest, { name, columns, check, rules }))
   // The last line may lack its line end.
-  if (hasHeader && rest.length > 0) yield parseLines(Buffer.concat([rest, Buffer.of(NEWLINE)]), context)
+  if (rest.length > start)
+    yield parseLines(Buffer.concat([rest.subarray(start), Buffer.of(NEWLINE)]), context)
 }
 
-const begin = (
-  header: string,
-  name: string,
-  columns: readonly string[],
-  check: RowCheck,
-  ignored: readonly string[],
-): BlockContext => ({
-  name,
-  columns,
-  order: readHeader(header, name, columns, ignored),
-  check,
-  row: 1,
-})
-
-const endlessLineError = (name: string, row: number): ServiceError =>
-  new ServiceError('market_data_damaged', {
-    message: `${name}, row ${row + 1}: the line is longer than ${LINE_BYTES} bytes; this is not a CSV file of market data`,
-    details: { file: name, row: row + 1 },
-  })
-
-async function* chunksOf(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
-  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
-  // The pipeline hands an error of either stream to the iterating loop, so its own callback has nothing to do.
-  const source = path.endsWith('.gz')
-    ? pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined)
-    : file
-  try {
-    for await (const chunk of source) yield chunk as Buffer
-  } catch (error) {
-    throw unreadableError(name, error as NodeJS.ErrnoException)
-  } finally {
-    file.destroy()
-  }
+interface TableTerms extends Pick<BlockContext, 'name' | 'columns' | 'check'> {
+  readonly rules: HeaderRules
 }
 
-function unreadableError(name: string, error: NodeJS.ErrnoException): ServiceError {
-  const { code, message } = error
-  const [refusal, fault]: [ErrorCode, string] =
-    code === 'Z_BUF_ERROR'
-      ? ['market_data_damaged', 'the gzip data ends too early; the file was cut off, so copy it again']
-      : code === 'Z_DATA_ERROR'
-        ? [
-            'market_data_damaged',
-            `this is not sound gzip data (${message}); copy the file again, or name it .csv if it is not packed`,
-          ]
-        : ['market_data_missing', `the file cannot be read (${message})`]
-  return new ServiceError(refusal, { message: `${name}: ${fault}`, details: { file: name }, cause: error })
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
+/** Reads the first line, and says where the first row begins. */
+function begin(bytes: Buffer, { name, columns, check, rules }: TableTerms) {
+  const mark = bytes.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0
+  const lineEnd = bytes.indexOf(NEWLINE) + 1 || bytes.length
+  const cells = bytes
+    .toString('utf8', mark, lineEnd)
+    .trimEnd()
+    .split(',')
+    .map((cell) => cell.trim())
+  const { withoutHeader } = rules
+  const isBare = NUMBER.test(cells[0] ?? '') && cells.length === withoutHeader?.length
+  const header = isBare ? withoutHeader : cells
+  const order = readHeader(header, name, columns, rules)
+  const context: BlockContext = { name, columns, header, order, check, row: isBare ? 0 : 1 }
+  return { context, start: isBare ? mark : lineEnd }
 }
 
 /** Characters of a faulty header that a message shows. */
@@ -114,36 +97,37 @@ const HEADER_IN_MESSAGE = 200
 const IGNORED = -1
 
 function readHeader(
-  line: string,
+  header: readonly string[],
   name: string,
   columns: readonly string[],
-  ignored: readonly string[],
+  { names = {}, optional = [], ignored = [] }: HeaderRules,
 ): number[] {
-  const found = line
-    .replace(/^\uFEFF/, '')
-    .trimEnd()
-    .split(',')
-    .map((column) => column.trim())
-  const expected = `the header must name ${columns.join(',')}`
+  const found = header.map((column) => names[column] ?? column)
+  const required = columns.filter((column) => !optional.includes(column))
   const damaged = (fault: string, column: string) =>
-    new ServiceError('market_data_damaged', {
-      message: `${name}, row 1: ${fault}; ${expected}, and it names ${JSON.stringify(found.join(',').slice(0, HEADER_IN_MESSAGE))}`,
-      details: { file: name, row: 1, column },
-    })
-  const missing = columns.find((column) => !found.includes(column))
+    damagedError(
+      name,
+      1,
+      `: ${fault}; the header must name ${required.join(',')}, and it names ${JSON.stringify(header.join(',').slice(0, HEADER_IN_MESSAGE))}`,
+      column,
+    )
+  const missing = required.find((column) => !found.includes(column))
   if (missing !== undefined) throw damaged(`column "${missing}" is missing`, missing)
-  const unknown = found.find(
+  const unknown = found.findIndex(
     (column, index) =>
       !(columns.includes(column) || ignored.includes(column)) || found.indexOf(column) !== index,
   )
-  if (unknown !== undefined) throw damaged(`column "${unknown}" is not known or stands there twice`, unknown)
-  return found.map((column) => columns.indexOf(column))
+  const column = header[unknown]
+  if (column !== undefined) throw damaged(`column "${column}" is not known or stands there twice`, column)
+  return found.map((one) => columns.indexOf(one))
 }
 
 interface BlockContext {
   readonly name: string
   readonly columns: readonly string[]
-  /** For each column of the file, the place of its number in a row. */
+  /** The columns of the file as it calls them. */
+  readonly header: readonly string[]
+  /** For each of them, the place of its number in a row. */
   readonly order: readonly number[]
   readonly check: RowCheck
   /** The line of the file that was read last. */
@@ -164,8 +148,9 @@ function parseLines(bytes: Buffer, context: BlockContext): RowBlock {
     parseLine(text, rows, count * width, context)
     const fault = check(rows, count * width)
     if (fault !== undefined) {
-      const value = String(rows[count * width + columns.indexOf(fault.column)])
-      throw damagedCellError(context, fault.column, value, fault.fault)
+      const place = columns.indexOf(fault.column)
+      const column = context.header[context.order.indexOf(place)] ?? fault.column
+      throw damagedCellError(context, column, String(rows[count * width + place]), fault.fault)
     }
     count++
   }
@@ -173,7 +158,7 @@ function parseLines(bytes: Buffer, context: BlockContext): RowBlock {
 }
 
 function parseLine(line: string, rows: Float64Array, offset: number, context: BlockContext): void {
-  const { columns, order } = context
+  const { header, order } = context
   const cells = line.split(',')
   for (const [index, text] of cells.entries()) {
     const place = order[index]
@@ -181,23 +166,26 @@ function parseLine(line: string, rows: Float64Array, offset: number, context: Bl
     if (place === IGNORED) continue
     if (!NUMBER.test(text)) {
       const fault = text === '' ? 'is empty' : 'is not a number'
-      throw damagedCellError(context, columns[place] as string, text, fault)
+      throw damagedCellError(context, header[index] as string, text, fault)
     }
     rows[offset + place] = Number(text)
   }
-  const absent = order[cells.length]
+  const absent = header[cells.length]
   if (absent === undefined) return
-  const fault = `is missing: the row has ${cells.length} of ${columns.length} cells`
-  throw damagedCellError(context, columns[absent] as string, '', fault)
+  const fault = `is missing: the row has ${cells.length} of ${header.length} cells`
+  throw damagedCellError(context, absent, '', fault)
 }
 
-const damagedCellError = (
-  { name, row }: BlockContext,
-  column: string,
-  text: string,
-  fault: string,
-): ServiceError =>
+const damagedCellError = ({ name, row }: BlockContext, column: string, text: string, fault: string) =>
+  damagedError(
+    name,
+    row,
+    `, column ${column}: "${text.slice(0, 40)}" ${fault}; correct the cell or delete the row`,
+    column,
+  )
+
+const damagedError = (file: string, row: number, rest: string, column?: string): ServiceError =>
   new ServiceError('market_data_damaged', {
-    message: `${name}, row ${row}, column ${column}: "${text.slice(0, 40)}" ${fault}; correct the cell or delete the row`,
-    details: { file: name, row, column },
+    message: `${file}, row ${row}${rest}`,
+    details: { file, row, ...(column !== undefined && { column }) },
   })

@@ -278,9 +278,14 @@ describe('createRecordedFeed where something is wrong', () => {
   it.each([
     ['high', 4, (cells: string[]) => cells.with(2, '99'), 'is below open or close'],
     ['low', 4, (cells: string[]) => cells.with(3, '999'), 'is above open or close'],
-    ['close', 4, (cells: string[]) => cells.with(4, '-1'), 'is not a positive price'],
+    ['close', 4, (cells: string[]) => cells.with(4, '-1'), 'is not a positive number'],
     ['volume', 4, (cells: string[]) => cells.with(5, 'many'), 'is not a number'],
     ['volume', 4, (cells: string[]) => cells.slice(0, 5), 'is missing'],
+    // The bounds of the engine, which would refuse such a bar in the middle of a replay.
+    ['volume', 4, (cells: string[]) => cells.with(5, '1e999'), 'is not a number from 0'],
+    ['volume', 4, (cells: string[]) => cells.with(5, '1e22'), 'is above 1e+21'],
+    ['high', 4, (cells: string[]) => cells.with(2, '1e300'), 'is not from 1e-15 to 1000000000000000'],
+    ['low', 4, (cells: string[]) => cells.with(3, '1e-300'), 'is not from 1e-15 to 1000000000000000'],
     ['ts', 4, (cells: string[]) => cells.with(0, String(START + 90)), 'is not the open time of a 1h bar'],
     ['ts', 4, (cells: string[]) => cells.with(0, String(START)), 'is not later than the row before'],
   ])('names file, row and column %s of a damaged row', async (column, row, damage, fault) => {

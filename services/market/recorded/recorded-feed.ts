@@ -6,7 +6,7 @@ import type { BatchesRequest, MarketFeed } from '../feed.ts'
 import { type Catalogue, type CatalogueOptions, openCatalogue } from './open-catalogue.ts'
 import type { IgnoredRecording } from './recording.ts'
 import { planReplay } from './replay-batches.ts'
-import { createTurnovers } from './turnovers.ts'
+import { createTurnovers } from './turnover.ts'
 
 /** How fast live bars follow one another: without a wait, or some times as fast as they once did. */
 export type ReplayPace = 'as-fast-as-possible' | AcceleratedPace

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
-import type { FundingRate } from '../../../contracts/funding.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createDelayQueue, type DelayQueue } from '../../runtime/async/delay-queue.ts'
@@ -33,12 +32,6 @@ interface CandleCursor {
   readonly blocks: AsyncGenerator<RowBlock, void, undefined>
   block: RowBlock
   row: number
-}
-
-interface FundingCursor {
-  readonly market: Market
-  readonly funding: readonly FundingRate[]
-  index: number
 }
 
 /** A replay that can begin: its files, and how many rows of them will be read. */
@@ -82,11 +75,9 @@ export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
       return { source, lengthMs: timeframeMs(timeframe), notBefore, blocks, block, row: -1 }
     })
     const queue = createDelayQueue<CandleCursor>()
-    const settlements = createDelayQueue<FundingCursor>()
     try {
       for (const cursor of cursors) await advance(cursor, queue, plan)
-      await queueFunding(catalogue, plan, settlements)
-      yield* merge(aggregator, queue, settlements, plan)
+      yield* merge(aggregator, queue, await readSettlements(catalogue, plan), plan)
     } finally {
       for (const cursor of cursors) await cursor.blocks.return()
     }
@@ -97,12 +88,13 @@ export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
 async function* merge(
   aggregator: BarAggregator,
   queue: DelayQueue<CandleCursor>,
-  settlements: DelayQueue<FundingCursor>,
+  settlements: readonly FundingUpdate[],
   plan: ReplayPlan,
 ): AsyncGenerator<readonly Instant[], void, undefined> {
   let group: Instant[] = []
+  let settled = 0
   for (;;) {
-    const at = Math.min(queue.nextAt ?? NEVER, settlements.nextAt ?? NEVER)
+    const at = Math.min(queue.nextAt ?? NEVER, settlements[settled]?.funding.time ?? NEVER)
     if (at === NEVER || at > plan.to) break
     for (let due = aggregator.overdue(at); due !== undefined; due = aggregator.overdue(at)) {
       group.push({ at: due, bars: aggregator.close(due), funding: [] })
@@ -113,7 +105,9 @@ async function* merge(
       if (!stepWithinBlock(cursor, queue, plan)) await advance(cursor, queue, plan)
     }
     const bars = aggregator.close(at)
-    const funding = takeFunding(settlements, at)
+    const funding: FundingUpdate[] = []
+    for (; settlements[settled]?.funding.time === at; settled++)
+      funding.push(settlements[settled] as FundingUpdate)
     if (bars.length > 0 || funding.length > 0) group.push({ at, bars, funding })
     if (group.length >= GROUP_BATCHES) {
       yield group
@@ -151,33 +145,19 @@ async function advance(
   }
 }
 
-async function queueFunding(
-  catalogue: Catalogue,
-  plan: ReplayPlan,
-  settlements: DelayQueue<FundingCursor>,
-): Promise<void> {
+/** The settlements that are wanted, in order of time; those of one instant by the names of their markets. */
+async function readSettlements(catalogue: Catalogue, plan: ReplayPlan): Promise<FundingUpdate[]> {
   const from = Math.min(...plan.series.map(({ timeframe }) => plan.notBefore(timeframe)))
+  const updates: FundingUpdate[] = []
   for (const { exchange, coin } of plan.funding) {
     const market = { exchange, coin }
     const recording = catalogue.markets.get(marketName(market))?.funding
-    if (recording === undefined) continue
-    const all = await readFunding(recording)
-    const funding = from === NEVER ? all : all.filter(({ time }) => time >= from)
-    const [first] = funding
-    if (first !== undefined) settlements.add(first.time, { market, funding, index: 0 })
+    const all = recording === undefined ? [] : await readFunding(recording)
+    for (const funding of all) if (from === NEVER || funding.time >= from) updates.push({ market, funding })
   }
-}
-
-function takeFunding(settlements: DelayQueue<FundingCursor>, at: number): FundingUpdate[] {
-  const updates: FundingUpdate[] = []
-  for (let cursor = settlements.take(at); cursor !== undefined; cursor = settlements.take(at)) {
-    updates.push({ market: cursor.market, funding: cursor.funding[cursor.index] as FundingRate })
-    cursor.index++
-    const next = cursor.funding[cursor.index]
-    if (next !== undefined) settlements.add(next.time, cursor)
-  }
-  // The order in which equal times leave the queue is its own affair; batches are the same each time.
-  return updates.toSorted((a, b) => (marketName(a.market) < marketName(b.market) ? -1 : 1))
+  return updates.toSorted(
+    (a, b) => a.funding.time - b.funding.time || (marketName(a.market) < marketName(b.market) ? -1 : 1),
+  )
 }
 
 function recordingFor(catalogue: Catalogue, series: Series): SummarisedRecording {

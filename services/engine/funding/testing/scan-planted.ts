@@ -1,7 +1,9 @@
 import { expect } from 'vitest'
+import { assetOf } from '../../../../contracts/asset.ts'
 import type { Exchange } from '../../../../contracts/exchanges.ts'
-import type { FundingUpdate } from '../../../../contracts/feed.ts'
-import { DAY_MS, HOUR_MS } from '../../../../contracts/timeframes.ts'
+import type { ClosedBar, FundingUpdate } from '../../../../contracts/feed.ts'
+import type { Market } from '../../../../contracts/series.ts'
+import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import {
   type FundingOpportunity,
   type ScanFundingArbResponse,
@@ -10,6 +12,7 @@ import {
 } from '../../../../contracts/tools/scan-funding-arb.ts'
 import { seededRandom } from '../../../../testing/random-walk.ts'
 import { createFundingRates } from '../funding-rates.ts'
+import { LatestPrices } from '../latest-prices.ts'
 import { scanFundingArb } from '../scan-funding-arb.ts'
 import { type PlantedFunding, plantFunding } from './planted-funding.ts'
 
@@ -37,12 +40,31 @@ export function noisy(
   return plant(exchange, { hourly: () => (0.0012 * (random() - 0.5)) / 24, ...change })
 }
 
+/** A bar of each market that closed at an instant, at one price of the asset for all of them. */
+export const pricedAlike = (settlements: readonly FundingUpdate[], closedAt: number): ClosedBar[] =>
+  settlements.map(({ market }) => priced(market, 0.25 * assetOf(market.coin).multiple, closedAt))
+
+/** A bar of a market that closed at an instant and a price. */
+export function priced(
+  market: Market,
+  close: number,
+  closedAt: number,
+  timeframe: Timeframe = '1h',
+): ClosedBar {
+  const openTime = closedAt - timeframeMs(timeframe)
+  const candle = { openTime, open: close, high: close, low: close, close, volume: 1 }
+  return { series: { ...market, timeframe }, candle }
+}
+
 export function scan(
   settlements: readonly FundingUpdate[],
   request: Record<string, unknown> = {},
   nowMs = NOW,
+  bars: readonly ClosedBar[] = pricedAlike(settlements, nowMs),
 ): ScanFundingArbResponse {
-  const rates = createFundingRates({ keepDays: 90 })
+  const prices = new LatestPrices()
+  for (const bar of bars) prices.take(bar)
+  const rates = createFundingRates({ keepDays: 90, prices })
   for (const settlement of settlements) rates.take(settlement)
   const answer = scanFundingArb(rates, scanFundingArbRequest.parse(request), nowMs)
   return scanFundingArbResponse.parse(answer)

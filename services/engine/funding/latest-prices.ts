@@ -1,0 +1,35 @@
+import { assetOf } from '../../../contracts/asset.ts'
+import { EXCHANGES } from '../../../contracts/exchanges.ts'
+import type { ClosedBar } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Market, marketName } from '../../../contracts/series.ts'
+import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+
+/** The close of the newest bar of each market that is followed, by which contracts of one name are told apart. */
+export class LatestPrices {
+  readonly #byMarket = new Map<string, { price: number; closedAt: number; goodUntil: number }>()
+
+  take({ series, candle }: ClosedBar): void {
+    const barMs = timeframeMs(series.timeframe)
+    const closedAt = candle.openTime + barMs
+    const name = marketName(series)
+    const known = this.#byMarket.get(name)
+    if (known === undefined ? this.#byMarket.size >= MOST_MARKETS : closedAt <= known.closedAt) return
+    // The next bar may be late; a venue leaves out short bars in which nothing was traded.
+    this.#byMarket.set(name, {
+      price: candle.close,
+      closedAt,
+      goodUntil: closedAt + Math.max(HOUR_MS, 2 * barMs),
+    })
+  }
+
+  /** What one unit of the asset of a contract costs; undefined where no fresh price of it is known. */
+  ofAsset(market: Market, nowMs: number): number | undefined {
+    const known = this.#byMarket.get(marketName(market))
+    if (known === undefined || nowMs > known.goodUntil || !(known.price > 0)) return undefined
+    return known.price / assetOf(market.coin).multiple
+  }
+}
+
+/** More than all venues rank would be a fault of the feed. */
+const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
