@@ -43,7 +43,6 @@ export function createDecidedTimes(
   { upTo, signal }: { readonly upTo: Position | Date | undefined; readonly signal: AbortSignal },
 ) {
   const bySeries = new RecentMap<string, Ahead>(MOST_SERIES)
-  let without = 0
 
   async function readOn(series: Series, ahead: Ahead): Promise<void> {
     const outcomes: Known[] = []
@@ -70,7 +69,6 @@ export function createDecidedTimes(
   function known(ahead: Ahead, barClose: number): number | null | undefined {
     const found = lookIn(ahead, barClose)
     if (found !== undefined || !(ahead.isAtEnd || signal.aborted)) return found
-    without += 1
     return null
   }
 
@@ -96,10 +94,6 @@ export function createDecidedTimes(
   }
 
   return {
-    /** How often an outcome was asked for that may come later. */
-    without: () => without,
-    /** Verdicts were passed over: looking for the next outcomes is quicker than to read all up to them. */
-    forget: (): void => bySeries.clear(),
     /**
      * Time at which the race of a verdict was decided, Unix milliseconds; null when no bar decided it, or it has no
      * outcome. It is quickest where the verdicts of a series come oldest first.

@@ -5,7 +5,6 @@ import { appendFacts, nextFactId, verdictRecorded } from '../../projections/give
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { type FollowItem, followVerdicts } from './follow-verdicts.ts'
-import { rowOf } from './formats/row-texts.ts'
 import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
 import type { ReplayFilter } from './replay-filter.ts'
 import { replayVerdicts } from './replay-verdicts.ts'
@@ -55,7 +54,7 @@ async function follow(
   return {
     async drain() {
       const rows: VerdictRow[] = []
-      for (let item = await next(); item.kind === 'verdict'; item = await next()) rows.push(rowOf(item.row))
+      for (let item = await next(); item.kind === 'verdict'; item = await next()) rows.push(item.row)
       return rows
     },
     async end() {

@@ -1,15 +1,14 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import { later, type Position } from '../../contracts/position.ts'
+import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
 import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
-import type { RowTexts } from './formats/row-texts.ts'
 import { createLogArrivals } from './log-arrivals.ts'
-import { matchingVerdicts, scanned } from './matching-verdicts.ts'
+import { matchingVerdicts, type RecordedVerdict, scanned } from './matching-verdicts.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
-import type { ShownVerdict } from './shown-verdict.ts'
 
 export interface FollowOptions {
   readonly filter: ReplayFilter
@@ -27,7 +26,7 @@ export interface FollowOptions {
 export type FollowItem =
   | {
       readonly kind: 'verdict'
-      readonly row: RowTexts
+      readonly row: VerdictRow
       /** Position of its event in the log. */
       readonly position: Position
     }
@@ -137,12 +136,12 @@ interface Looking {
   readonly itemOf: ItemOf
 }
 
-type ItemOf = (event: ShownVerdict, cursor: ReplayCursor) => Promise<FollowItem>
+type ItemOf = (event: RecordedVerdict, cursor: ReplayCursor) => Promise<FollowItem>
 
 const itemsWith =
   (decided: DecidedTimes): ItemOf =>
   async (event, cursor) => ({
     kind: 'verdict',
     position: event.position,
-    row: event.texts(formatCursor(cursor), await decided.of(event.data)),
+    row: verdictRow(event.data, formatCursor(cursor), event.at, await decided.of(event.data)),
   })

@@ -1,12 +1,12 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { EventStore, SubscriptionItem } from '../log/event-store.ts'
+import { type RecordedVerdict, verdictIn } from './matching-verdicts.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
-import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
 
 /** A matching verdict that was appended, and the position of the one before it. */
 export interface Arrival {
-  readonly event: ShownVerdict
+  readonly event: RecordedVerdict
   readonly previous: Position
 }
 
@@ -62,7 +62,7 @@ export function createLogArrivals(store: EventStore, { after, filter, signal, sl
   }
 
   function arrivalOf(item: SubscriptionItem): Arrival | undefined {
-    const event = verdictIn(item, filter)
+    const event = askedIn(item, filter)
     if (event === undefined) return undefined
     const arrival = { event, previous }
     previous = event.position
@@ -102,8 +102,8 @@ export function createLogArrivals(store: EventStore, { after, filter, signal, sl
 }
 
 /** The verdict that a filter asks for. */
-function verdictIn(item: SubscriptionItem, filter: ReplayFilter): Arrival['event'] | undefined {
+function askedIn(item: SubscriptionItem, filter: ReplayFilter): RecordedVerdict | undefined {
   if (item.kind !== 'event') return undefined
-  const verdict = shownVerdict(item.event)
+  const verdict = verdictIn(item.event)
   return verdict !== undefined && matchesFilter(filter, verdict.data) ? verdict : undefined
 }

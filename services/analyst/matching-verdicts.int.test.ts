@@ -24,7 +24,6 @@ import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts'
 import { followVerdicts } from './follow-verdicts.ts'
-import { cursorOf } from './formats/row-texts.ts'
 import { matchingVerdicts } from './matching-verdicts.ts'
 import { AT_START, createLook, formatCursor, parseCursor, type ReplayCursor } from './replay-cursor.ts'
 import { isCallAsked, matchesFilter, type ReplayFilter } from './replay-filter.ts'
@@ -259,7 +258,7 @@ describe('a filter by call', () => {
       const tail = followVerdicts(store, { ...options, now: () => now, sleep: rest, signal: ending.signal })
       let quiet = 0
       for await (const item of tail) {
-        if (item.kind === 'verdict') told.push(cursorOf(item.row))
+        if (item.kind === 'verdict') told.push(item.row.cursor)
         else if (++quiet === 2) break
       }
       ending.abort()

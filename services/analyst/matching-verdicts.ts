@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../contracts/assert.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
+import { decodeEvent, type VerdictRecorded } from '../../contracts/event-catalogue.ts'
+import type { EventOf } from '../../contracts/event-definition.ts'
 import { comparePositions, inFrontOf, later, type Position, START } from '../../contracts/position.ts'
 import { parseVerdictStream, verdictStream } from '../../contracts/streams.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import type { EventStore, LookedAt, StreamNames } from '../log/event-store.ts'
 import { isOfSeries, matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
-import { type ShownVerdict, shownVerdict } from './shown-verdict.ts'
 
 /** A log with verdicts. Where it cannot list its streams, a filter without exchange or coin reads all of it. */
 export interface VerdictLog extends Pick<EventStore, 'read' | 'readAll' | 'streams'> {
@@ -24,7 +25,7 @@ export interface MatchingOptions {
   readonly onLooked?: (looked: LookedAt) => Promise<void>
 }
 
-const AS_STORED = { asText: true, asLatin1: true } as const
+export type RecordedVerdict = EventOf<typeof VerdictRecorded>
 
 /** Series that are read side by side. Where more match, the log is read from the first verdict of any of them. */
 const MOST_SERIES = 1_024
@@ -45,7 +46,7 @@ const NEAR = 4
 export async function* matchingVerdicts(
   log: VerdictLog,
   options: MatchingOptions,
-): AsyncGenerator<ShownVerdict, void, void> {
+): AsyncGenerator<RecordedVerdict, void, void> {
   const { filter, after, signal } = options
   const known = await streamsOf(log, filter)
   if (known === undefined) yield* scanned(log, options)
@@ -106,9 +107,9 @@ const closesIn = ({ from = 0, to = Infinity }: ReplayFilter, timeframe: Timefram
 export async function* scanned(
   log: VerdictLog,
   { filter, ...options }: MatchingOptions,
-): AsyncGenerator<ShownVerdict, void, void> {
-  for await (const recorded of log.readAll({ ...options, ...AS_STORED, filter: storeFilter(filter) })) {
-    const verdict = shownVerdict(recorded)
+): AsyncGenerator<RecordedVerdict, void, void> {
+  for await (const recorded of log.readAll({ ...options, filter: storeFilter(filter) })) {
+    const verdict = verdictIn(recorded)
     if (verdict !== undefined && matchesFilter(filter, verdict.data)) yield verdict
   }
 }
@@ -117,12 +118,12 @@ export async function* scanned(
 async function* merged(
   series: SeriesReading[],
   { filter, after, upTo, signal, onLooked }: MatchingOptions,
-): AsyncGenerator<ShownVerdict, void, void> {
+): AsyncGenerator<RecordedVerdict, void, void> {
   const until = upTo instanceof Date ? upTo.toISOString() : undefined
   const mostAhead = Math.max(1, Math.min(LARGEST_PAGE, Math.floor(VERDICTS_AHEAD / series.length)))
   let reached = after
   for (let left = series; ; ) {
-    let next: ShownVerdict | undefined
+    let next: RecordedVerdict | undefined
     let of: SeriesReading | undefined
     for (const one of left) {
       if (one.next === undefined) {
@@ -158,7 +159,7 @@ class SeriesReading {
   #from: Revision = 0
   #page = NEAR
   #isAtEnd = false
-  #ahead: ShownVerdict[] = []
+  #ahead: RecordedVerdict[] = []
   #at = 0
 
   constructor(log: VerdictLog, stream: string, options: ReadingOptions) {
@@ -169,7 +170,7 @@ class SeriesReading {
   }
 
   /** The next verdict that was read ahead. */
-  get next(): ShownVerdict | undefined {
+  get next(): RecordedVerdict | undefined {
     return this.#ahead[this.#at]
   }
 
@@ -223,11 +224,11 @@ class SeriesReading {
     while (this.#ahead.length === 0 && !this.#isAtEnd && !signal.aborted) {
       const limit = this.#page
       let read = 0
-      const options = { from: this.#from, limit, signal, ...AS_STORED }
+      const options = { from: this.#from, limit, signal }
       for await (const recorded of this.#log.read(this.#stream, options)) {
         read += 1
         this.#from = recorded.revision + 1
-        const verdict = shownVerdict(recorded)
+        const verdict = verdictIn(recorded)
         if (verdict !== undefined) this.#offer(verdict)
         if (this.#isAtEnd) break
       }
@@ -239,7 +240,7 @@ class SeriesReading {
   }
 
   /** Takes the next verdict where it is asked for, and finds where it is the last. */
-  #offer(verdict: ShownVerdict): void {
+  #offer(verdict: RecordedVerdict): void {
     const { filter, upTo, knownUpTo } = this.#options
     const { position, data } = verdict
     const isPast =
@@ -249,7 +250,7 @@ class SeriesReading {
     this.#isAtEnd ||= isPast || data.barClose + timeframeMs(data.timeframe) >= (filter.to ?? Infinity)
   }
 
-  #isAsked({ position, data }: ShownVerdict): boolean {
+  #isAsked({ position, data }: RecordedVerdict): boolean {
     const { filter, after } = this.#options
     return data.barClose >= (filter.from ?? 0) && comparePositions(position, after) > 0
   }
@@ -258,18 +259,23 @@ class SeriesReading {
   async #verdictAt(
     direction: 'forwards' | 'backwards',
     from?: Revision,
-  ): Promise<ShownVerdict | 'further' | undefined> {
+  ): Promise<RecordedVerdict | 'further' | undefined> {
     let last: RecordedEvent | undefined
     // Most events are verdicts: the neighbours are read where one is not.
     for (const limit of [1, NEIGHBOURS]) {
-      const read = { direction, limit, ...AS_STORED, ...(from !== undefined && { from }) } as const
+      const read = { direction, limit, ...(from !== undefined && { from }) } as const
       for await (const recorded of this.#log.read(this.#stream, read)) {
         last = recorded
-        const verdict = shownVerdict(recorded)
+        const verdict = verdictIn(recorded)
         if (verdict !== undefined) return verdict
       }
       if (last === undefined) return undefined
     }
     return 'further'
   }
+}
+
+export function verdictIn(recorded: RecordedEvent): RecordedVerdict | undefined {
+  const event = decodeEvent(recorded)
+  return event.type === 'VerdictRecorded' ? event : undefined
 }

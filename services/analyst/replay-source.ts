@@ -1,15 +1,13 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import type { WrittenPages } from '../log/embedded/written-pages.ts'
-import { PROCESS_TIME } from '../runtime/admission/line.ts'
-import { createTurns, type Turn, type Turns } from '../runtime/admission/turns.ts'
+import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import type { VerdictLog } from './matching-verdicts.ts'
 import { formatCursor } from './replay-cursor.ts'
-import { type ReplayOptions, type ReplaySearch, replayTexts } from './replay-verdicts.ts'
+import { type ReplayOptions, type ReplaySearch, replayVerdicts } from './replay-verdicts.ts'
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
-  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal' | 'pages'>
+  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal'>
   readonly format: VerdictFormat
   /** The owner of the replay; all replays of one owner share one owner's time. */
   readonly owner: string
@@ -36,12 +34,7 @@ export interface ReplayNotes {
 export type ReplaySource = (request: ReplayRequest) => Replay
 
 /** Replays on the thread that asks for them, one at a time and each for a moment. */
-export function replaysOnThisThread(
-  store: VerdictLog,
-  turns: Turns,
-  pagesOf?: (format: VerdictFormat) => WrittenPages,
-): ReplaySource {
-  const line = createTurns({ turnMs: Number.POSITIVE_INFINITY, time: PROCESS_TIME })
+export function replaysOnThisThread(store: VerdictLog, turns: Turns): ReplaySource {
   return ({ options, format, owner, signal }) => {
     let notes: ReplayNotes = {}
     const turn = turns.join(owner)
@@ -54,10 +47,8 @@ export function replaysOnThisThread(
         notes = { nextVisibleAt }
       },
     }
-    const { encode, ...written } = FORMATS[format]
-    const pages = pagesOf && { ...pagesOf(format), ...written, writing: line.join(owner) }
-    const rows = replayTexts(store, { ...options, signal, turn, search, pages })
-    return { chunks: inTurns(encode(rows), turn), notes: () => notes }
+    const rows = replayVerdicts(store, { ...options, signal, turn, search })
+    return { chunks: inTurns(FORMATS[format].encode(rows), turn), notes: () => notes }
   }
 }
 

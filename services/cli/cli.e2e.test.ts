@@ -198,7 +198,6 @@ describe('beside a running service, and after it', () => {
       ['ndjson', 'ndjson'],
       ['csv', 'csv'],
       ['parquet', 'parquet'],
-      ['arrows', 'arrow'],
     ] as const) {
       const { code, out, err } = await signal(['export', '--data-dir', data, '--out', file(ending), '--json'])
       expect([code, JSON.parse(out)]).toEqual([

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { Identify } from '../accounts/index.ts'
-import { type FollowItem, type FollowOptions, rowOf } from '../analyst/index.ts'
+import { type FollowItem, type FollowOptions } from '../analyst/index.ts'
 import { addressSite } from '../http/client-address.ts'
 import { createStreamPlaces } from '../runtime/admission/places.ts'
 import { requireVerified } from '../tool-calls/index.ts'
@@ -187,7 +187,7 @@ async function* told(
       continue
     }
     const { position } = item
-    const row = rowOf(item.row)
+    const { row } = item
     if (await admits(row, () => rankAt(row, position))) yield { uri, row, sequence: ++sequence }
   }
 }

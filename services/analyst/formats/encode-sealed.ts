@@ -2,7 +2,6 @@ import { createGzip, zstdCompressSync } from 'node:zlib'
 import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
-import { fieldOf } from './row-texts.ts'
 import { type SealedRow, sealedColumns } from './sealed-columns.ts'
 
 /**
@@ -30,7 +29,7 @@ export function encodeSealedParquet(
     ...(version === 1 && { instant: INSTANT_OF_SCHEMA_1 }),
   })
   return {
-    add: (row) => encoder.add(columns.map(({ name }) => fieldOf(row[name] ?? null))),
+    add: (row) => encoder.add(row),
     finish: () => encoder.finish(),
   }
 }

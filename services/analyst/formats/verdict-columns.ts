@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 
 /** How the values of a column are written where a format has types. */
@@ -51,7 +50,3 @@ export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
   column('visible_at', 'instant'),
   column('decided_at', 'instant', true),
 ]
-
-/** Raised where a row is written otherwise, in any format, and with hyparquet-writer. Columns and V8 say it by themselves. */
-const VERSION = 3
-export const ROW_LAYOUT = crc32(`${VERSION} ${process.versions.v8} ${JSON.stringify(VERDICT_COLUMNS)}`) >>> 1

@@ -12,42 +12,8 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow, verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import { AT_START, formatCursor } from '../replay-cursor.ts'
-import { parquetEncoder, parquetPage } from './encode-parquet.ts'
-import { textsOf } from './row-texts.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 import { acceptedFormat, FORMATS, formatOfFile, type VerdictFormat } from './verdict-formats.ts'
-
-/** As much of an Arrow table as is read here. */
-interface ArrowTable {
-  readonly schema: {
-    readonly fields: readonly {
-      readonly name: string
-      readonly nullable: boolean
-      readonly type: { readonly typeId: number }
-    }[]
-    readonly metadata: ReadonlyMap<string, string>
-  }
-  toArray(): Record<string, unknown>[]
-}
-type ArrowReader = (bytes: Uint8Array, options?: { useDate: boolean; useProxy?: boolean }) => ArrowTable
-/** Reads Arrow with code that is not ours. */
-const READER: string = '@uwdata/flechette'
-const arrowReader = await import(READER).then<ArrowReader | undefined, undefined>(
-  ({ tableFromIPC }: { tableFromIPC: ArrowReader }) => tableFromIPC,
-  () => undefined,
-)
-const noReader = arrowReader === undefined ? ` (skipped: ${READER} is not installed)` : ''
-
-const arrowRows = (bytes: Buffer): Record<string, unknown>[] =>
-  (arrowReader?.(new Uint8Array(bytes), { useDate: true }).toArray() ?? []).map((row) =>
-    Object.fromEntries(
-      VERDICT_COLUMNS.map(({ name, kind }) => {
-        const value = row[name]
-        if (value instanceof Date) return [name, value.toISOString()]
-        return [name, kind === 'json' && typeof value === 'string' ? (JSON.parse(value) as unknown) : value]
-      }),
-    ),
-  )
 
 async function* from(rows: readonly VerdictRow[]): AsyncGenerator<VerdictRow, void, void> {
   yield* rows
@@ -133,7 +99,6 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       ),
     )
   },
-  arrow: async (bytes) => arrowRows(bytes),
 }
 
 /** JSON, and so every format, knows one zero. */
@@ -185,9 +150,7 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   decided_at: fc.option(instant),
 })
 
-const formats = (Object.keys(FORMATS) as VerdictFormat[]).filter(
-  (format) => format !== 'arrow' || arrowReader !== undefined,
-)
+const formats = Object.keys(FORMATS) as VerdictFormat[]
 
 describe.each(formats)('%s', (format) => {
   test('gives back every row as it was', async () => {
@@ -249,22 +212,6 @@ test('Parquet has typed columns and groups of 2,000 rows, written one by one', a
   expect(typeOf('factors')).toEqual(['BYTE_ARRAY', 'JSON'])
 })
 
-test('a file of kept pages of Parquet holds the places of their groups, and not their rows', async () => {
-  const rows = fc.sample(row, { numRuns: 500, seed: 1 }).map(textsOf)
-  const page = await parquetPage(rows)
-  const encoder = parquetEncoder(() => undefined, VERDICT_COLUMNS, { groupRows: 500 })
-  await encoder.addPage(page)
-  const held = new Set<ArrayBufferLike>()
-  const look = (value: unknown): void => {
-    if (ArrayBuffer.isView(value)) held.add(value.buffer)
-    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(look)
-  }
-  look(encoder.places())
-  const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0)
-  expect(bytes).toBeGreaterThan(0)
-  expect(bytes).toBeLessThan(page.length / 2)
-})
-
 test('times of Parquet are those of the CSV in every zone, and a cursor is text in both', async () => {
   const place = mkdtempSync(join(tmpdir(), 'formats-'))
   try {
@@ -299,29 +246,6 @@ test('times of Parquet are those of the CSV in every zone, and a cursor is text 
   }
 })
 
-test.skipIf(arrowReader === undefined)(
-  `Arrow has typed columns and batches of 2,000 rows, whole one by one${noReader}`,
-  async () => {
-    const rows = Array.from({ length: 4_500 }, (_, index) =>
-      verdictRow(aVerdict(), String(index), '2025-01-01T00:00:00.000Z'),
-    )
-    const chunks = await chunksOf('arrow', rows)
-    expect(chunks).toHaveLength(4)
-    // Whoever reads along has the first batch before the others come.
-    expect(arrowRows(chunks[0] ?? Buffer.alloc(0))).toHaveLength(2_000)
-    const schema = arrowReader?.(new Uint8Array(Buffer.concat(chunks))).schema
-    expect(schema?.metadata).toEqual(new Map([['schema_version', '1']]))
-    expect(schema?.fields.map(({ name, nullable, type }) => [name, nullable, type.typeId])).toEqual(
-      VERDICT_COLUMNS.map(({ name, kind, isOptional }) => [
-        name,
-        isOptional,
-        { text: 5, uuid: 5, json: 5, integer: 2, number: 3, instant: 10, boolean: 6 }[kind],
-      ]),
-    )
-    expect(arrowReader?.(new Uint8Array(await encoded('arrow', []))).schema.fields).toHaveLength(31)
-  },
-)
-
 describe('the format of an answer', () => {
   test.each([
     [undefined, 'ndjson'],
@@ -331,7 +255,6 @@ describe('the format of an answer', () => {
     ['Text/CSV; header=present', 'csv'],
     ['application/vnd.apache.parquet', 'parquet'],
     ['text/csv;q=0.5, application/x-ndjson;q=0.9', 'ndjson'],
-    ['application/vnd.apache.arrow.stream', 'arrow'],
     ['text/csv;q=0', 'ndjson'],
     ['text/csv;q=x', 'ndjson'],
   ])('asked for with %j is %s', (accept, format) => {
@@ -339,11 +262,10 @@ describe('the format of an answer', () => {
   })
 
   test('of a file is its ending', () => {
-    expect(['a.csv', 'b.PARQUET', 'c.d.ndjson', 'v.arrows', 'e.arrow', 'csv'].map(formatOfFile)).toEqual([
+    expect(['a.csv', 'b.PARQUET', 'c.d.ndjson', 'e.arrow', 'csv'].map(formatOfFile)).toEqual([
       'csv',
       'parquet',
       'ndjson',
-      'arrow',
       undefined,
       undefined,
     ])

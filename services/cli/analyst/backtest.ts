@@ -51,7 +51,7 @@ const FLAGS = {
   },
   format: {
     schema: z.enum(VERDICT_FORMATS).optional(),
-    help: 'How --out is written: ndjson, csv, parquet or arrow. Default: what its name ends in.',
+    help: 'How --out is written: ndjson, csv or parquet. Default: what its name ends in.',
     example: 'csv',
   },
   json: switchFlag('Writes the evaluation as JSON.'),

@@ -9,7 +9,6 @@ import {
   followVerdicts,
   replayVerdicts,
   requireKnownNames,
-  rowOf,
   type VerdictIndex,
   verifyVerdict,
 } from '../../analyst/index.ts'
@@ -108,7 +107,7 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
       let left = limit
       const options = { filter, ...(after && { after }), now: () => OWNER_TIME, sleep, signal }
       for await (const item of followVerdicts(store, options)) {
-        if (item.kind === 'verdict') yield rowOf(item.row)
+        if (item.kind === 'verdict') yield item.row
         if (item.kind === 'verdict' && --left === 0) return
       }
     },

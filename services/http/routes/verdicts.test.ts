@@ -100,7 +100,7 @@ describe('a name that no market has', () => {
 })
 
 describe('a replay without rows', () => {
-  test.each(['ndjson', 'csv', 'parquet', 'arrow'])(
+  test.each(['ndjson', 'csv', 'parquet'])(
     'says as %s when the next verdict becomes visible',
     async (format) => {
       const visibleAt = async (query: string): Promise<string | null> => {

@@ -9,11 +9,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import {
   acceptedFormat,
-  cursorOf,
   FORMATS,
   type FollowItem,
   type FollowOptions,
-  jsonOf,
   type ReplayFilterQuery,
   type ReplaySource,
   replayFilterOf,
@@ -81,13 +79,11 @@ const replayRoute = {
     parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
     answers: {
       200: {
-        description:
-          'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
+        description: 'Rows: one JSON object a line, CSV with a header line, or a Parquet file',
         content: {
           'application/x-ndjson': verdictRowSchema,
           'text/csv': undefined,
           'application/vnd.apache.parquet': undefined,
-          'application/vnd.apache.arrow.stream': undefined,
         },
       },
     },
@@ -108,7 +104,7 @@ const streamRoute = {
 }
 
 /**
- * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log, all but Parquet
+ * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV or Parquet, in the order of the log, all but Parquet
  * in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
  * visible. Verdicts whose window is still open are shown to the operator only.
  */
@@ -230,7 +226,7 @@ async function* serverSentEvents(
     text +=
       item.kind === 'quiet'
         ? ': nothing new\n\n'
-        : `id: ${cursorOf(item.row)}\nevent: verdict\ndata: ${jsonOf(item.row)}\n\n`
+        : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
     next = items.next()
   }
 }
