@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AT_START, ReplayWorker } from '../services/analyst/index.ts'
+import { ReplayWorker } from '../services/analyst/index.ts'
 import type { ReplayFilter } from '../services/analyst/replay-filter.ts'
 import { logFile, openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import { growLog } from './support/grown-log.ts'
@@ -48,7 +48,7 @@ async function replayed(
   format: 'ndjson' | 'csv' | 'parquet',
   limit: number,
 ): Promise<number> {
-  const options = { filter, after: AT_START, now: end + 90 * DAY_MS, limit }
+  const options = { filter, after: 'start', withOpen: false, limit }
   const { chunks } = worker.replay({ options, format, owner: 'bench', signal })
   let lines = 0
   for await (const chunk of chunks) {

@@ -185,7 +185,6 @@ async function serve(of: EventStore) {
     market: 'simulated',
     operatorToken: OPERATOR,
     newId: () => 'bench',
-    marketNow: Date.now,
     readiness: async () => readinessOf([]),
     replay: replays.replay,
     follow: (options) => followVerdicts(of, { ...options, sleep }),

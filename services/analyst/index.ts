@@ -14,7 +14,6 @@ export {
   type RegimeShiftQuery,
   regimeShiftHistory,
 } from './regime-shift-history.ts'
-export { AT_START } from './replay-cursor.ts'
 export { requireKnownNames } from './replay-filter.ts'
 export {
   instantSchema,

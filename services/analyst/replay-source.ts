@@ -1,9 +1,9 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
-import type { VerdictLog } from './matching-verdicts.ts'
-import { formatCursor } from './replay-cursor.ts'
+import type { VerdictLog } from './matching-events.ts'
 import { type ReplayOptions, type ReplaySearch, replayVerdicts } from './replay-verdicts.ts'
+import { cursorAt } from './shown-rows.ts'
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
@@ -26,8 +26,6 @@ export interface Replay {
 export interface ReplayNotes {
   /** The cursor to continue from, where it found nothing for so long that it ended before the log did. */
   readonly goOnAfter?: string
-  /** When the next verdict becomes visible, market time in Unix milliseconds; absent where none is withheld. */
-  readonly nextVisibleAt?: number
 }
 
 /** Answers replays; all that one gives share a thread. */
@@ -40,11 +38,8 @@ export function replaysOnThisThread(store: VerdictLog, turns: Turns): ReplaySour
     const turn = turns.join(owner)
     const search: ReplaySearch = {
       events: LIMITS.replaySearchEvents,
-      onEnd: (cursor) => {
-        notes = { goOnAfter: formatCursor(cursor) }
-      },
-      onNothing: (nextVisibleAt) => {
-        notes = { nextVisibleAt }
+      onEnd: (position) => {
+        notes = { goOnAfter: cursorAt(position) }
       },
     }
     const rows = replayVerdicts(store, { ...options, signal, turn, search })

@@ -1,20 +1,20 @@
 import type { Position } from '../../contracts/position.ts'
-import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
+import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { LookedAt } from '../log/event-store.ts'
 import type { Turn } from '../runtime/admission/turns.ts'
-import { createDecidedTimes } from './decided-times.ts'
-import { matchingVerdicts, type VerdictLog } from './matching-verdicts.ts'
-import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
-import { isCallAsked, type ReplayFilter } from './replay-filter.ts'
+import { matchingEvents, type VerdictLog } from './matching-events.ts'
+import type { ReplayFilter } from './replay-filter.ts'
+import { createRowMaker, rowEventType } from './shown-rows.ts'
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
-  readonly after: ReplayCursor
+  /** Where the row stood after which it goes on. */
+  readonly after: Position
   /** The log as it was: a position, or the instant up to which events had been appended. */
   readonly upTo?: Position | Date
   readonly limit: number
-  /** Market time, Unix milliseconds: verdicts whose window closes later are withheld. Infinity shows all. */
-  readonly now: number
+  /** Whether verdicts without an outcome are shown, too; all are then in the order in which they were recorded. */
+  readonly withOpen: boolean
   readonly signal: AbortSignal
   /** Shares the thread with others; it has it to itself without one. */
   readonly turn?: Turn
@@ -26,54 +26,40 @@ export interface ReplaySearch {
   /** Most events that are read, approximately. */
   readonly events: number
   /** Told where to go on; the replay ends then. */
-  readonly onEnd: (cursor: ReplayCursor) => void
-  /**
-   * Told at the end of the log, where no verdict was shown and some are withheld: when the first of their windows closes,
-   * market time. Its call is not looked at.
-   */
-  readonly onNothing: (nextVisibleAt: number) => void
+  readonly onEnd: (passed: Position) => void
 }
 
 /**
- * Recorded verdicts in the order of the log. Verdicts whose window is still open are what callers pay for, so they are
- * withheld until it closes; a cursor after any row resumes without loss or repeat.
+ * Verdicts in the order in which their outcomes were recorded. The cursor of a row is the position of its outcome: whatever
+ * comes later is after it, so a replay that goes on from any row loses and repeats nothing.
  */
 export async function* replayVerdicts(
   store: VerdictLog,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
-  const { filter, limit, turn, search, now } = options
+  const { filter, after, limit, withOpen, turn, search } = options
   const upTo = options.upTo ?? (await store.head())
   const found = new AbortController()
   const signal = AbortSignal.any([options.signal, found.signal])
-  const decided = createDecidedTimes(store, { upTo, signal })
   let left = limit
   let searched = 0
-  let nextVisibleAt = Number.POSITIVE_INFINITY
-  for (let from: ReplayCursor | undefined = options.after; from !== undefined; ) {
-    const look = createLook(from, now)
-    const onLooked = async ({ upTo: passed, events: count }: LookedAt): Promise<void> => {
-      searched += count
-      if (search !== undefined && left === limit && searched >= search.events) {
-        search.onEnd(look.passed(passed))
-        found.abort()
-      }
-      if (turn?.isOver() === true) await turn.again()
+  const onLooked = async ({ upTo: passed, events: count }: LookedAt): Promise<void> => {
+    searched += count
+    if (search !== undefined && left === limit && searched >= search.events) {
+      search.onEnd(passed)
+      found.abort()
     }
-    const events = matchingVerdicts(store, { filter, after: look.readAfter, upTo, signal, onLooked })
-    for await (const event of events) {
-      if (turn?.isOver() === true) await turn.again()
-      const { validUntil } = event.data
-      if (validUntil > now) nextVisibleAt = Math.min(nextVisibleAt, validUntil)
-      const cursor = look.offer(event.position, validUntil)
-      if (look.isHeldUp()) return
-      if (cursor === undefined || !isCallAsked(filter, event.data)) continue
-      yield verdictRow(event.data, formatCursor(cursor), event.at, await decided.of(event.data))
-      left -= 1
-      if (left === 0) return
-    }
-    if (signal.aborted) return
-    from = from.second === undefined ? undefined : look.end()
+    if (turn?.isOver() === true) await turn.again()
   }
-  if (left === limit && Number.isFinite(nextVisibleAt)) search?.onNothing(nextVisibleAt)
+  const rowOf = createRowMaker(store, { upTo, signal })
+  const wanted = { type: rowEventType(withOpen), filter, after, upTo, signal, onLooked }
+  for await (const event of matchingEvents(store, wanted)) {
+    if (turn?.isOver() === true) await turn.again()
+    const { row } = await rowOf(event)
+    // What was read to its end only in part is no row.
+    if (signal.aborted) return
+    yield row
+    left -= 1
+    if (left === 0) return
+  }
 }

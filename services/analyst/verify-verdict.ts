@@ -5,13 +5,13 @@ import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { canonicalJson } from '../../contracts/json.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
-import { parseSeriesName, type Series } from '../../contracts/series.ts'
-import { verdictStream } from '../../contracts/streams.ts'
+import { parseSeriesName } from '../../contracts/series.ts'
+import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import { outcomePlace } from './decided-times.ts'
+import { createCounterparts } from './series-events.ts'
 
 /** The read model that knows where verdicts are. */
 export interface VerdictIndex {
@@ -48,7 +48,9 @@ export async function verifyVerdict(options: VerifyOptions, verdictId: string): 
     })
   }
   const { barClose, validUntil } = verdict.data
-  const outcome = await findOutcome(store, series, barClose)
+  const { signal } = options
+  const labelled = await createCounterparts(store, 'OutcomeLabelled', { signal }).of({ ...series, barClose })
+  const outcome = labelled && (await eventAt(store, outcomeStream(series), labelled.revision))
   return {
     verdict_id: verdictId,
     event: proofEvent(recorded),
@@ -98,15 +100,4 @@ async function eventAt(
 ): Promise<RecordedEvent | undefined> {
   for await (const event of store.read(stream, { from: revision, limit: 1 })) return event
   return undefined
-}
-
-/** The outcome of a bar; undefined where there is none yet. */
-async function findOutcome(
-  store: EventStore,
-  series: Series,
-  barClose: number,
-): Promise<RecordedEvent | undefined> {
-  const place = await outcomePlace(store, series, barClose)
-  const event = place && decodeEvent(place)
-  return event?.type === 'OutcomeLabelled' && event.data.barClose === barClose ? place : undefined
 }

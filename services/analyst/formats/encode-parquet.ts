@@ -109,8 +109,9 @@ export function parquetEncoder(
 function storedOf(value: Json, kind: ColumnKind): unknown {
   if (value === null) return null
   if (kind === 'json') return Buffer.from(JSON.stringify(value))
-  if (kind === 'instant') return BigInt(Date.parse(String(value)))
-  return kind === 'uuid' ? Buffer.from(String(value).replaceAll('-', ''), 'hex') : value
+  if (kind === 'instant' && typeof value === 'string') return BigInt(Date.parse(value))
+  if (kind === 'uuid' && typeof value === 'string') return Buffer.from(value.replaceAll('-', ''), 'hex')
+  return value
 }
 
 /** Verdicts as Parquet with Snappy, in groups of 2,000 rows, written as they fill up. */

@@ -11,7 +11,7 @@ import { MINUTE_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow, verdictRowSchema } from '../../../contracts/verdict-row.ts'
-import { AT_START, formatCursor } from '../replay-cursor.ts'
+import { cursorAt } from '../shown-rows.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 import { acceptedFormat, FORMATS, formatOfFile, type VerdictFormat } from './verdict-formats.ts'
 
@@ -215,15 +215,8 @@ test('Parquet has typed columns and groups of 2,000 rows, written one by one', a
 test('times of Parquet are those of the CSV in every zone, and a cursor is text in both', async () => {
   const place = mkdtempSync(join(tmpdir(), 'formats-'))
   try {
-    const [open, closed] = [formatCursor(AT_START), formatCursor({ complete: '8', looked: '9', asOf: 7 })]
     const rows = Array.from({ length: 3_000 }, (_, index) =>
-      verdictRow(
-        aVerdict({ barClose: index * MINUTE_MS }),
-        index < 2_900
-          ? formatCursor({ complete: `${index}`, looked: `${index}`, asOf: 5 })
-          : ([open, closed][index % 2] ?? ''),
-        '2025-01-01T00:00:00.000Z',
-      ),
+      verdictRow(aVerdict({ barClose: index * MINUTE_MS }), cursorAt(`${index}`), '2025-01-01T00:00:00.000Z'),
     )
     for (const format of ['parquet', 'csv'] as const)
       writeFileSync(join(place, `v.${format}`), await encoded(format, rows))

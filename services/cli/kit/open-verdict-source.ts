@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { START } from '../../../contracts/position.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { outcomeStream, parseVerdictStream } from '../../../contracts/streams.ts'
 import {
-  AT_START,
   followVerdicts,
   replayVerdicts,
   requireKnownNames,
@@ -75,10 +75,11 @@ async function openStoreIn(directory: string): Promise<EventStore> {
   return openEmbeddedStore({ directory, now: Date.now })
 }
 
-/** Everything is shown: who can open the store owns it. */
-const OWNER_TIME = Number.POSITIVE_INFINITY
-
-/** @param isShared whether other processes may append to the store; following it fails otherwise. */
+/**
+ * Everything is shown, open windows too: who can open the store owns it.
+ *
+ * @param isShared whether other processes may append to the store; following it fails otherwise.
+ */
 function createStoreSource(store: EventStore, description: string, isShared: boolean): VerdictSource {
   return {
     description,
@@ -86,8 +87,8 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
       let isEmpty = true
       for await (const row of replayVerdicts(store, {
         ...request,
-        after: after ?? AT_START,
-        now: OWNER_TIME,
+        after: after ?? START,
+        withOpen: true,
       })) {
         isEmpty = false
         yield row
@@ -105,7 +106,7 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
         })
       }
       let left = limit
-      const options = { filter, ...(after && { after }), now: () => OWNER_TIME, sleep, signal }
+      const options = { filter, ...(after && { after }), withOpen: true, sleep, signal }
       for await (const item of followVerdicts(store, options)) {
         if (item.kind === 'verdict') yield item.row
         if (item.kind === 'verdict' && --left === 0) return
