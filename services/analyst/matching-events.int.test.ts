@@ -123,7 +123,7 @@ async function byScan(
   const rows = [...(withOpen ? verdicts : outcomes)].flatMap(([id, { position }]) => {
     const { verdict, at } = verdicts.get(id) ?? expect.fail('an outcome without a verdict')
     if (comparePositions(position, after) <= 0 || !matchesFilter(filter, verdict)) return []
-    return [verdictRow(verdict, cursorAt(position), at, outcomes.get(id)?.outcome.decidedAt)]
+    return [verdictRow(verdict, cursorAt(position), at, outcomes.get(id)?.outcome)]
   })
   return rows.slice(0, limit)
 }

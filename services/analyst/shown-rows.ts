@@ -50,12 +50,7 @@ export function createRowMaker(
         message: `The outcome at position ${event.position} has no verdict in the log.`,
       })
     }
-    const row = verdictRow(
-      verdict.data,
-      cursorAt(event.position),
-      verdict.at,
-      outcome?.data.decidedAt ?? null,
-    )
+    const row = verdictRow(verdict.data, cursorAt(event.position), verdict.at, outcome?.data ?? null)
     return { row, position: verdict.position }
   }
 }

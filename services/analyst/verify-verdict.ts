@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEvent, type MarketKind } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { canonicalJson } from '../../contracts/json.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
+import { recordedAs, recordedNote } from '../../contracts/recorded-as.ts'
 import { parseSeriesName } from '../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
@@ -23,6 +24,7 @@ export interface VerdictIndex {
 export interface VerifyOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly index: VerdictIndex
+  readonly market: MarketKind
   /** Ends the waiting for the index. */
   readonly signal: AbortSignal
 }
@@ -56,6 +58,8 @@ export async function verifyVerdict(options: VerifyOptions, verdictId: string): 
     event: proofEvent(recorded),
     hash: eventHash(recorded),
     window_closes_at: isoTime(validUntil),
+    recorded_as: recordedAs(verdict.data, recorded.at),
+    recorded_note: recordedNote(verdict.data, recorded.at, options.market),
     outcome: outcome === undefined ? null : { event: proofEvent(outcome), hash: eventHash(outcome) },
     notice: VERIFICATION_NOTICE,
   }

@@ -135,16 +135,11 @@ class _Judged(_Spoken):
     reasoning: str
 
 
-class _Odds(TypedDict, total=False):
-    closes_higher: float
-    odds: str
-
-
 class _Confirmed(TypedDict, total=False):
     unconfirmed: bool
 
 
-class TradeCall(_Judged, _Odds, _Confirmed):
+class TradeCall(_Judged, _Confirmed):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -231,10 +226,15 @@ class Verdict(_Judged):
     inputs_hash: str
     shifted_from: str
     bars_missed: int
-    recorded_late: bool
-    closes_higher: Optional[float]
+    recorded_as: str
     visible_at: str
     decided_at: Optional[str]
+    race: Optional[str]
+    entry_price: Optional[float]
+    exit_price: Optional[float]
+    close_price: Optional[float]
+    exit_at: Optional[str]
+    net_bps: Optional[float]
 
 
 # The refund of a payment, which comes without being asked for. A word of the language cannot be a member of a class.
@@ -866,6 +866,7 @@ TIMES = (
     "anchor_bar",
     "visible_at",
     "decided_at",
+    "exit_at",
     "created_at",
 )
 

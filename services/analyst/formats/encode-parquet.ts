@@ -53,17 +53,14 @@ class FlushedWriter extends ByteWriter {
 
 /**
  * Apache Parquet with typed columns: times as UTC timestamps in milliseconds, ids as UUIDs, factors and ranges as JSON.
- *
- * @param instant how times are written; a former release had another type
  */
 export function parquetEncoder(
   take: TakeBytes,
   columns: readonly Column[],
   {
     groupRows,
-    instant = TYPES.instant,
     ...settings
-  }: { readonly groupRows: number; readonly instant?: ParquetType } & Omit<
+  }: { readonly groupRows: number } & Omit<
     ConstructorParameters<typeof ParquetWriter>[0],
     'writer' | 'schema' | 'createdBy'
   >,
@@ -72,7 +69,7 @@ export function parquetEncoder(
     ({ name, kind, isOptional }): SchemaElement => ({
       name,
       repetition_type: isOptional ? 'OPTIONAL' : 'REQUIRED',
-      ...(kind === 'instant' ? instant : TYPES[kind]),
+      ...TYPES[kind],
     }),
   )
   // The writer would parse and write them again if it knew before its end that they are JSON.

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
+import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
 import { MINUTE_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
@@ -80,8 +81,7 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
         header.map((name, index) => {
           const text = record[index] ?? ''
           if (text === '' && OPTIONAL.has(name)) return [name, null]
-          if (['factors', 'recorded_late', 'expected_range'].includes(name))
-            return [name, JSON.parse(text) as unknown]
+          if (['factors', 'expected_range'].includes(name)) return [name, JSON.parse(text) as unknown]
           return [name, numeric.has(name) ? Number(text) : text]
         }),
       ),
@@ -108,10 +108,9 @@ const percent = fc.nat(100)
 const row: fc.Arbitrary<VerdictRow> = fc.record({
   shifted_from: fc.constantFrom(...REGIMES, '' as const),
   bars_missed: fc.nat(),
-  recorded_late: fc.boolean(),
+  recorded_as: fc.constantFrom('live' as const, 'backfill' as const, 'late' as const),
   expected_range: fc.option(fc.record({ p10: finite, p25: finite, p50: finite, p75: finite, p90: finite })),
   expected_volatility: fc.option(finite),
-  closes_higher: fc.option(finite),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),
@@ -148,6 +147,12 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   inputs_hash: fc.stringMatching(/^[0-9a-f]{64}$/),
   visible_at: instant,
   decided_at: fc.option(instant),
+  race: fc.option(fc.constantFrom(...RACE_OUTCOMES)),
+  entry_price: fc.option(finite),
+  exit_price: fc.option(finite),
+  close_price: fc.option(finite),
+  exit_at: fc.option(instant),
+  net_bps: fc.option(finite),
 })
 
 const formats = Object.keys(FORMATS) as VerdictFormat[]
@@ -184,12 +189,12 @@ test('columns are the fields of a row, in their order', () => {
 
 test('CSV without rows has its header, Parquet its columns', async () => {
   expect((await encoded('csv', [])).toString()).toMatch(
-    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility,closes_higher,visible_at,decided_at\r\n$/,
+    /^cursor,verdict_id,.*,recorded_as,expected_range,expected_volatility,visible_at,decided_at,race,entry_price,exit_price,close_price,exit_at,net_bps\r\n$/,
   )
   expect((await encoded('ndjson', [])).length).toBe(0)
   const bytes = new Uint8Array(await encoded('parquet', []))
   const metadata = await parquetMetadataAsync(bytes.buffer)
-  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 32])
+  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 37])
 })
 
 test('Parquet has typed columns and groups of 2,000 rows, written one by one', async () => {

@@ -64,7 +64,7 @@ export const backtestCommand = defineCommand({
   summary: 'Runs the engine over recorded bars, without a store, and scores its verdicts.',
   notes: [
     'Each verdict gets its outcome as in a running service. The report has win rates on windows that do not overlap, beside constant calls and a coin on the same bars, with intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window ends after the last bar are not scored.',
-    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
+    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, and `recorded_at` is the time of the run. A row is written when its verdict has its outcome; those whose window ends after the last bar come last, without one.',
   ],
   flags: FLAGS,
   examples: [

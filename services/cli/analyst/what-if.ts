@@ -218,7 +218,7 @@ class Tally {
     this.#period.to = Math.max(this.#period.to, barClose)
     const cells = this.#cellsOf(row)
     if (wasSilenced(row)) count.withdrawn += 1
-    if (row.recorded_late) count.late += 1
+    if (row.recorded_as === 'late') count.late += 1
     if (said.kind === 'lacking') {
       for (const feature of said.features) this.#lacking.set(feature, (this.#lacking.get(feature) ?? 0) + 1)
       return
@@ -230,7 +230,7 @@ class Tally {
       this.#recorded.said[row.call] += 1
       this.#other.said[said.call] += 1
     }
-    if (row.recorded_late) return
+    if (row.recorded_as === 'late') return
     const calls = [CALLS.indexOf(row.call), said.call === null ? UNTOLD : CALLS.indexOf(said.call)]
     cells.push(barClose, row.probability, said.probability, ...calls)
   }

@@ -2,7 +2,7 @@ import type { Candle } from '../../../contracts/candle.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { HistoryRow, SeriesHistory } from '../../../contracts/series-history.ts'
 import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
-import { likelierBarrier, oddsOf } from '../../../contracts/verdict.ts'
+import { likelierBarrier } from '../../../contracts/verdict.ts'
 import { type Html, html } from './html.ts'
 import { type Page, scrolling } from './layout.ts'
 import type { Refusal } from './own-client.ts'
@@ -112,16 +112,9 @@ ${tiles([
     html`${row.is_open ? 'decided by' : 'window closed'} ${time(row.valid_until)}; ${proofLink(row.verdict_id, 'the newest verdict')}`,
   ],
 ])}
-${oddsWords(row)}
 ${rangeWords(row)}
 ${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verdict is' : 'verdicts are'} open and not shown: callers ask for them.</p>`}`
 }
-
-/** Both probabilities in plain words, where there are two. */
-const oddsWords = ({ probability, closes_higher: higher }: HistoryRow): Html | undefined =>
-  higher === null
-    ? undefined
-    : html`<p>Odds: ${oddsOf(probability, higher)}. <a href="/track-record#closes">How often that held</a></p>`
 
 /** How far the price may go, in plain words. */
 function rangeWords({ expected_range: range, expected_volatility: volatility, price: at }: HistoryRow): Html {
@@ -186,12 +179,6 @@ function factorsPart(row: HistoryRow): Html {
 ${facts([
   ['Model', html`<code>${row.model_version}</code>`],
   ['Probability', html`${Number(row.probability.toPrecision(6))} that +1σ is reached before −1σ`],
-  [
-    'Closes higher',
-    row.closes_higher === null
-      ? 'no forecast'
-      : html`${Number(row.closes_higher.toPrecision(6))} that the window closes above its entry`,
-  ],
   [
     'Barriers',
     html`${price(row.price * (1 + row.barrier))} above, ${price(row.price * (1 - row.barrier))} below: ±${(100 * row.barrier).toFixed(2)} %`,
