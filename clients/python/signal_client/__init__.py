@@ -40,6 +40,8 @@ PASSING = {
 UNWAITED = {"read_model_behind", "too_many_streams"}
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000
+# By what a list takes its `next` where that is not `after`.
+GOES_ON_WITH = {"/api/bars": "start", "/api/board": "skip"}
 # Whoever asks to be left alone for longer is not waited for.
 LONGEST_WAIT_SECONDS = 30
 # Bytes of an answer, and of a line of one that has rows; both have some thousands.
@@ -615,8 +617,7 @@ class SignalClient:
             if onward in seen or len(seen) == MOST_PAGES:
                 raise Refusal("unreadable", f"{path} has no end")
             seen.add(onward)
-            # Pages of bars go on from an instant, all others after a row.
-            query["start" if isinstance(onward, int) else "after"] = onward
+            query[GOES_ON_WITH.get(path, "after")] = onward
 
     def post(self, path, body) -> Any:
         """Sends a change, which is sent again only where a limit refused it."""
@@ -832,7 +833,7 @@ def _failure_of(error):
         refused = {}
     code = refused.get("code") if isinstance(refused, dict) else None
     message = refused.get("message", "") if code else f"HTTP {error.code}"
-    if error.code == 429 or code in PASSING or (error.code >= 500 and code is None):
+    if error.code in (429, 503) or code in PASSING or (error.code >= 500 and code is None):
         passing_code = "rate_limited" if error.code == 429 else code
         return _Passing(f"{code or 'refused'}: {message}", seconds, passing_code, refused)
     return Refusal(code or f"http_{error.code}", message, code and refused.get("next_step"), refused)
