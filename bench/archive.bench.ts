@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { latestVerdicts } from '../projections/index.ts'
-import { AT_START, ReplayWorker } from '../services/analyst/index.ts'
+import { ReplayWorker } from '../services/analyst/index.ts'
 import { archiveLog, shrinkLog } from '../services/log/embedded/archive-log.ts'
 import { logFile, openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import { startProjector } from '../services/log/projector/projector.ts'
@@ -58,7 +58,7 @@ async function candidatesOf(kind: keyof typeof folders) {
   })
   const replayed = candidate(`${kind}: replayed as CSV`, async () => {
     let rows = 0
-    const options = { filter: {}, after: AT_START, now: Date.now(), limit: Infinity }
+    const options = { filter: {}, after: 'start', withOpen: true, limit: Infinity }
     const { chunks } = worker.replay({ options, format: 'csv', owner: 'bench', signal })
     for await (const chunk of chunks) {
       const bytes = Buffer.from(chunk)

@@ -16,7 +16,7 @@ import { ModelAnnounced, MonitoringChanged } from '../contracts/proof-events.ts'
 import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../contracts/streams.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
-import { findDays, NEWEST_SCHEMA, type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
+import { findDays, type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
 import { auditTools } from '../services/cli/analyst/audit-tools.ts'
 import { openEmbeddedStore } from '../services/log/embedded/embedded-store.ts'
 import { audit, type LogSource, parseVkey } from '../services/proof/index.ts'
@@ -226,7 +226,7 @@ let sealed: SealedFiles | undefined
 const sealingMs = await cpuTimed(async () => {
   const { signal } = new AbortController()
   for (const found of await findDays(store, [day], signal))
-    sealed = await sealDay(store, found, NEWEST_SCHEMA, join(directory, 'sealed'), signal)
+    sealed = await sealDay(store, found, join(directory, 'sealed'), signal)
 })
 const rows = sealed?.rows ?? 0
 print(

@@ -1,15 +1,14 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
 import { latestVerdicts, type Projection, verdictIndex } from '../projections/index.ts'
-import { followVerdicts, ReplayWorker, VERDICT_FORMATS } from '../services/analyst/index.ts'
+import { followVerdicts, ReplayWorker } from '../services/analyst/index.ts'
 import { createServer } from '../services/composition/server.ts'
 import { readinessOf } from '../services/http/readiness.ts'
 import { NO_READ_MODELS } from '../services/http/testing/no-read-models.ts'
@@ -159,9 +158,6 @@ const CLIENT = `
   if (url.endsWith('parquet')) {
     const { parquetMetadata } = await import('hyparquet')
     rows = Number(parquetMetadata(await response.arrayBuffer()).num_rows)
-  } else if (url.endsWith('arrow')) {
-    const { tableFromIPC } = await import('@uwdata/flechette')
-    rows = tableFromIPC(new Uint8Array(await response.arrayBuffer())).numRows
   } else {
     for await (const chunk of response.body) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1; ) rows++
     if (url.endsWith('csv')) rows -= 1
@@ -189,7 +185,6 @@ async function serve(of: EventStore) {
     market: 'simulated',
     operatorToken: OPERATOR,
     newId: () => 'bench',
-    marketNow: Date.now,
     readiness: async () => readinessOf([]),
     replay: replays.replay,
     follow: (options) => followVerdicts(of, { ...options, sleep }),
@@ -279,12 +274,8 @@ const replayed = [
   over('NDJSON, zstd', 'ndjson', 'zstd'),
   over('CSV', 'csv'),
   over('Parquet', 'parquet'),
-  over('Arrow', 'arrow'),
 ]
 const floors = Object.fromEntries(replayed.map(({ name }) => [name, 0.6]))
-for (const format of VERDICT_FORMATS) await replayOver(`${url}?format=${format}&limit=5000`)
-// As a service does each hour.
-await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../services/keep-pages.ts'), file])
 report(
   'replay of verdicts with outcomes',
   'rows/s',

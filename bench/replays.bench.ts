@@ -60,7 +60,6 @@ async function serve(replay: typeof worker.replay) {
     operatorToken: undefined,
     newId,
     trustProxy: { hops: 1 },
-    marketNow: Date.now,
     readiness: async () => readinessOf([]),
     replay,
     follow: async function* () {},

@@ -167,8 +167,6 @@ export const LIMITS = {
 
   /** Verdicts in one answer of the replay route; the next page starts at its last position. */
   replayEvents: 1_000_000,
-  /** Bytes of rows that are kept written out beside the log; 1,000,000 take about 300 MB a format. */
-  replayPageBytes: 4 * 1024 ** 3,
   /** Live tails of verdicts that one process serves at a time. */
   verdictStreams: 100,
   /** Live streams of verdicts that one address may hold. */

@@ -9,17 +9,12 @@ import { positionSchema } from './position.ts'
 export const SEALED_FILES = ['verdicts.parquet', 'verdicts.csv.gz'] as const
 export type SealedFileName = (typeof SEALED_FILES)[number]
 
-/** Schema 1 did not mark the times in Parquet as UTC; 2 has no `closes_higher`. A file keeps the schema that it was sealed with. */
-export const SEALED_SCHEMAS = [1, 2, 3] as const
-export type SealedSchema = (typeof SEALED_SCHEMAS)[number]
+/** Schema of days that are sealed. One that another release sealed is served as it is, and not made again. */
+export const SEALED_SCHEMA = 4
 
 /** The content of a sealed day. Its SHA-256 is in an entry of the transparency log. */
 export const sealedManifestSchema = z.object({
-  schema_version: z
-    .literal(SEALED_SCHEMAS)
-    .describe(
-      'Raised when columns or their types change; columns are only added. From 2 on, times in Parquet are marked as UTC',
-    ),
+  schema_version: z.int().positive().describe('Raised when columns or their types change'),
   market: z.enum(MARKET_KINDS),
   exchange: exchangeSchema,
   date: z.iso.date().describe('UTC day in which the bars closed'),

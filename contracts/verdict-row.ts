@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { exchangeSchema } from './exchanges.ts'
 import { instantUtc as instant } from './field-schemas.ts'
 import { isoTime } from './iso-time.ts'
+import { callReturn, type Outcome, RACE_OUTCOMES, ROUND_TRIP_COST } from './outcome.ts'
+import { recordedAs, recordedAsSchema } from './recorded-as.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
@@ -16,7 +18,9 @@ import {
   type Verdict,
 } from './verdict.ts'
 
-/** A recorded verdict as the replay shows it, one per line. */
+const price = z.number().nullable()
+
+/** A recorded verdict with its outcome as the replay shows it, one per line. */
 export const verdictRowSchema = z.object({
   cursor: z.string().describe('Where to go on after this row: give it as `after`'),
   verdict_id: z.uuid(),
@@ -52,32 +56,42 @@ export const verdictRowSchema = z.object({
     .int()
     .nonnegative()
     .describe('Bars between this and the verdict before that have no verdict'),
-  recorded_late: z
-    .boolean()
-    .describe(
-      'Recorded when the first bar of its race had closed, or, in logs of former releases, its window: it counts for nothing',
-    ),
+  recorded_as: recordedAsSchema,
   ...forecastFields,
-  closes_higher: z.number().nullable().describe('Probability that the window closes above entry, or null'),
   visible_at: instant.describe(
     'When everybody could read it: the end of its window, or when it was recorded if that came later',
   ),
   decided_at: instant
     .nullable()
-    .describe('Close of the bar that decided its race; null where none did, or it was not labelled yet'),
+    .describe('Close of the bar that decided its race; null where none did, or there is no outcome yet'),
+  race: z
+    .enum(RACE_OUTCOMES)
+    .nullable()
+    .describe('Which barrier came first. This and what follows is null as long as there is no outcome'),
+  entry_price: price.describe('Open of the first bar of the window; null where that bar is missing'),
+  exit_price: price.describe(
+    'Price at which the race ended: a barrier, an open beyond it, or the last close; null where one bar touched both barriers, or bars are missing',
+  ),
+  close_price: price.describe('Close of the last bar of the window; null where bars are missing'),
+  exit_at: instant
+    .nullable()
+    .describe('Close of the bar at which the race ended: that of `decided_at`, or the last of the window'),
+  net_bps: price.describe(
+    'Return of the call in basis points, after costs of 12; null for HOLD, and where bars are missing',
+  ),
 })
 
 export type VerdictRow = z.infer<typeof verdictRowSchema>
 
 /**
  * @param recordedAt when the verdict's event was appended, ISO 8601
- * @param decidedAt of its outcome, Unix milliseconds; null where there is none
+ * @param outcome null where there is none yet
  */
 export const verdictRow = (
   verdict: Verdict,
   cursor: string,
   recordedAt: string,
-  decidedAt: number | null = null,
+  outcome: RowOutcome | null = null,
 ): VerdictRow => ({
   cursor,
   verdict_id: verdict.verdictId,
@@ -104,12 +118,40 @@ export const verdictRow = (
   inputs_hash: verdict.inputsHash,
   shifted_from: shiftedFrom(verdict) ?? '',
   bars_missed: barsMissed(verdict),
-  recorded_late: verdict.recordedLate,
+  recorded_as: recordedAs(verdict, recordedAt),
   ...forecastShown(verdict.forecast),
-  closes_higher: null,
   visible_at: visibleAt(verdict, recordedAt),
-  decided_at: decidedAt === null ? null : isoTime(decidedAt),
+  ...outcomeColumns(verdict, outcome),
 })
+
+/** What a row says of an outcome. */
+type RowOutcome = Pick<Outcome, 'race' | 'entryPrice' | 'exitPrice' | 'closePrice' | 'decidedAt'>
+
+function outcomeColumns({ call, barrier, validUntil }: Verdict, outcome: RowOutcome | null) {
+  if (outcome === null) return NO_OUTCOME
+  const { race, entryPrice, exitPrice, closePrice, decidedAt } = outcome
+  const gross = callReturn({ race, entryPrice, exitPrice, barrier }, call)
+  const exitAt = race === 'timeout' ? validUntil : decidedAt
+  return {
+    decided_at: decidedAt === null ? null : isoTime(decidedAt),
+    race,
+    entry_price: entryPrice,
+    exit_price: exitPrice,
+    close_price: closePrice,
+    exit_at: exitAt === null ? null : isoTime(exitAt),
+    net_bps: gross === null ? null : 10_000 * (gross - ROUND_TRIP_COST),
+  }
+}
+
+const NO_OUTCOME = {
+  decided_at: null,
+  race: null,
+  entry_price: null,
+  exit_price: null,
+  close_price: null,
+  exit_at: null,
+  net_bps: null,
+} as const
 
 /** A replay shows a verdict once its window has closed; one that came later, at once. */
 export function visibleAt(

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MARKET_KINDS } from './event-catalogue.ts'
+import { recordedAsSchema } from './recorded-as.ts'
 import { verdictRowSchema } from './verdict-row.ts'
 
 /** An event as it stands in the log, without how it came about. */
@@ -25,6 +26,13 @@ export const verificationSchema = z.object({
   event: proofEventSchema.describe('The verdict as it was recorded'),
   hash: hashSchema,
   window_closes_at: z.iso.datetime(),
+  recorded_as: recordedAsSchema,
+  recorded_note: z
+    .string()
+    .nullable()
+    .describe(
+      'How long after its bar or its window it was recorded, and why; null for one that was recorded live',
+    ),
   outcome: z
     .object({ event: proofEventSchema, hash: hashSchema })
     .nullable()

@@ -115,6 +115,15 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
   }
 }
 
+/** The outcome of a recorded verdict, as an event of its own. */
+export function outcomeOf(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
+  const { verdictId, exchange, coin, timeframe, barClose, validUntil, modelVersion, call } = verdict
+  const { probability, barrier, forecast, recordedLate } = verdict
+  const about = { verdictId, exchange, coin, timeframe, barClose, validUntil, modelVersion, call }
+  const fact = outcomeLabelled({ ...about, probability, barrier, forecast, recordedLate, ...change })
+  return { ...fact, event: { ...fact.event, id: nextFactId() } }
+}
+
 /** A change of the speech of a model at 1h; without more, withdrawn on New Year's Day of 2026. */
 export function speechFact(
   definition: typeof SpeechWithdrawn | typeof SpeechRestored,

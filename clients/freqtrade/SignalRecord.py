@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
+from freqtrade.exceptions import OperationalException
 from freqtrade.strategy import IStrategy
 from signal_client import Refusal, SignalClient
 
@@ -32,8 +33,7 @@ def extend_record(file: Path, signals: SignalClient, **series) -> None:
 
 def read_record(file: Path, rows=()) -> pd.DataFrame:
     """The verdicts of a file, and rows that it does not hold yet."""
-    lines = file.read_bytes().splitlines()
-    verdicts = pd.DataFrame([*(json.loads(line) for line in lines), *rows], columns=list(KEPT))
+    verdicts = pd.DataFrame([*map(json.loads, file.read_bytes().splitlines()), *rows], columns=list(KEPT))
     for name in TIMES:
         verdicts[name] = pd.to_datetime(verdicts[name], utc=True).astype("datetime64[ns, UTC]")
     return verdicts
@@ -55,13 +55,8 @@ def with_verdicts(
     columns.update({"bar_close": known["bar_close"], "known_at": known[known_by]})
     right = pd.DataFrame({f"signal_{name}": column for name, column in columns.items()})
     closes = (candles["date"] + pd.Timedelta(candle)).astype("datetime64[ns, UTC]")
-    found = pd.merge_asof(
-        closes.rename("closes").to_frame(),
-        right,
-        left_on="closes",
-        right_on="signal_known_at",
-        tolerance=2 * pd.Timedelta(bar),
-    )
+    left, forgotten = closes.rename("closes").to_frame(), 2 * pd.Timedelta(bar)
+    found = pd.merge_asof(left, right, left_on="closes", right_on="signal_known_at", tolerance=forgotten)
     return pd.concat([candles, found[list(right.columns)].set_axis(candles.index)], axis=1)
 
 
@@ -77,14 +72,19 @@ class SignalRecord(IStrategy):
     # Verdicts of this timeframe, and how strong they must be, from 0 to 100, to be acted on.
     bar = "1h"
     least_strength = 50
-    # Without a key a verdict is known when its window has closed. "bar_close" is for callers: a live bot then asks for the
-    # verdict of each bar, with its key. "recorded_at" counts from the machine's clock, and suits the record of a live market.
+    # Without a key a verdict is known when its window has closed. README.md says what the other choices are for.
     known_by = "visible_at"
     # In backtests a record is asked for again when it is older than this.
     record_hours = 1
 
     def bot_start(self, **_) -> None:
         self.asked = {}
+        try:
+            if self.config["signal_service"].get("api_key"):
+                self._client("")[0].account()
+        except Refusal as refusal:
+            if refusal.code in ("unauthorized", "key_unknown"):
+                raise OperationalException(f"the api_key of signal_service is refused: {refusal}") from refusal
 
     def populate_indicators(self, dataframe: pd.DataFrame, metadata: dict) -> pd.DataFrame:
         coin = metadata["pair"].split("/")[0]

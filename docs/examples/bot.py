@@ -39,12 +39,17 @@ def main(arguments):
         tries=3 if is_once else 5,
         on_retry=lambda what, seconds: tell(f"{what}; trying again in {seconds:g} s"),
     )
+    is_first = True
     while True:
         # Sent again after a failure that passes, it is charged once: the client sees to that.
         answer = signals.get_trade_call(coin=coin, timeframe=timeframe, include_factors=False)
         service = answer["_service"]
         if API_KEY and service["auth"]["outcome"] != "OK":
-            tell(f"the key was not applied: {service['auth']['outcome']}")
+            # It would go on with the free calls of this address, and end when those do.
+            sys.exit(f"the key was not applied: {service['auth']['outcome']}. Check SIGNAL_API_KEY, or leave it out.")
+        if is_first and answer["call"] == "HOLD" and answer["confidence"] == 50:
+            tell(f"no call is made at {timeframe} for now: {answer['reasoning']}")
+        is_first = False
         left = f", {service['quota']['remaining']} calls left" if service["quota"] else ""
         print(
             f"{answer['bar_close']} {coin} {timeframe} {answer['call']} {answer['confidence']} % "

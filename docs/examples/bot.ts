@@ -31,6 +31,7 @@ const signals = createSignalClient({
   tries: isOnce ? 3 : 5,
   onRetry: (what, waitMs) => tell(`${what}; trying again in ${waitMs / 1_000} s`),
 })
+let isFirst = true
 try {
   for (;;) {
     // Sent again after a failure that passes, it is charged once: the client sees to that.
@@ -42,7 +43,12 @@ try {
     const {
       _service: { auth, quota },
     } = answer
-    if (API_KEY !== undefined && auth.outcome !== 'OK') tell(`the key was not applied: ${auth.outcome}`)
+    // It would go on with the free calls of this address, and end when those do.
+    if (API_KEY !== undefined && auth.outcome !== 'OK')
+      throw new Error(`the key was not applied: ${auth.outcome}. Check SIGNAL_API_KEY, or leave it out.`)
+    if (isFirst && answer.call === 'HOLD' && answer.confidence === 50)
+      tell(`no call is made at ${timeframe} for now: ${answer.reasoning}`)
+    isFirst = false
     const left = quota === null ? '' : `, ${quota.remaining} calls left`
     const said = `${answer.call} ${answer.confidence} % ${answer.regime} at ${answer.price}`
     process.stdout.write(`${answer.bar_close} ${coin} ${timeframe} ${said}${left}\n`)
@@ -51,6 +57,7 @@ try {
     await sleep(untilNextBar(timeframe))
   }
 } catch (error) {
-  tell(error instanceof SignalRefusal ? `${error.message} ${error.nextStep ?? ''}` : String(error))
+  const nextStep = error instanceof SignalRefusal ? (error.nextStep ?? '') : ''
+  tell(`${error instanceof Error ? error.message : String(error)} ${nextStep}`.trimEnd())
   process.exitCode = 1
 }

@@ -1,32 +1,38 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Position } from '../../contracts/position.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
-import { appendFacts, nextFactId, verdictRecorded } from '../../projections/given-events.fixture.ts'
+import {
+  appendFacts,
+  nextFactId,
+  outcomeOf,
+  verdictRecorded,
+} from '../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { type FollowItem, followVerdicts } from './follow-verdicts.ts'
-import { rowOf } from './formats/row-texts.ts'
-import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
 import type { ReplayFilter } from './replay-filter.ts'
 import { replayVerdicts } from './replay-verdicts.ts'
+import { positionOfCursor } from './shown-rows.ts'
 
 /** Lets everything that is ready run, and takes no time. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 let store: EventStore
-let now: number
 let made: number
 beforeEach(() => {
   store = openMemoryStore({ now: () => 0 })
-  now = 0
   made = 0
 })
 
-async function record(validUntil: number, coin = 'BTC'): Promise<string> {
-  const verdictId = nextFactId()
-  await appendFacts(store, verdictRecorded({ verdictId, barClose: ++made, validUntil, coin }))
-  return verdictId
+async function record(coin = 'BTC'): Promise<Verdict> {
+  const verdict = aVerdict({ verdictId: nextFactId(), barClose: ++made * 3_600_000, coin })
+  await appendFacts(store, verdictRecorded(verdict))
+  return verdict
 }
+const label = (verdict: Verdict) => appendFacts(store, outcomeOf(verdict))
 
 interface Follower {
   /** The rows that became visible, until no new one does. */
@@ -35,15 +41,14 @@ interface Follower {
 }
 
 async function follow(
-  after?: ReplayCursor,
-  filter: ReplayFilter = {},
-  clock: () => number = () => now,
+  after?: Position,
+  { filter = {}, withOpen = false }: { filter?: ReplayFilter; withOpen?: boolean } = {},
 ): Promise<Follower> {
   const ending = new AbortController()
   const items = followVerdicts(store, {
     filter,
     ...(after !== undefined && { after }),
-    now: clock,
+    withOpen,
     sleep: turn,
     signal: ending.signal,
   })
@@ -55,7 +60,11 @@ async function follow(
   return {
     async drain() {
       const rows: VerdictRow[] = []
-      for (let item = await next(); item.kind === 'verdict'; item = await next()) rows.push(rowOf(item.row))
+      for (let quiet = 0; quiet < 3; ) {
+        const item = await next()
+        if (item.kind === 'quiet') quiet += 1
+        else rows.push(item.row)
+      }
       return rows
     },
     async end() {
@@ -66,101 +75,72 @@ async function follow(
 }
 
 const idsOf = (rows: readonly VerdictRow[]): string[] => rows.map((row) => row.verdict_id)
-const cursorOf = (row: VerdictRow): ReplayCursor =>
-  parseCursor(row.cursor) ?? expect.fail(`${row.cursor} is no cursor`)
 
 describe('a live tail', () => {
-  test('shows a verdict once its window has closed, in the order in which they close', async () => {
+  test('shows a verdict once its outcome is in the log, in the order of the outcomes', async () => {
     const tail = await follow()
-    const slow = await record(100)
-    const quick = await record(10)
-    const other = await record(10)
+    const [slow, quick, other] = [await record('BTC'), await record('ETH'), await record('SOL')]
     expect(await tail.drain()).toEqual([])
-    now = 9
-    expect(await tail.drain()).toEqual([])
-    now = 10
-    expect(idsOf(await tail.drain())).toEqual([quick, other])
-    now = 1_000
-    expect(idsOf(await tail.drain())).toEqual([slow])
+    await label(quick)
+    const { position } = await label(other)
+    const rows = await tail.drain()
+    expect(idsOf(rows)).toEqual([quick.verdictId, other.verdictId])
+    expect(rows.at(-1)?.cursor).toBe(`p${position}`)
+    await label(slow)
+    expect(idsOf(await tail.drain())).toEqual([slow.verdictId])
     await tail.end()
   })
 
-  test('begins with what is recorded from now on, or behind a row', async () => {
-    const [first, second] = [await record(0), await record(0)]
+  test('begins with what becomes visible from now on, or after a row', async () => {
+    const [first, second] = [await record(), await record()]
+    await label(first)
     const fresh = await follow()
-    const resumed = await follow(AT_START)
+    const resumed = await follow('start')
     expect(await fresh.drain()).toEqual([])
-    expect(idsOf(await resumed.drain())).toEqual([first, second])
-    const third = await record(0)
-    expect(idsOf(await fresh.drain())).toEqual([third])
-    expect(idsOf(await resumed.drain())).toEqual([third])
+    expect(idsOf(await resumed.drain())).toEqual([first.verdictId])
+    await label(second)
+    expect(idsOf(await fresh.drain())).toEqual([second.verdictId])
+    expect(idsOf(await resumed.drain())).toEqual([second.verdictId])
     await Promise.all([fresh.end(), resumed.end()])
   })
 
   test('shows the operator everything at once', async () => {
-    const tail = await follow(undefined, {}, () => Number.POSITIVE_INFINITY)
-    const id = await record(1_000)
+    const tail = await follow(undefined, { withOpen: true })
+    const { verdictId } = await record()
     const rows = await tail.drain()
-    expect(idsOf(rows)).toEqual([id])
-    const head = await store.head()
-    expect(rows[0]?.cursor).toBe(`${head}~${head}~0`)
+    expect([idsOf(rows), rows[0]?.cursor]).toEqual([[verdictId], `p${await store.head()}`])
     await tail.end()
   })
 
   test('keeps to its filter', async () => {
-    const tail = await follow(AT_START, { coins: ['ETH'], exchanges: ['SIM'] })
-    await record(0, 'BTC')
-    const eth = await record(0, 'ETH')
-    await record(5, 'BTC')
-    const later = await record(5, 'ETH')
-    expect(idsOf(await tail.drain())).toEqual([eth])
-    now = 5
-    expect(idsOf(await tail.drain())).toEqual([later])
-    await tail.end()
-  })
-
-  test('goes on behind a cursor of a process whose clock is ahead, once that time has come here too', async () => {
-    const [first, second] = [await record(100), await record(102)]
-    const page = replayVerdicts(store, {
-      filter: {},
-      after: AT_START,
-      limit: 9,
-      now: 101,
-      signal: new AbortController().signal,
-    })
-    const shown = await Array.fromAsync(page)
-    expect(idsOf(shown)).toEqual([first])
-    now = 100
-    const tail = await follow(cursorOf(shown[0] ?? expect.fail('no row')))
-    const third = await record(101)
-    expect(await tail.drain()).toEqual([])
-    now = 101
-    expect(idsOf(await tail.drain())).toEqual([third])
-    now = 102
-    expect(idsOf(await tail.drain())).toEqual([second])
+    const tail = await follow('start', { filter: { coins: ['ETH'], exchanges: ['SIM'] } })
+    const [btc, eth] = [await record('BTC'), await record('ETH')]
+    await label(btc)
+    await label(eth)
+    expect(idsOf(await tail.drain())).toEqual([eth.verdictId])
     await tail.end()
   })
 
   test('ends when it is told to, and when the store is closed', async () => {
     const ending = new AbortController()
-    const options = { filter: {}, now: () => now, sleep: turn, signal: ending.signal }
+    const options = { filter: {}, withOpen: false, sleep: turn, signal: ending.signal }
     const told = followVerdicts(store, options)
     await told.next()
     ending.abort()
     expect(await told.next()).toEqual({ done: true, value: undefined })
     const left = followVerdicts(store, { ...options, signal: new AbortController().signal })
     await left.next()
-    const waiting = left.next()
-    await turn()
+    expect(await left.next()).toEqual({ done: false, value: { kind: 'quiet' } })
     await store.close()
-    expect(await waiting).toEqual({ done: true, value: undefined })
+    for (let item = await left.next(); item.done !== true; item = await left.next())
+      expect(item.value.kind).toBe('quiet')
     await expect(followVerdicts(store, options).next()).rejects.toMatchObject({ code: 'store_unavailable' })
   })
 
   test('shows each verdict once and none early, whatever happens in between', async () => {
     const step = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ record: fc.nat(8) }) },
-      { weight: 3, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 4 }) }) },
+      { weight: 4, arbitrary: fc.constant('record' as const) },
+      { weight: 4, arbitrary: fc.record({ label: fc.nat(8) }) },
       { weight: 3, arbitrary: fc.constant('drain' as const) },
       // Cut off behind a row that is not always the last one.
       { weight: 2, arbitrary: fc.record({ reconnectBehind: fc.integer({ min: 1, max: 3 }) }) },
@@ -170,22 +150,28 @@ describe('a live tail', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         store = openMemoryStore({ now: () => 0 })
-        now = 0
-        const recorded: string[] = []
+        // Verdicts without an outcome, by their series: those of one are labelled in their order.
+        const open = new Map<string, Verdict[]>(['BTC', 'ETH', 'SOL'].map((coin) => [coin, []]))
+        const labelled: string[] = []
         const shown: VerdictRow[] = []
         const keep = (rows: readonly VerdictRow[]): void => {
-          for (const row of rows) expect(Date.parse(row.valid_until)).toBeLessThanOrEqual(now)
+          for (const row of rows) expect(labelled).toContain(row.verdict_id)
           shown.push(...rows)
         }
-        const last = (): ReplayCursor => {
-          const row = shown.at(-1)
-          return row === undefined ? AT_START : cursorOf(row)
+        const last = (): Position => positionOfCursor(shown.at(-1)?.cursor ?? 'start') ?? expect.fail()
+        const labelNext = async (of: Verdict[]): Promise<void> => {
+          const verdict = of.shift()
+          if (verdict === undefined) return
+          labelled.push(verdict.verdictId)
+          await label(verdict)
         }
-        let tail = await follow(AT_START)
+        let tail = await follow('start')
         for (const one of steps) {
           if (one === 'drain') keep(await tail.drain())
-          else if ('record' in one) recorded.push(await record(now + one.record))
-          else if ('pass' in one) now += one.pass
+          else if (one === 'record') {
+            const verdict = await record(['BTC', 'ETH', 'SOL'][made % 3])
+            open.get(verdict.coin)?.push(verdict)
+          } else if ('label' in one) await labelNext([...open.values()][one.label % 3] ?? [])
           else if ('reconnectBehind' in one) {
             const rows = await tail.drain()
             await tail.end()
@@ -195,15 +181,14 @@ describe('a live tail', () => {
             keep(await tail.drain())
             await tail.end()
             const signal = new AbortController().signal
-            const page = replayVerdicts(store, { filter: {}, after: last(), limit: one.replay, now, signal })
-            for await (const row of page) keep([row])
+            const options = { filter: {}, after: last(), limit: one.replay, withOpen: false, signal }
+            for await (const row of replayVerdicts(store, options)) keep([row])
             tail = await follow(last())
           }
         }
-        now += 1_000
         keep(await tail.drain())
         await tail.end()
-        expect(idsOf(shown).toSorted()).toEqual(recorded.toSorted())
+        expect(idsOf(shown)).toEqual(labelled)
       }),
       { numRuns: 120 },
     )

@@ -1,6 +1,5 @@
 export { type Board, createBoard } from './board.ts'
 export { type FollowItem, type FollowOptions, followVerdicts } from './follow-verdicts.ts'
-export { cursorOf, jsonOf, rowOf } from './formats/row-texts.ts'
 export {
   acceptedFormat,
   FORMATS,
@@ -8,8 +7,6 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
-export { keepPages } from './keep-pages.ts'
-export { runPageKeeper } from './page-keeper.ts'
 export { recordCoins } from './record-coins.ts'
 export { recordMonthsReport } from './record-months.ts'
 export {
@@ -17,9 +14,7 @@ export {
   type RegimeShiftQuery,
   regimeShiftHistory,
 } from './regime-shift-history.ts'
-export { AT_START } from './replay-cursor.ts'
 export { requireKnownNames } from './replay-filter.ts'
-export { openReplayLog } from './replay-log.ts'
 export {
   instantSchema,
   type ReplayFilterQuery,

@@ -20,13 +20,19 @@ export interface ReplayFilter {
   readonly to?: number
 }
 
-/** The part of the filter that the store applies: types, and streams by exchange and coin. */
-export function storeFilter({ exchanges, coins }: ReplayFilter): EventFilter {
-  const types = ['VerdictRecorded']
+/** How the names of the streams begin that hold events of a type. */
+export const STREAM_PREFIXES = { VerdictRecorded: 'verdict-', OutcomeLabelled: 'outcome-' } as const
+
+/** The part of the filter that the store applies: the type, and streams by exchange and coin. */
+export function storeFilter(
+  { exchanges, coins }: ReplayFilter,
+  type: keyof typeof STREAM_PREFIXES,
+): EventFilter {
+  const types = [type]
   if (exchanges === undefined) return { types }
   const markets = coins === undefined ? exchanges.map((exchange) => `${exchange}.`) : []
   for (const exchange of exchanges) for (const coin of coins ?? []) markets.push(`${exchange}.${coin}.`)
-  return { types, streamPrefixes: markets.map((market) => `verdict-${market}`) }
+  return { types, streamPrefixes: markets.map((market) => `${STREAM_PREFIXES[type]}${market}`) }
 }
 
 /** Whether a filter asks for verdicts of a series. */
@@ -35,18 +41,15 @@ export const isOfSeries = ({ exchanges, coins, timeframes }: ReplayFilter, serie
   (coins === undefined || coins.includes(series.coin)) &&
   (timeframes === undefined || timeframes.includes(series.timeframe))
 
-/**
- * Whether a verdict fits a filter but for its call, also in what the store has filtered by already. Cursors and times follow
- * from all that fit: they must not tell the call of one that is withheld.
- */
-export const matchesFilter = (filter: ReplayFilter, verdict: Series & Pick<Verdict, 'barClose'>): boolean =>
-  verdict.barClose >= (filter.from ?? 0) &&
-  verdict.barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
-  isOfSeries(filter, verdict)
-
-/** Whether a filter asks for the call of a verdict that can be shown. */
-export const isCallAsked = ({ calls }: ReplayFilter, { call }: Pick<Verdict, 'call'>): boolean =>
-  calls === undefined || calls.includes(call)
+/** Whether a verdict or its outcome fits a filter, also in what the store has filtered by already. */
+export const matchesFilter = (
+  filter: ReplayFilter,
+  { barClose, call, ...series }: Series & Pick<Verdict, 'barClose' | 'call'>,
+): boolean =>
+  barClose >= (filter.from ?? 0) &&
+  barClose < (filter.to ?? Number.POSITIVE_INFINITY) &&
+  (filter.calls === undefined || filter.calls.includes(call)) &&
+  isOfSeries(filter, series)
 
 export interface KnownNames {
   /** Whether the log has a verdict of the exchange, or of the coin on it; undefined where that is not known. */

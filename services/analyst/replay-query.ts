@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { LIMITS } from '../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../contracts/parameters.ts'
-import { isPosition, type Position } from '../../contracts/position.ts'
+import { isPosition, type Position, START } from '../../contracts/position.ts'
 import { callSchema } from '../../contracts/verdict.ts'
-import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
 import type { ReplayFilter } from './replay-filter.ts'
+import { positionOfCursor } from './shown-rows.ts'
 
 const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
   z
@@ -21,15 +21,20 @@ const instantText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
 export const instantSchema = instantText.transform((text) => Date.parse(text)).optional()
 
 /** Three positions of EventStoreDB, two instants and what stands between them. */
-const CURSOR_CHARACTERS = 192
+const FORMER_CURSOR_CHARACTERS = 192
+const FORMER_CURSOR = /^[^~]+~[^~]+~\d/
 
 const cursor = z
   .string()
-  .max(CURSOR_CHARACTERS)
-  .transform((text, context): ReplayCursor => {
-    const parsed = parseCursor(text)
-    if (parsed !== undefined) return parsed
-    context.addIssue('must be the `cursor` of a row')
+  .max(FORMER_CURSOR_CHARACTERS)
+  .transform((text, context): Position => {
+    const position = positionOfCursor(text)
+    if (position !== undefined) return position
+    context.addIssue(
+      FORMER_CURSOR.test(text)
+        ? 'is a cursor of an earlier release, whose rows came in another order: read again from the beginning, without `after`'
+        : 'must be the `cursor` of a row',
+    )
     return z.NEVER
   })
   .optional()
@@ -85,7 +90,7 @@ export function replayFilterOf(query: ReplayFilterQuery): ReplayFilter {
 /** The part of a replay's options that a query says. */
 export const replayOptionsOf = (query: ReplayQuery) => ({
   filter: replayFilterOf(query),
-  after: query.after ?? AT_START,
+  after: query.after ?? START,
   ...(query.as_of !== undefined && { upTo: query.as_of }),
   limit: query.limit,
 })

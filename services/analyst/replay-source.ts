@@ -1,15 +1,13 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import type { WrittenPages } from '../log/embedded/written-pages.ts'
-import { PROCESS_TIME } from '../runtime/admission/line.ts'
-import { createTurns, type Turn, type Turns } from '../runtime/admission/turns.ts'
+import type { Turn, Turns } from '../runtime/admission/turns.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
-import type { VerdictLog } from './matching-verdicts.ts'
-import { formatCursor } from './replay-cursor.ts'
-import { type ReplayOptions, type ReplaySearch, replayTexts } from './replay-verdicts.ts'
+import type { VerdictLog } from './matching-events.ts'
+import { type ReplayOptions, type ReplaySearch, replayVerdicts } from './replay-verdicts.ts'
+import { cursorAt } from './shown-rows.ts'
 
 /** A replay as somebody asks for it over HTTP. */
 export interface ReplayRequest {
-  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal' | 'pages'>
+  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal'>
   readonly format: VerdictFormat
   /** The owner of the replay; all replays of one owner share one owner's time. */
   readonly owner: string
@@ -28,36 +26,24 @@ export interface Replay {
 export interface ReplayNotes {
   /** The cursor to continue from, where it found nothing for so long that it ended before the log did. */
   readonly goOnAfter?: string
-  /** When the next verdict becomes visible, market time in Unix milliseconds; absent where none is withheld. */
-  readonly nextVisibleAt?: number
 }
 
 /** Answers replays; all that one gives share a thread. */
 export type ReplaySource = (request: ReplayRequest) => Replay
 
 /** Replays on the thread that asks for them, one at a time and each for a moment. */
-export function replaysOnThisThread(
-  store: VerdictLog,
-  turns: Turns,
-  pagesOf?: (format: VerdictFormat) => WrittenPages,
-): ReplaySource {
-  const line = createTurns({ turnMs: Number.POSITIVE_INFINITY, time: PROCESS_TIME })
+export function replaysOnThisThread(store: VerdictLog, turns: Turns): ReplaySource {
   return ({ options, format, owner, signal }) => {
     let notes: ReplayNotes = {}
     const turn = turns.join(owner)
     const search: ReplaySearch = {
       events: LIMITS.replaySearchEvents,
-      onEnd: (cursor) => {
-        notes = { goOnAfter: formatCursor(cursor) }
-      },
-      onNothing: (nextVisibleAt) => {
-        notes = { nextVisibleAt }
+      onEnd: (position) => {
+        notes = { goOnAfter: cursorAt(position) }
       },
     }
-    const { encode, ...written } = FORMATS[format]
-    const pages = pagesOf && { ...pagesOf(format), ...written, writing: line.join(owner) }
-    const rows = replayTexts(store, { ...options, signal, turn, search, pages })
-    return { chunks: inTurns(encode(rows), turn), notes: () => notes }
+    const rows = replayVerdicts(store, { ...options, signal, turn, search })
+    return { chunks: inTurns(FORMATS[format].encode(rows), turn), notes: () => notes }
   }
 }
 

@@ -1,23 +1,31 @@
+import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../contracts/assert.ts'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { LogReader } from '../log/embedded/log-reader.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { reportInvariantsToMainThread } from '../runtime/async/thread-invariants.ts'
-import { openReplayLog } from './replay-log.ts'
 import { replaysOnThisThread } from './replay-source.ts'
 import type { ReplayAsk, ReplayMessage } from './replay-worker.ts'
 
 /** Chunks that may wait for their reader: one is made while another is written. */
 const CHUNKS_AHEAD = 2
 
+/**
+ * Linux gives each thread a priority of its own, and one of replays yields to those that answer calls and write.
+ * Elsewhere it would be that of the whole process.
+ */
+const LOWER_PRIORITY = 10
+
 /** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
 const port = parentPort
 if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
 reportInvariantsToMainThread()
 
+if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 const { file } = workerData as { readonly file: string }
-const { log, pagesOf, close: closeLog } = openReplayLog(file)
+const log = new LogReader(file)
 const replay = replaysOnThisThread(
   log,
   createTurns({
@@ -32,7 +40,6 @@ const replay = replaysOnThisThread(
       },
     },
   }),
-  pagesOf,
 )
 
 interface UnderWay {
@@ -80,7 +87,7 @@ function close(): void {
     ending.abort()
     wake()
   }
-  closeLog()
+  log.close()
   port?.close()
 }
 

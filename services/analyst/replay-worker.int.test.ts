@@ -13,9 +13,9 @@ import type { EventStore } from '../log/event-store.ts'
 import { PROCESS_TIME } from '../runtime/admission/line.ts'
 import { createTurns } from '../runtime/admission/turns.ts'
 import { VERDICT_FORMATS } from './formats/verdict-formats.ts'
-import { AT_START, parseCursor } from './replay-cursor.ts'
 import { type Replay, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
 import { ReplayWorker } from './replay-worker.ts'
+import { positionOfCursor } from './shown-rows.ts'
 
 let directory: string
 let store: EventStore
@@ -56,7 +56,7 @@ const request = (
   options: Partial<ReplayRequest['options']> = {},
   change: Partial<ReplayRequest> = {},
 ): ReplayRequest => ({
-  options: { filter: {}, after: AT_START, limit: 1_000_000, now: Number.POSITIVE_INFINITY, ...options },
+  options: { filter: {}, after: 'start', limit: 1_000_000, withOpen: true, ...options },
   format: 'ndjson',
   owner: 'somebody',
   signal: new AbortController().signal,
@@ -77,10 +77,10 @@ test.each(VERDICT_FORMATS)('%s is what it is without a thread, byte for byte', a
   for (const options of [
     {},
     { limit: 7 },
-    { now: made - 1_500 },
+    { withOpen: false },
     { filter: { coins: ['BTC'] } },
     { filter: { exchanges: ['SIM' as const], coins: ['NOSUCH'] } },
-    { upTo: '50', after: parseCursor('10') ?? AT_START },
+    { upTo: '50', after: '10' },
     { upTo: new Date(0) },
   ]) {
     const wanted = request(options, { format })
@@ -158,8 +158,9 @@ test('a search that finds nothing ends, and goes on from its cursor without loss
     let after: string | undefined
     let answers = 0
     do {
-      const cursor = after === undefined ? AT_START : (parseCursor(after) ?? expect.fail(after))
-      const replay = onThisThread()(request({ filter: { calls: ['SELL'] }, after: cursor }))
+      const replay = onThisThread()(
+        request({ filter: { calls: ['SELL'] }, after: positionOfCursor(after ?? 'start') ?? expect.fail() }),
+      )
       rows.push(...(await bytesOf(replay)).toString().split('\n').filter(Boolean))
       after = replay.notes().goOnAfter
       answers += 1

@@ -86,7 +86,7 @@ const regimeOf = (verdict: Verdict | undefined): SeriesHistory['newest_regime'] 
       }
 
 function rowOf(verdict: Verdict, at: string, now: number, outcome: Outcome | undefined): HistoryRow {
-  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at, outcome?.decidedAt ?? null)
+  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at, outcome)
   return {
     ...row,
     is_open: verdict.validUntil > now,

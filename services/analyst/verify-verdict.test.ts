@@ -41,6 +41,7 @@ const verify = (verdictId: string, onWait: () => Promise<void> | void = () => un
   verifyVerdict(
     {
       store,
+      market: 'simulated',
       index: { get: (id) => places.get(id), position: () => indexed },
       signal: new AbortController().signal,
       async sleep() {

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent, Revision } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { decodeEvent, type MarketKind } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { canonicalJson } from '../../contracts/json.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
-import { parseSeriesName, type Series } from '../../contracts/series.ts'
-import { verdictStream } from '../../contracts/streams.ts'
+import { recordedAs, recordedNote } from '../../contracts/recorded-as.ts'
+import { parseSeriesName } from '../../contracts/series.ts'
+import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
 import type { EventStore } from '../log/event-store.ts'
 import type { Clock } from '../runtime/async/clock.ts'
-import { outcomePlace } from './decided-times.ts'
+import { createCounterparts } from './series-events.ts'
 
 /** The read model that knows where verdicts are. */
 export interface VerdictIndex {
@@ -23,6 +24,7 @@ export interface VerdictIndex {
 export interface VerifyOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly index: VerdictIndex
+  readonly market: MarketKind
   /** Ends the waiting for the index. */
   readonly signal: AbortSignal
 }
@@ -48,12 +50,16 @@ export async function verifyVerdict(options: VerifyOptions, verdictId: string): 
     })
   }
   const { barClose, validUntil } = verdict.data
-  const outcome = await findOutcome(store, series, barClose)
+  const { signal } = options
+  const labelled = await createCounterparts(store, 'OutcomeLabelled', { signal }).of({ ...series, barClose })
+  const outcome = labelled && (await eventAt(store, outcomeStream(series), labelled.revision))
   return {
     verdict_id: verdictId,
     event: proofEvent(recorded),
     hash: eventHash(recorded),
     window_closes_at: isoTime(validUntil),
+    recorded_as: recordedAs(verdict.data, recorded.at),
+    recorded_note: recordedNote(verdict.data, recorded.at, options.market),
     outcome: outcome === undefined ? null : { event: proofEvent(outcome), hash: eventHash(outcome) },
     notice: VERIFICATION_NOTICE,
   }
@@ -98,15 +104,4 @@ async function eventAt(
 ): Promise<RecordedEvent | undefined> {
   for await (const event of store.read(stream, { from: revision, limit: 1 })) return event
   return undefined
-}
-
-/** The outcome of a bar; undefined where there is none yet. */
-async function findOutcome(
-  store: EventStore,
-  series: Series,
-  barClose: number,
-): Promise<RecordedEvent | undefined> {
-  const place = await outcomePlace(store, series, barClose)
-  const event = place && decodeEvent(place)
-  return event?.type === 'OutcomeLabelled' && event.data.barClose === barClose ? place : undefined
 }

@@ -48,10 +48,7 @@ describe('a mistake', () => {
     [['replay', '--server', 'localhost:8402'], '--server is "localhost:8402"'],
     [['replay', '--data-dir', 'nowhere/at/all'], 'there is no event store in nowhere/at/all/simulated'],
     [['export'], '--out is missing. For example: --out verdicts.parquet'],
-    [
-      ['export', '--out', 'verdicts.xlsx'],
-      '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet, .arrows',
-    ],
+    [['export', '--out', 'verdicts.xlsx'], '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet'],
     [['backtest'], 'MARKET_DATA (--data) names no folder'],
     [['backtest', '--data', '.', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before'],
     [['verify'], 'verify takes <verdict_id_or_proof>'],

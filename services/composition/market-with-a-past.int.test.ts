@@ -1,16 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { runSignal } from '../cli/kit/run-signal.fixture.ts'
-import { logFile } from '../log/embedded/embedded-store.ts'
 import { readSettings } from '../runtime/config/read-settings.ts'
 import { type RunningService, startService } from './start-service.ts'
-
-const runPageKeeper = vi.hoisted(() => vi.fn<(...given: unknown[]) => Promise<void>>())
-vi.mock(import('../analyst/page-keeper.ts'), () => ({ runPageKeeper }))
 
 const OPERATOR_TOKEN = 'operator-token-of-this-test'
 const ENVIRONMENT = {
@@ -123,8 +119,6 @@ test('a first start records a past in the order of time, and a later one what pa
   )
   expect(audit.said).toContain('nothing: the log holds together')
 
-  const file = logFile(join(folder, 'simulated'))
-  expect(runPageKeeper.mock.calls).toEqual([[file, expect.anything(), expect.anything(), expect.anything()]])
   await service?.stop()
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   await start()

@@ -3,7 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { seriesName } from '../../contracts/series.ts'
 import { latestVerdicts } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
-import { type ReplaySource, ReplayWorker, replaysOnThisThread, runPageKeeper } from '../analyst/index.ts'
+import { type ReplaySource, ReplayWorker, replaysOnThisThread } from '../analyst/index.ts'
 import {
   createRemoteToolHandler,
   type NewestVerdicts,
@@ -68,21 +68,14 @@ export async function runParts({
   payments,
   webhooks,
   transparencyLog,
-  settings,
-  platform,
-  log,
   signal,
 }: Parts): Promise<void> {
-  const failed = (problem: string): void =>
-    log.warn({ problem }, 'replays are not written beforehand, and are slower')
   await Promise.all([
     payments.run(signal),
     webhooks.run(signal),
     transparencyLog?.run(signal),
     engine === undefined ? remote.run(signal) : undefined,
     giveMemoryBack({ sleep, signal }),
-    settings.EVENTSTORE_URL === undefined &&
-      runPageKeeper(logFile(platform.directory), failed, { sleep }, signal),
   ])
 }
 

@@ -1,12 +1,10 @@
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { verdictStream } from '../../contracts/streams.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { verdictRowSchema } from '../../contracts/verdict-row.ts'
+import { appendFacts, outcomeOf, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
 import { followVerdicts } from '../analyst/index.ts'
 import { createHealthServer } from '../http/operator.ts'
@@ -24,7 +22,6 @@ const T0 = Date.UTC(2025, 0, 1)
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 
 let store: EventStore
-let now: number
 let readiness: Readiness
 let app: Awaited<ReturnType<typeof createServer>>
 let base: string
@@ -35,7 +32,6 @@ async function start(change: Partial<ServerOptions> = {}): Promise<void> {
     serverOptions({
       operatorToken: OPERATOR_TOKEN,
       newId: () => `request-${++requests}`,
-      marketNow: () => now,
       readiness: async () => readiness,
       replay: replaysOf(store),
       follow: (options) => followVerdicts(store, { ...options, sleep }),
@@ -53,7 +49,6 @@ async function start(change: Partial<ServerOptions> = {}): Promise<void> {
 beforeEach(async () => {
   requests = 0
   store = openMemoryStore({ now: () => T0 })
-  now = T0
   readiness = readinessOf([])
   await start()
 })
@@ -63,10 +58,12 @@ let made = 0
 async function record(change: Partial<Verdict>): Promise<Verdict> {
   const verdictId = uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
   const verdict = aVerdict({ ...change, verdictId })
-  const meta = { correlationId: 'test', actor: 'test' }
-  const event = newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta })
-  await store.append(verdictStream(verdict), [event], { expected: 'any' })
+  await appendFacts(store, verdictRecorded(verdict))
   return verdict
+}
+
+async function label(...verdicts: readonly Verdict[]): Promise<void> {
+  for (const verdict of verdicts) await appendFacts(store, outcomeOf(verdict))
 }
 
 /** Hourly verdicts whose windows are eight hours long. */
@@ -97,17 +94,17 @@ const idsOf = (verdicts: readonly Verdict[]): string[] => verdicts.map((verdict)
 const rowIds = (all: readonly Record<string, unknown>[]): unknown[] => all.map((row) => row.verdict_id)
 
 describe('GET /api/verdicts', () => {
-  test('shows a verdict once its window has closed, to the instant; the operator sees everything', async () => {
+  test('shows a verdict once its outcome is recorded; the operator sees everything', async () => {
     const verdicts = await recordHours(3)
-    now = T0 + 8 * HOUR_MS - 1
     expect(await rows()).toEqual([])
-    now += 1
+    await label(...verdicts.slice(0, 1))
     expect(rowIds(await rows())).toEqual(idsOf(verdicts.slice(0, 1)))
     expect(rowIds(await rows('', asOperator))).toEqual(idsOf(verdicts))
   })
 
   test('gives rows of the published shape, with every field of the verdict', async () => {
     const verdict = await record({ coin: '1000PEPE', call: 'SELL', barClose: T0, validUntil: T0 })
+    await label(verdict)
     const [row] = await rows()
     expect(verdictRowSchema.strict().parse(row)).toMatchObject({
       verdict_id: verdict.verdictId,
@@ -121,7 +118,6 @@ describe('GET /api/verdicts', () => {
   })
 
   test('filters by exchange, coin, timeframe, call and time of the bar', async () => {
-    now = T0 + 100 * HOUR_MS
     const btc = await recordHours(3, { coin: 'BTC', call: 'BUY' })
     const eth: Verdict[] = []
     for (const bars of [0, 1, 2]) {
@@ -129,6 +125,7 @@ describe('GET /api/verdicts', () => {
       const series = { coin: 'ETH', exchange: 'BINANCE', timeframe: '4h' } as const
       eth.push(await record({ ...series, barClose, validUntil: barClose + 8 * HOUR_MS }))
     }
+    await label(...btc, ...eth)
     expect(rowIds(await rows('?coin=BTC'))).toEqual(idsOf(btc))
     expect(rowIds(await rows('?coin=BTC,ETH'))).toEqual(idsOf([...btc, ...eth]))
     expect(rowIds(await rows('?coin=btc,Eth&exchange=sim,binance'))).toEqual(idsOf([...btc, ...eth]))
@@ -146,15 +143,15 @@ describe('GET /api/verdicts', () => {
   })
 
   test('resumes behind any row, and behind it brings what became visible since', async () => {
-    const slow = await record({ barClose: T0, validUntil: T0 + 50 * HOUR_MS })
-    const quick = await recordHours(3, { validUntil: T0 })
-    now = T0 + HOUR_MS
+    const slow = await record({ barClose: T0, timeframe: '8h' })
+    const quick = await recordHours(3)
+    await label(...quick)
     const shown = await rows()
     expect(rowIds(shown)).toEqual(idsOf(quick))
     for (const [index, row] of shown.entries()) {
       expect(rowIds(await rows(`?after=${String(row.cursor)}`))).toEqual(idsOf(quick.slice(index + 1)))
     }
-    now = T0 + 50 * HOUR_MS
+    await label(slow)
     const last = String(shown.at(-1)?.cursor)
     expect(rowIds(await rows(`?after=${last}`))).toEqual([slow.verdictId])
   })
@@ -206,7 +203,7 @@ describe('GET /api/verdicts', () => {
 
   test('a key is not meant for it: it is neither refused nor shows more', async () => {
     const verdicts = await recordHours(3)
-    now = T0 + 8 * HOUR_MS
+    await label(...verdicts.slice(0, 1))
     const authorization = `Bearer sk_live_${'0'.repeat(32)}`
     expect(rowIds(await rows('', { authorization }))).toEqual(idsOf(verdicts.slice(0, 1)))
     const stream = await fetch(`${base}/api/verdicts/stream`, { headers: { authorization } })

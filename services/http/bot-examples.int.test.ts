@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
 import { mcpServer } from '../mcp/mcp-server.ts'
 import { fakeCalls, KEYS, mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import type { ToolCall } from '../tool-calls/tool-call.ts'
@@ -21,12 +22,14 @@ let asked: ToolCall[]
 /** The edge's answers to the next requests before it lets one through. */
 let problems: ('limit' | 'hang up')[]
 let refusals: ServiceError[]
+let altered: (body: JsonObject) => JsonObject
 
 beforeEach(async () => {
   const calls = fakeCalls()
   asked = []
   problems = []
   refusals = []
+  altered = (body) => body
   app = fastify()
   app.addHook('onRequest', async (request, reply) => {
     const problem = problems.shift()
@@ -38,7 +41,8 @@ beforeEach(async () => {
     asked.push(given)
     const refusal = refusals.shift()
     if (refusal !== undefined) throw refusal
-    return calls.path.call(given)
+    const answer = await calls.path.call(given)
+    return { ...answer, body: altered(answer.body) }
   }
   await app.register(mcpServer, mcpOptions({ calls: { call } }))
   url = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -105,6 +109,22 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
       expect(asked).toEqual([])
     },
   )
+
+  test.skipIf(!isThere)('ends with 1 where its key is none, before it acts on a call', async () => {
+    const auth = { outcome: 'MALFORMED' }
+    altered = (body) => ({ ...body, _service: { ...(body._service as JsonObject), auth } })
+    const { code, out, err } = await run(['BTC', '--once'], 'not-a-key')
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(/^the key was not applied: MALFORMED.*SIGNAL_API_KEY/)
+  })
+
+  test.skipIf(!isThere)('says once why no call is made at a timeframe', async () => {
+    const reasoning = 'HOLD, because no skill was shown at 4h.'
+    altered = (body) => ({ ...body, call: 'HOLD', confidence: 50, reasoning })
+    const { code, out, err } = await run(['BTC', '4h', '--once'])
+    expect([code, out.split('\n').length]).toEqual([0, 2])
+    expect(err).toBe(`no call is made at 4h for now: ${reasoning}\n`)
+  })
 
   test.skipIf(!isThere)(
     'stops with what happened and what to do where trying again would not help',

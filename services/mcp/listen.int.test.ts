@@ -29,7 +29,6 @@ beforeEach(async () => {
           yield item
         }
       },
-      marketNow: () => log.now,
       rankAt: (coin, position) => rankAt(log.store, coin, position),
       async identify(authorization) {
         if (authorization === undefined) return { outcome: 'ABSENT' }
@@ -121,11 +120,12 @@ test('who comes back with a cursor is told of what was recorded meanwhile, once'
   expect(coins(second.told)).toEqual(['ETH', 'SOL'])
 })
 
-test('who has no account is told once the window has closed', async () => {
+test('who has no account is told once the outcome is recorded', async () => {
   const { client, told, until } = await connect()
   await client.listen({ resourceSubscriptions: ['signal://calls', 'signal://regime-shifts'] })
   await log.record('BTC', 'BUY', { shiftedFrom: 'RANGING' })
-  log.now += 30 * 86_400_000
+  expect(told).toEqual([])
+  await log.label()
   await until(2)
   expect(told.map(({ uri }) => uri).toSorted()).toEqual(['signal://calls', 'signal://regime-shifts'])
 })

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { Identify } from '../accounts/index.ts'
-import { type FollowItem, type FollowOptions, rowOf } from '../analyst/index.ts'
+import { type FollowItem, type FollowOptions } from '../analyst/index.ts'
 import { addressSite } from '../http/client-address.ts'
 import { createStreamPlaces } from '../runtime/admission/places.ts'
 import { requireVerified } from '../tool-calls/index.ts'
@@ -17,8 +17,6 @@ import { readWatchUri, type WatchUri } from './watch-uris.ts'
 /** The source of subscriptions to verdicts. */
 export interface ListenOptions {
   readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
-  /** Market time, Unix milliseconds, never falling. */
-  readonly marketNow: () => number
   readonly identify: Identify
   /** Place of a coin in the newest ranking of its exchange before a position; undefined without one. */
   readonly rankAt: (
@@ -134,13 +132,13 @@ export class Listening {
   }
 
   #items({ watched, isKnown, signal }: Stream): AsyncGenerator<Told, void, void> {
-    const { follow, marketNow, rankAt } = this.#options
-    // A caller with an account gets it at once, as by a webhook; others when the window has closed.
-    const now = isKnown ? () => Number.POSITIVE_INFINITY : marketNow
+    const { follow, rankAt } = this.#options
     return merged(
       watched.map((one) => {
         const { filter, after } = one
-        return told(one, rankAt, follow({ filter, now, signal, ...(after !== undefined && { after }) }))
+        // A caller with an account gets it at once, as by a webhook; others when it has its outcome.
+        const items = follow({ filter, withOpen: isKnown, signal, ...(after !== undefined && { after }) })
+        return told(one, rankAt, items)
       }),
     )
   }
@@ -187,7 +185,7 @@ async function* told(
       continue
     }
     const { position } = item
-    const row = rowOf(item.row)
+    const { row } = item
     if (await admits(row, () => rankAt(row, position))) yield { uri, row, sequence: ++sequence }
   }
 }

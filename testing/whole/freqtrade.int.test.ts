@@ -22,6 +22,9 @@ class IStrategy:
         self.config, self.dp = config, types.SimpleNamespace(runmode=types.SimpleNamespace(value=runmode))
 sys.modules["freqtrade"] = types.ModuleType("freqtrade")
 sys.modules["freqtrade.strategy"] = types.SimpleNamespace(IStrategy=IStrategy)
+class OperationalException(Exception):
+    pass
+sys.modules["freqtrade.exceptions"] = types.SimpleNamespace(OperationalException=OperationalException)
 import pandas as pd
 from SignalRecord import *
 given = json.loads(sys.argv[1])
@@ -179,6 +182,46 @@ print(json.dumps([file.name, first == second[:len(first)], len(set(second)) == l
         { folder, url: service.url },
       )
       expect(said).toEqual(['SIM-BTC-1m.ndjson', true, true, true, true, true, 'given_up'])
+    })
+
+    test('ends at its start where its key is none', async () => {
+      const said = await python(
+        `
+ended = []
+for key in ("not-a-key", "sk_live_" + 32 * "0"):
+    config = {"datadir": Path(given["folder"]), "signal_service": {"url": given["url"], "exchange": "sim", "api_key": key}}
+    try:
+        SignalRecord(config, "dry_run").bot_start()
+    except OperationalException as error:
+        ended.append(str(error))
+print(json.dumps(ended))`,
+        { folder, url: service.url },
+      )
+      const words = expect.stringMatching(
+        /^the api_key of signal_service is refused: (unauthorized|key_unknown): /,
+      )
+      expect(said).toEqual([words, words])
+    })
+
+    test('waits for a service that limits it, and has its whole record', async () => {
+      const limited = await startOwnService({ COINS: 'BTC', TIMEFRAMES: '1m', MARKET_SPEED: '120' })
+      try {
+        const asking = Array.from({ length: 150 }, () =>
+          fetch(`${limited.url}/api/status`).then((one) => one.status),
+        )
+        const found = python(
+          `
+config = {"datadir": Path(given["folder"]), "signal_service": {"url": given["url"], "exchange": "sim"}}
+class Minutes(SignalRecord):
+    timeframe = bar = "1m"
+print(json.dumps(Minutes(config)._record("BTC").name))`,
+          { folder: join(folder, 'limited'), url: limited.url },
+        )
+        expect(await Promise.all(asking)).toContain(429)
+        expect(await found).toBe('SIM-BTC-1m.ndjson')
+      } finally {
+        await limited.stop()
+      }
     })
 
     test('asks live for the verdict of each bar, once, where it trades as a caller', async () => {

@@ -40,6 +40,8 @@ PASSING = {
 UNWAITED = {"read_model_behind", "too_many_streams"}
 # Rows are taken as they come, and a page that is cut off goes on at its cursor.
 PAGE_ROWS = 50_000
+# By what a list takes its `next` where that is not `after`.
+GOES_ON_WITH = {"/api/bars": "start", "/api/board": "skip"}
 # Whoever asks to be left alone for longer is not waited for.
 LONGEST_WAIT_SECONDS = 30
 # Bytes of an answer, and of a line of one that has rows; both have some thousands.
@@ -135,16 +137,11 @@ class _Judged(_Spoken):
     reasoning: str
 
 
-class _Odds(TypedDict, total=False):
-    closes_higher: float
-    odds: str
-
-
 class _Confirmed(TypedDict, total=False):
     unconfirmed: bool
 
 
-class TradeCall(_Judged, _Odds, _Confirmed):
+class TradeCall(_Judged, _Confirmed):
     """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
 
     verify_url: str
@@ -232,10 +229,15 @@ class Verdict(_Judged):
     inputs_hash: str
     shifted_from: str
     bars_missed: int
-    recorded_late: bool
-    closes_higher: Optional[float]
+    recorded_as: str
     visible_at: str
     decided_at: Optional[str]
+    race: Optional[str]
+    entry_price: Optional[float]
+    exit_price: Optional[float]
+    close_price: Optional[float]
+    exit_at: Optional[str]
+    net_bps: Optional[float]
 
 
 # The refund of a payment, which comes without being asked for. A word of the language cannot be a member of a class.
@@ -616,8 +618,7 @@ class SignalClient:
             if onward in seen or len(seen) == MOST_PAGES:
                 raise Refusal("unreadable", f"{path} has no end")
             seen.add(onward)
-            # Pages of bars go on from an instant, all others after a row.
-            query["start" if isinstance(onward, int) else "after"] = onward
+            query[GOES_ON_WITH.get(path, "after")] = onward
 
     def post(self, path, body) -> Any:
         """Sends a change, which is sent again only where a limit refused it."""
@@ -833,7 +834,7 @@ def _failure_of(error):
         refused = {}
     code = refused.get("code") if isinstance(refused, dict) else None
     message = refused.get("message", "") if code else f"HTTP {error.code}"
-    if error.code == 429 or code in PASSING or (error.code >= 500 and code is None):
+    if error.code in (429, 503) or code in PASSING or (error.code >= 500 and code is None):
         passing_code = "rate_limited" if error.code == 429 else code
         return _Passing(f"{code or 'refused'}: {message}", seconds, passing_code, refused)
     return Refusal(code or f"http_{error.code}", message, code and refused.get("next_step"), refused)
@@ -867,6 +868,7 @@ TIMES = (
     "anchor_bar",
     "visible_at",
     "decided_at",
+    "exit_at",
     "created_at",
 )
 

@@ -80,10 +80,6 @@ export interface TradeCall extends Answered, Forecast {
   readonly exchange: string
   /** Probability that the upper barrier comes first, given that one of them is reached. */
   readonly probability: number
-  /** Probability that the window closes above its entry; missing where the model has shown no skill at it. */
-  readonly closes_higher?: number
-  /** Both probabilities in words. */
-  readonly odds?: string
   readonly barrier: number
   readonly price: number
   readonly bar_close: string
@@ -240,10 +236,7 @@ export interface VerdictFilter {
 }
 
 /** A recorded verdict. */
-export interface Verdict
-  extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms' | 'closes_higher' | 'odds'> {
-  /** Probability that the window closes above its entry; null where the model has shown no skill at it. */
-  readonly closes_higher: number | null
+export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
   /** Cursor after this row. */
   readonly cursor: string
   readonly recorded_at: string
@@ -254,11 +247,21 @@ export interface Verdict
   readonly inputs_hash: string
   readonly shifted_from: Regime | ''
   readonly bars_missed: number
-  readonly recorded_late: boolean
+  /** Whether it was recorded as its bar closed, when the past of the market was computed, or late: then it counts for nothing. */
+  readonly recorded_as: 'live' | 'backfill' | 'late'
   /** When everybody could read it. */
   readonly visible_at: string
   /** Close of the bar that decided its race; null where none did, or not yet. */
   readonly decided_at: string | null
+  /** Which barrier came first. This and what follows is null as long as there is no outcome. */
+  readonly race: 'up' | 'down' | 'both' | 'timeout' | 'incomplete' | null
+  readonly entry_price: number | null
+  readonly exit_price: number | null
+  /** Close of the last bar of the window. */
+  readonly close_price: number | null
+  readonly exit_at: string | null
+  /** Return of the call in basis points, after costs of 12; null for HOLD. */
+  readonly net_bps: number | null
 }
 
 /** A payment, as the holder of its id sees it. */

@@ -71,6 +71,8 @@ const PASSING = new Set([
 const UNWAITED = new Set(['read_model_behind', 'too_many_streams'])
 /** A service that asks for a longer pause is not waited for. */
 const LONGEST_WAIT_MS = 30_000
+/** By what a list takes its `next` where that is not `after`. */
+const GOES_ON_WITH: Readonly<Record<string, string>> = { '/api/bars': 'from', '/api/board': 'skip' }
 /** Longer than any list of the service. */
 const MOST_PAGES = 10_000
 
@@ -242,8 +244,7 @@ export class Transport {
       if (seen.size === MOST_PAGES)
         throw new SignalRefusal('unreadable', `${path} has no end: it has more than ${MOST_PAGES} pages`)
       seen.add(next)
-      // Pages of bars go on from an instant, all others after a row.
-      onward = typeof next === 'number' ? { from: next } : { after: next }
+      onward = { [GOES_ON_WITH[path] ?? 'after']: next }
     }
   }
 
@@ -288,7 +289,10 @@ export function refuse(refused: Refused, response: Response): never {
   const { code = 'refused', message = `HTTP ${response.status}`, details } = refused
   const seconds = details?.retry_after_s
   const isPassing =
-    PASSING.has(String(code)) || response.status === 429 || (response.status >= 500 && code === 'refused')
+    PASSING.has(String(code)) ||
+    response.status === 429 ||
+    response.status === 503 ||
+    (response.status >= 500 && code === 'refused')
   if (!isPassing) return fail(refused, response)
   const waitMs = seconds === undefined ? waitOf(response) : seconds * 1_000
   throw new Passing(`${code}: ${message}`, { waitMs, refused })

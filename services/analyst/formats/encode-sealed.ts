@@ -1,9 +1,8 @@
 import { createGzip, zstdCompressSync } from 'node:zlib'
-import type { SealedSchema } from '../../../contracts/sealed-manifest.ts'
+import { SEALED_SCHEMA } from '../../../contracts/sealed-manifest.ts'
 import { parquetEncoder, type RowEncoder, type TakeBytes } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
-import { fieldOf } from './row-texts.ts'
-import { type SealedRow, sealedColumns } from './sealed-columns.ts'
+import { SEALED_COLUMNS, type SealedRow } from './sealed-columns.ts'
 
 /**
  * Rows that are encoded at a time. Readers of whole columns like more, and everybody else waits meanwhile: these take
@@ -11,40 +10,29 @@ import { type SealedRow, sealedColumns } from './sealed-columns.ts'
  */
 const ROW_GROUP_ROWS = 20_000
 
-/** Times as schema 1 had them: the hashes of its files are signed. */
-const INSTANT_OF_SCHEMA_1 = { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' } as const
-
 /** Apache Parquet with zstd, and the version of the schema in its metadata. */
 export function encodeSealedParquet(
   take: TakeBytes,
-  version: SealedSchema,
   { exchange, date }: { readonly exchange: string; readonly date: string },
 ): RowEncoder<SealedRow> {
-  const metadata = { schema_version: String(version), exchange, date }
-  const columns = sealedColumns(version)
-  const encoder = parquetEncoder(take, columns, {
+  const metadata = { schema_version: String(SEALED_SCHEMA), exchange, date }
+  return parquetEncoder(take, SEALED_COLUMNS, {
     groupRows: ROW_GROUP_ROWS,
     codec: 'ZSTD',
     compressors: { ZSTD: (input: Uint8Array) => zstdCompressSync(input) },
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
-    ...(version === 1 && { instant: INSTANT_OF_SCHEMA_1 }),
   })
-  return {
-    add: (row) => encoder.add(columns.map(({ name }) => fieldOf(row[name] ?? null))),
-    finish: () => encoder.finish(),
-  }
 }
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
-export function encodeSealedCsv(take: TakeBytes, version: SealedSchema): RowEncoder<SealedRow> {
-  const columns = sealedColumns(version)
+export function encodeSealedCsv(take: TakeBytes): RowEncoder<SealedRow> {
   const gzip = createGzip()
   const ended = new Promise<void>((resolve, reject) => {
     gzip.on('data', take).once('end', resolve).once('error', reject)
   })
   // `finish` awaits this promise and reports the error.
   ended.catch(() => undefined)
-  let lines = csvLine(columns.map(({ name }) => name))
+  let lines = csvLine(SEALED_COLUMNS.map(({ name }) => name))
 
   async function write(): Promise<void> {
     const text = lines
@@ -54,7 +42,7 @@ export function encodeSealedCsv(take: TakeBytes, version: SealedSchema): RowEnco
 
   return {
     async add(row) {
-      lines += csvLine(columns.map(({ name }) => row[name] ?? null))
+      lines += csvLine(SEALED_COLUMNS.map(({ name }) => row[name] ?? null))
       if (lines.length >= CSV_CHARACTERS) await write()
     },
     async finish() {

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 
 /** How the values of a column are written where a format has types. */
@@ -44,14 +43,15 @@ export const VERDICT_COLUMNS: readonly Column<keyof VerdictRow>[] = [
   column('inputs_hash'),
   column('shifted_from'),
   column('bars_missed', 'integer'),
-  column('recorded_late', 'boolean'),
+  column('recorded_as'),
   column('expected_range', 'json', true),
   column('expected_volatility', 'number', true),
-  column('closes_higher', 'number', true),
   column('visible_at', 'instant'),
   column('decided_at', 'instant', true),
+  column('race', 'text', true),
+  column('entry_price', 'number', true),
+  column('exit_price', 'number', true),
+  column('close_price', 'number', true),
+  column('exit_at', 'instant', true),
+  column('net_bps', 'number', true),
 ]
-
-/** Raised where a row is written otherwise, in any format, and with hyparquet-writer. Columns and V8 say it by themselves. */
-const VERSION = 3
-export const ROW_LAYOUT = crc32(`${VERSION} ${process.versions.v8} ${JSON.stringify(VERDICT_COLUMNS)}`) >>> 1

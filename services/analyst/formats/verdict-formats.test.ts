@@ -6,48 +6,15 @@ import fc from 'fast-check'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
+import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
 import { MINUTE_MS, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow, verdictRowSchema } from '../../../contracts/verdict-row.ts'
-import { AT_START, formatCursor } from '../replay-cursor.ts'
-import { parquetEncoder, parquetPage } from './encode-parquet.ts'
-import { textsOf } from './row-texts.ts'
+import { cursorAt } from '../shown-rows.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 import { acceptedFormat, FORMATS, formatOfFile, type VerdictFormat } from './verdict-formats.ts'
-
-/** As much of an Arrow table as is read here. */
-interface ArrowTable {
-  readonly schema: {
-    readonly fields: readonly {
-      readonly name: string
-      readonly nullable: boolean
-      readonly type: { readonly typeId: number }
-    }[]
-    readonly metadata: ReadonlyMap<string, string>
-  }
-  toArray(): Record<string, unknown>[]
-}
-type ArrowReader = (bytes: Uint8Array, options?: { useDate: boolean; useProxy?: boolean }) => ArrowTable
-/** Reads Arrow with code that is not ours. */
-const READER: string = '@uwdata/flechette'
-const arrowReader = await import(READER).then<ArrowReader | undefined, undefined>(
-  ({ tableFromIPC }: { tableFromIPC: ArrowReader }) => tableFromIPC,
-  () => undefined,
-)
-const noReader = arrowReader === undefined ? ` (skipped: ${READER} is not installed)` : ''
-
-const arrowRows = (bytes: Buffer): Record<string, unknown>[] =>
-  (arrowReader?.(new Uint8Array(bytes), { useDate: true }).toArray() ?? []).map((row) =>
-    Object.fromEntries(
-      VERDICT_COLUMNS.map(({ name, kind }) => {
-        const value = row[name]
-        if (value instanceof Date) return [name, value.toISOString()]
-        return [name, kind === 'json' && typeof value === 'string' ? (JSON.parse(value) as unknown) : value]
-      }),
-    ),
-  )
 
 async function* from(rows: readonly VerdictRow[]): AsyncGenerator<VerdictRow, void, void> {
   yield* rows
@@ -114,8 +81,7 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
         header.map((name, index) => {
           const text = record[index] ?? ''
           if (text === '' && OPTIONAL.has(name)) return [name, null]
-          if (['factors', 'recorded_late', 'expected_range'].includes(name))
-            return [name, JSON.parse(text) as unknown]
+          if (['factors', 'expected_range'].includes(name)) return [name, JSON.parse(text) as unknown]
           return [name, numeric.has(name) ? Number(text) : text]
         }),
       ),
@@ -133,7 +99,6 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       ),
     )
   },
-  arrow: async (bytes) => arrowRows(bytes),
 }
 
 /** JSON, and so every format, knows one zero. */
@@ -143,10 +108,9 @@ const percent = fc.nat(100)
 const row: fc.Arbitrary<VerdictRow> = fc.record({
   shifted_from: fc.constantFrom(...REGIMES, '' as const),
   bars_missed: fc.nat(),
-  recorded_late: fc.boolean(),
+  recorded_as: fc.constantFrom('live' as const, 'backfill' as const, 'late' as const),
   expected_range: fc.option(fc.record({ p10: finite, p25: finite, p50: finite, p75: finite, p90: finite })),
   expected_volatility: fc.option(finite),
-  closes_higher: fc.option(finite),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),
@@ -183,11 +147,15 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   inputs_hash: fc.stringMatching(/^[0-9a-f]{64}$/),
   visible_at: instant,
   decided_at: fc.option(instant),
+  race: fc.option(fc.constantFrom(...RACE_OUTCOMES)),
+  entry_price: fc.option(finite),
+  exit_price: fc.option(finite),
+  close_price: fc.option(finite),
+  exit_at: fc.option(instant),
+  net_bps: fc.option(finite),
 })
 
-const formats = (Object.keys(FORMATS) as VerdictFormat[]).filter(
-  (format) => format !== 'arrow' || arrowReader !== undefined,
-)
+const formats = Object.keys(FORMATS) as VerdictFormat[]
 
 describe.each(formats)('%s', (format) => {
   test('gives back every row as it was', async () => {
@@ -221,12 +189,12 @@ test('columns are the fields of a row, in their order', () => {
 
 test('CSV without rows has its header, Parquet its columns', async () => {
   expect((await encoded('csv', [])).toString()).toMatch(
-    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility,closes_higher,visible_at,decided_at\r\n$/,
+    /^cursor,verdict_id,.*,recorded_as,expected_range,expected_volatility,visible_at,decided_at,race,entry_price,exit_price,close_price,exit_at,net_bps\r\n$/,
   )
   expect((await encoded('ndjson', [])).length).toBe(0)
   const bytes = new Uint8Array(await encoded('parquet', []))
   const metadata = await parquetMetadataAsync(bytes.buffer)
-  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 32])
+  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 37])
 })
 
 test('Parquet has typed columns and groups of 2,000 rows, written one by one', async () => {
@@ -249,34 +217,11 @@ test('Parquet has typed columns and groups of 2,000 rows, written one by one', a
   expect(typeOf('factors')).toEqual(['BYTE_ARRAY', 'JSON'])
 })
 
-test('a file of kept pages of Parquet holds the places of their groups, and not their rows', async () => {
-  const rows = fc.sample(row, { numRuns: 500, seed: 1 }).map(textsOf)
-  const page = await parquetPage(rows)
-  const encoder = parquetEncoder(() => undefined, VERDICT_COLUMNS, { groupRows: 500 })
-  await encoder.addPage(page)
-  const held = new Set<ArrayBufferLike>()
-  const look = (value: unknown): void => {
-    if (ArrayBuffer.isView(value)) held.add(value.buffer)
-    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(look)
-  }
-  look(encoder.places())
-  const bytes = [...held].reduce((sum, { byteLength }) => sum + byteLength, 0)
-  expect(bytes).toBeGreaterThan(0)
-  expect(bytes).toBeLessThan(page.length / 2)
-})
-
 test('times of Parquet are those of the CSV in every zone, and a cursor is text in both', async () => {
   const place = mkdtempSync(join(tmpdir(), 'formats-'))
   try {
-    const [open, closed] = [formatCursor(AT_START), formatCursor({ complete: '8', looked: '9', asOf: 7 })]
     const rows = Array.from({ length: 3_000 }, (_, index) =>
-      verdictRow(
-        aVerdict({ barClose: index * MINUTE_MS }),
-        index < 2_900
-          ? formatCursor({ complete: `${index}`, looked: `${index}`, asOf: 5 })
-          : ([open, closed][index % 2] ?? ''),
-        '2025-01-01T00:00:00.000Z',
-      ),
+      verdictRow(aVerdict({ barClose: index * MINUTE_MS }), cursorAt(`${index}`), '2025-01-01T00:00:00.000Z'),
     )
     for (const format of ['parquet', 'csv'] as const)
       writeFileSync(join(place, `v.${format}`), await encoded(format, rows))
@@ -299,29 +244,6 @@ test('times of Parquet are those of the CSV in every zone, and a cursor is text 
   }
 })
 
-test.skipIf(arrowReader === undefined)(
-  `Arrow has typed columns and batches of 2,000 rows, whole one by one${noReader}`,
-  async () => {
-    const rows = Array.from({ length: 4_500 }, (_, index) =>
-      verdictRow(aVerdict(), String(index), '2025-01-01T00:00:00.000Z'),
-    )
-    const chunks = await chunksOf('arrow', rows)
-    expect(chunks).toHaveLength(4)
-    // Whoever reads along has the first batch before the others come.
-    expect(arrowRows(chunks[0] ?? Buffer.alloc(0))).toHaveLength(2_000)
-    const schema = arrowReader?.(new Uint8Array(Buffer.concat(chunks))).schema
-    expect(schema?.metadata).toEqual(new Map([['schema_version', '1']]))
-    expect(schema?.fields.map(({ name, nullable, type }) => [name, nullable, type.typeId])).toEqual(
-      VERDICT_COLUMNS.map(({ name, kind, isOptional }) => [
-        name,
-        isOptional,
-        { text: 5, uuid: 5, json: 5, integer: 2, number: 3, instant: 10, boolean: 6 }[kind],
-      ]),
-    )
-    expect(arrowReader?.(new Uint8Array(await encoded('arrow', []))).schema.fields).toHaveLength(31)
-  },
-)
-
 describe('the format of an answer', () => {
   test.each([
     [undefined, 'ndjson'],
@@ -331,7 +253,6 @@ describe('the format of an answer', () => {
     ['Text/CSV; header=present', 'csv'],
     ['application/vnd.apache.parquet', 'parquet'],
     ['text/csv;q=0.5, application/x-ndjson;q=0.9', 'ndjson'],
-    ['application/vnd.apache.arrow.stream', 'arrow'],
     ['text/csv;q=0', 'ndjson'],
     ['text/csv;q=x', 'ndjson'],
   ])('asked for with %j is %s', (accept, format) => {
@@ -339,11 +260,10 @@ describe('the format of an answer', () => {
   })
 
   test('of a file is its ending', () => {
-    expect(['a.csv', 'b.PARQUET', 'c.d.ndjson', 'v.arrows', 'e.arrow', 'csv'].map(formatOfFile)).toEqual([
+    expect(['a.csv', 'b.PARQUET', 'c.d.ndjson', 'e.arrow', 'csv'].map(formatOfFile)).toEqual([
       'csv',
       'parquet',
       'ndjson',
-      'arrow',
       undefined,
       undefined,
     ])

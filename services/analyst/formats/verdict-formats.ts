@@ -1,8 +1,7 @@
-import { arrowPage, encodeArrow } from './encode-arrow.ts'
-import { CSV, NDJSON } from './encode-text.ts'
-import type { Rows, RowTexts } from './row-texts.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { encodeCsv, encodeNdjson } from './encode-text.ts'
 
-export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const
+export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
 
 export interface FormatDefinition {
@@ -15,15 +14,8 @@ export interface FormatDefinition {
   /** Whether it is compressed as it is. */
   readonly isPacked?: true
   /** The bytes of rows, while they come. */
-  readonly encode: (rows: Rows) => AsyncGenerator<Uint8Array, void, void>
-  /** Some rows as `encode` takes them between others. */
-  readonly write: (rows: readonly RowTexts[]) => Uint8Array | Promise<Uint8Array>
-  /** Events of the log whose rows are written together and kept, where not {@link PAGE_EVENTS}. */
-  readonly pageEvents?: number
+  readonly encode: (rows: AsyncIterable<VerdictRow>) => AsyncGenerator<Uint8Array, void, void>
 }
-
-/** Their rows have as many bytes as a chunk. */
-export const PAGE_EVENTS = 250
 
 /** How verdicts are written out. */
 export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
@@ -31,37 +23,23 @@ export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
     mediaType: 'application/x-ndjson; charset=utf-8',
     aliases: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
     ending: 'ndjson',
-    ...NDJSON,
+    encode: encodeNdjson,
   },
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
     aliases: ['text/csv'],
     ending: 'csv',
-    ...CSV,
+    encode: encodeCsv,
   },
   parquet: {
     mediaType: 'application/vnd.apache.parquet',
     aliases: ['application/vnd.apache.parquet', 'application/x-parquet'],
     ending: 'parquet',
     isPacked: true,
-    // Readers of whole columns like groups of some thousand rows.
-    pageEvents: 4_000,
     async *encode(rows) {
       const { encodeParquet } = await import('./encode-parquet.ts')
       yield* encodeParquet(rows)
     },
-    async write(rows) {
-      const { parquetPage } = await import('./encode-parquet.ts')
-      return parquetPage(rows)
-    },
-  },
-  arrow: {
-    mediaType: 'application/vnd.apache.arrow.stream',
-    aliases: ['application/vnd.apache.arrow.stream'],
-    // `.arrow` is the ending of files that can be read in any order, which a stream is not.
-    ending: 'arrows',
-    encode: encodeArrow,
-    write: arrowPage,
   },
 }
 

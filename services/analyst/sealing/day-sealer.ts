@@ -21,10 +21,10 @@ import { isoDay } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { DaySealed } from '../../../contracts/proof-events.ts'
 import {
+  SEALED_SCHEMA,
   type SealedDays,
   type SealedFileName,
   type SealedManifest,
-  type SealedSchema,
   sealedManifestSchema,
 } from '../../../contracts/sealed-manifest.ts'
 import { sealedStream } from '../../../contracts/streams.ts'
@@ -38,7 +38,7 @@ import {
 import { type AppendPath, appendUntilKnown, LOOKS_AGAIN } from '../../log/append-until-known.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import type { Clock } from '../../runtime/async/clock.ts'
-import { type FoundDay, findDays, manifestOf, NEWEST_SCHEMA, type SealedFiles, sealDay } from './seal-day.ts'
+import { type FoundDay, findDays, manifestOf, type SealedFiles, sealDay } from './seal-day.ts'
 
 export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -87,6 +87,12 @@ function removeLeft(folder: string, own: string): void {
       rmSync(join(folder, name), { recursive: true, force: true })
   }
 }
+
+const madeElsewhere = (what: string): ServiceError =>
+  new ServiceError('store_unavailable', {
+    message: `${what} was sealed by another release, and this process does not have its files.`,
+    isForCallers: true,
+  })
 
 /**
  * Writes a day to files once it is over and every verdict has an outcome, and records their manifest in the log.
@@ -140,7 +146,6 @@ export class DaySealer {
    */
   async #makeFiles<Checked>(
     day: Parameters<typeof sealDay>[1],
-    version: SealedSchema,
     signal: AbortSignal,
     check: (made: SealedFiles) => Checked,
   ): Promise<Checked> {
@@ -149,7 +154,7 @@ export class DaySealer {
     const unfinished = mkdtempSync(join(folder, UNFINISHED))
     try {
       removeLeft(folder, unfinished)
-      const made = await sealDay(this.#options.store, day, version, unfinished, signal)
+      const made = await sealDay(this.#options.store, day, unfinished, signal)
       signal.throwIfAborted()
       const checked = check(made)
       for (const name of Object.keys(made.files)) renameSync(join(unfinished, name), join(folder, name))
@@ -175,7 +180,7 @@ export class DaySealer {
     const stream = sealedStream(exchange)
     const expected = await this.#endOf(stream, day)
     if (expected === undefined) return
-    const { made, text } = await this.#makeFiles(day, NEWEST_SCHEMA, signal, (files) => {
+    const { made, text } = await this.#makeFiles(day, signal, (files) => {
       assert(
         files.rows === day.verdicts,
         'a sealed day has a row for each verdict that was counted',
@@ -204,15 +209,13 @@ export class DaySealer {
   /** Makes files again that this process does not have: they follow from the log. */
   async #make(about: SealedManifest, signal: AbortSignal): Promise<void> {
     const { exchange, date, after, up_to: upTo, files } = about
+    if (about.schema_version !== SEALED_SCHEMA) throw madeElsewhere(`The day ${date} of ${exchange}`)
     const [day] = await findDays(this.#options.store, [{ exchange, date, after, upTo }], signal)
     assert(day !== undefined, 'a day that is looked for is found', date)
-    await this.#makeFiles(day, about.schema_version, signal, (made) => {
+    await this.#makeFiles(day, signal, (made) => {
       const other = files.find(({ name, sha256 }) => made.files[name].sha256 !== sha256)
       if (other === undefined) return
-      throw new ServiceError('store_unavailable', {
-        message: `${other.name} of ${exchange} on ${date} was made by another release, and this process does not have it.`,
-        isForCallers: true,
-      })
+      throw madeElsewhere(`${other.name} of ${exchange} on ${date}`)
     })
   }
 

@@ -6,14 +6,18 @@ import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
 import { isoDay } from '../../../contracts/iso-time.ts'
 import { comparePositions, earlier, later } from '../../../contracts/position.ts'
-import type { SealedFileName, SealedManifest, SealedSchema } from '../../../contracts/sealed-manifest.ts'
+import {
+  SEALED_SCHEMA,
+  type SealedFileName,
+  type SealedManifest,
+} from '../../../contracts/sealed-manifest.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { SealedDay } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
-import { type SealedRow, sealedColumns, sealedRow } from '../formats/sealed-columns.ts'
+import { SEALED_COLUMNS, type SealedRow, sealedRow } from '../formats/sealed-columns.ts'
 
 /** A day as files; the same events give the same bytes. */
 export interface SealedFiles {
@@ -31,21 +35,16 @@ export interface FoundDay extends Day {
   readonly stretches: ReadonlyMap<string, Stretch>
 }
 
-/** Schema of days that are sealed from now on. */
-export const NEWEST_SCHEMA: SealedSchema = 3
-
 /**
  * Makes the files of a day whose windows have closed, from the log. It holds the verdicts of a row
  * group, however many a day has.
  *
- * @param version of the schema: a day that was sealed keeps its own
  * @param folder of this attempt alone; made where it is not there
  * @throws ServiceError `append_too_large` for a day with more rows than a file may have
  */
 export async function sealDay(
   store: EventStore,
   day: FoundDay,
-  version: SealedSchema,
   folder: string,
   signal: AbortSignal,
 ): Promise<SealedFiles> {
@@ -54,7 +53,7 @@ export async function sealDay(
   const parquet = openFile(join(folder, 'verdicts.parquet'))
   const csv = openFile(join(folder, 'verdicts.csv.gz'))
   try {
-    const encoders = [encodeSealedParquet(parquet.take, version, day), encodeSealedCsv(csv.take, version)]
+    const encoders = [encodeSealedParquet(parquet.take, day), encodeSealedCsv(csv.take)]
     let rows = 0
     for await (const row of rowsOf(store, day, signal)) {
       rows += 1
@@ -190,12 +189,12 @@ export const manifestOf = (
   day: Day,
   about: { readonly market: MarketKind; readonly checkpoint: SealedManifest['checkpoint'] },
 ): SealedManifest => ({
-  schema_version: NEWEST_SCHEMA,
+  schema_version: SEALED_SCHEMA,
   market: about.market,
   exchange: day.exchange,
   date: day.date,
   rows,
-  columns: sealedColumns(NEWEST_SCHEMA).map(({ name, kind }) => ({ name, type: kind })),
+  columns: SEALED_COLUMNS.map(({ name, kind }) => ({ name, type: kind })),
   files: (Object.keys(files) as SealedFileName[]).map((name) => ({
     name,
     ...files[name],

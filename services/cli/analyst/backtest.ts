@@ -47,7 +47,7 @@ const FLAGS = {
   },
   format: {
     schema: z.enum(VERDICT_FORMATS).optional(),
-    help: 'How --out is written: ndjson, csv, parquet or arrow. Default: what its name ends in.',
+    help: 'How --out is written: ndjson, csv or parquet. Default: what its name ends in.',
     example: 'csv',
   },
   json: switchFlag('Writes the evaluation as JSON.'),
@@ -60,7 +60,7 @@ export const backtestCommand = defineCommand({
   summary: 'Runs the engine over recorded bars, without a store, and scores its verdicts.',
   notes: [
     'Each verdict gets its outcome as in a running service. The report has, for each timeframe, how many prices ended within their range and what calls came to that do not overlap, beside random sides, before and after costs: the figures of the track record. It says whether the model was fitted on bars of the period. Verdicts whose window ends after the last bar are not scored.',
-    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
+    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, and `recorded_at` is the time of the run. A row is written when its verdict has its outcome; those whose window ends after the last bar come last, without one.',
   ],
   flags: FLAGS,
   examples: [

@@ -44,7 +44,7 @@ export function countRows(onRow: (rows: number) => void = () => undefined) {
 
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'Writes recorded verdicts to a file, as NDJSON, CSV, Parquet or Arrow.',
+  summary: 'Writes recorded verdicts to a file, as NDJSON, CSV or Parquet.',
   notes: [
     'The file appears whole or not at all, and replaces a file of the same name; a folder, a pipe or a device of that name is refused. The last line names the cursor of the last row: give it as --after the next time.',
   ],
@@ -56,7 +56,7 @@ export const exportCommand = defineCommand({
     },
     format: {
       schema: z.enum(VERDICT_FORMATS).optional(),
-      help: 'ndjson, csv, parquet or arrow. Default: what the name of the file ends in.',
+      help: 'ndjson, csv or parquet. Default: what the name of the file ends in.',
       example: 'parquet',
     },
     ...REPLAY_FLAGS,

@@ -95,7 +95,7 @@ test('the live stream is relayed with the fields of webhooks, numbered, and goes
   const verdicts = [
     aVerdict({ call: 'BUY' }),
     aVerdict({ call: 'HOLD' }),
-    aVerdict({ call: 'SELL', closesHigher: 0.47, previous: { barClose: NOON, regime: 'VOLATILE' } }),
+    aVerdict({ call: 'SELL', previous: { barClose: NOON, regime: 'VOLATILE' } }),
   ]
   const rows = verdicts.map((verdict, n) => verdictRow(verdict, String(n), isoTime(NOON)))
   const stream = createServer((_request, response) => {

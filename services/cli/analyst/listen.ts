@@ -140,7 +140,7 @@ async function* deliveriesOf({ flags, texts, stderr, environment, signal }: Inpu
 
 /** The signals of a verdict, with the fields that webhooks are sent with. */
 function signalsOf(row: VerdictRow, server: string): JsonObject[] {
-  const { expected_range: range, expected_volatility: volatility, closes_higher: closesHigher } = row
+  const { expected_range: range, expected_volatility: volatility } = row
   const verdict = {
     ...row,
     barClose: Date.parse(row.bar_close),
@@ -148,7 +148,6 @@ function signalsOf(row: VerdictRow, server: string): JsonObject[] {
     verdictId: row.verdict_id,
     modelVersion: row.model_version,
     forecast: range && { model: '', volatility: volatility ?? 0, ...range },
-    ...(closesHigher !== null && { closesHigher }),
   }
   const { shifted_from: priorRegime } = row
   return [

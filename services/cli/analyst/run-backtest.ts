@@ -33,7 +33,7 @@ export interface BacktestOptions {
 const idOf = createFactIds(Buffer.from('signal-service backtest'))
 
 interface Runner {
-  readonly verdict: VerdictDraft & Pick<Verdict, 'verdictId'>
+  readonly verdict: Verdict
   readonly race: Race
 }
 
@@ -45,9 +45,9 @@ interface Followed {
 }
 
 /**
- * Runs the engine over recorded bars without a store: the verdicts that a recorded run would append, in the
- * order of their bars, each raced to the end of its window by the rule that defines confidence. Their cursors
- * count them.
+ * Runs the engine over recorded bars without a store: the verdicts that a recorded run would append, each when it has
+ * its outcome by the rule that defines confidence, as in a replay. Those whose window ends after the last bar come last,
+ * without an outcome. Their cursors count them.
  */
 export async function* runBacktest(options: BacktestOptions): AsyncGenerator<VerdictRow, void, void> {
   const { model, batches, at, onOutcome } = options
@@ -61,21 +61,23 @@ export async function* runBacktest(options: BacktestOptions): AsyncGenerator<Ver
   let count = 0
   let isLive = false
 
-  const verdictAt = (followed: Followed): VerdictRow[] => {
+  const rowOf = (verdict: Verdict, outcome: RaceResult | null): VerdictRow =>
+    verdictRow(verdict, String((count += 1)), at, outcome)
+
+  const takeVerdict = (followed: Followed): void => {
     const { series, opened, running, previous } = followed
     const reading = engine.read(opened)
-    if (reading.status !== 'verdict') return []
-    const { verdict } = reading
-    followed.previous = { barClose: verdict.barClose, regime: verdict.regime }
-    const verdictId = idOf(seriesName(series), String(verdict.barClose), verdict.inputsHash)
-    running.add({ verdict: { ...verdict, verdictId }, race: raceOf(verdict) })
-    return [verdictRow({ ...verdict, verdictId, previous, recordedLate: false }, String((count += 1)), at)]
+    if (reading.status !== 'verdict') return
+    const { verdict: draft } = reading
+    followed.previous = { barClose: draft.barClose, regime: draft.regime }
+    const verdictId = idOf(seriesName(series), String(draft.barClose), draft.inputsHash)
+    running.add({ verdict: { ...draft, verdictId, previous, recordedLate: false }, race: raceOf(draft) })
   }
 
   for await (const { phase, bars } of batches) {
     if (phase === 'live' && !isLive) {
       isLive = true
-      for (const followed of bySeries.values()) yield* verdictAt(followed)
+      for (const followed of bySeries.values()) takeVerdict(followed)
     }
     for (const { series, candle } of bars) {
       const followed = bySeries.get(seriesName(series))
@@ -85,11 +87,13 @@ export async function* runBacktest(options: BacktestOptions): AsyncGenerator<Ver
         if (ended === undefined) continue
         followed.running.delete(runner)
         onOutcome({ ...outcomeOf(runner.verdict), ...ended })
+        yield rowOf(runner.verdict, ended)
       }
       engine.push(followed.opened, candle)
-      if (isLive) yield* verdictAt(followed)
+      if (isLive) takeVerdict(followed)
     }
   }
+  for (const { running } of bySeries.values()) for (const { verdict } of running) yield rowOf(verdict, null)
 }
 
 const raceOf = ({ barClose, barrier, timeframe }: VerdictDraft): Race =>

@@ -109,7 +109,15 @@ function requireHash(
   })
 }
 
-function linesOf({ verdict_id, event, hash, window_closes_at, outcome, notice }: Verification): string {
+function linesOf({
+  verdict_id,
+  event,
+  hash,
+  window_closes_at,
+  recorded_note,
+  outcome,
+  notice,
+}: Verification): string {
   const verdict = verdictSchema.parse(event.data)
   const { exchange, coin, timeframe, call, confidence, probability, regime, price, reasoning } = verdict
   const ending =
@@ -122,6 +130,7 @@ function linesOf({ verdict_id, event, hash, window_closes_at, outcome, notice }:
     `said      ${call}, ${confidence} % that the ${likelierBarrier(probability)} barrier comes first, ${regime} at ${price}`,
     `because   ${reasoning}`,
     `recorded  ${event.at}, at position ${event.position} (revision ${event.revision} of ${event.stream})`,
+    ...(recorded_note === null ? [] : [`note      ${recorded_note}`]),
     `window    closes at ${window_closes_at}`,
     `outcome   ${ending}`,
     `hash      ${hash} fits`,

@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
+import { START } from '../../../contracts/position.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { outcomeStream, parseVerdictStream } from '../../../contracts/streams.ts'
 import {
-  AT_START,
   followVerdicts,
   replayVerdicts,
   requireKnownNames,
-  rowOf,
   type VerdictIndex,
   verifyVerdict,
 } from '../../analyst/index.ts'
@@ -53,7 +52,8 @@ async function openVerdictSource({ flags, stderr }: SourceInput): Promise<Verdic
       stderr,
     })
   }
-  const directory = join(flags['data-dir'], flags.market)
+  const { market } = flags
+  const directory = join(flags['data-dir'], market)
   const socketPath = await findOwnerSocket(directory)
   if (socketPath !== undefined) {
     const description = `the service that runs on ${directory}`
@@ -62,9 +62,10 @@ async function openVerdictSource({ flags, stderr }: SourceInput): Promise<Verdic
   const eventStoreUrl = flags['eventstore-url']
   if (eventStoreUrl !== undefined) {
     const store = openEventStoreDbStore({ connectionString: eventStoreUrl })
-    return createStoreSource(store, 'EventStoreDB', true)
+    return createStoreSource(store, { description: 'EventStoreDB', isShared: true, market })
   }
-  return createStoreSource(await openStoreIn(directory), `the store in ${directory}`, false)
+  const description = `the store in ${directory}`
+  return createStoreSource(await openStoreIn(directory), { description, isShared: false, market })
 }
 
 async function openStoreIn(directory: string): Promise<EventStore> {
@@ -76,19 +77,24 @@ async function openStoreIn(directory: string): Promise<EventStore> {
   return openEmbeddedStore({ directory, now: Date.now })
 }
 
-/** Everything is shown: who can open the store owns it. */
-const OWNER_TIME = Number.POSITIVE_INFINITY
-
-/** @param isShared whether other processes may append to the store; following it fails otherwise. */
-function createStoreSource(store: EventStore, description: string, isShared: boolean): VerdictSource {
+/**
+ * Everything is shown, open windows too: who can open the store owns it.
+ *
+ * @param isShared whether other processes may append to the store; following it fails otherwise.
+ */
+function createStoreSource(
+  store: EventStore,
+  about: { readonly description: string; readonly isShared: boolean; readonly market: MarketKind },
+): VerdictSource {
+  const { description, isShared, market } = about
   return {
     description,
     async *replay({ after, ...request }) {
       let isEmpty = true
       for await (const row of replayVerdicts(store, {
         ...request,
-        after: after ?? AT_START,
-        now: OWNER_TIME,
+        after: after ?? START,
+        withOpen: true,
       })) {
         isEmpty = false
         yield row
@@ -106,14 +112,17 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
         })
       }
       let left = limit
-      const options = { filter, ...(after && { after }), now: () => OWNER_TIME, sleep, signal }
+      const options = { filter, ...(after && { after }), withOpen: true, sleep, signal }
       for await (const item of followVerdicts(store, options)) {
-        if (item.kind === 'verdict') yield rowOf(item.row)
+        if (item.kind === 'verdict') yield item.row
         if (item.kind === 'verdict' && --left === 0) return
       }
     },
     verify: async (verdictId, signal) =>
-      verifyVerdict({ store, index: await findInLog(store, verdictId, signal), sleep, signal }, verdictId),
+      verifyVerdict(
+        { store, index: await findInLog(store, verdictId, signal), market, sleep, signal },
+        verdictId,
+      ),
     async *outcomes(series, from, signal) {
       for await (const recorded of store.read(outcomeStream(series), { direction: 'backwards', signal })) {
         const event = decodeEvent(recorded)

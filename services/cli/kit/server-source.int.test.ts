@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { type VerdictRow, verdictRow } from '../../../contracts/verdict-row.ts'
-import { AT_START } from '../../analyst/index.ts'
 import { createServerSource } from './server-source.ts'
 import { askForState } from './service.ts'
 
@@ -48,7 +47,7 @@ const source = (change: { token?: string } = {}) =>
 const signal = new AbortController().signal
 const request = (limit: number, parameters: Record<string, string> = {}) => ({
   filter: {},
-  after: AT_START,
+  after: 'start',
   limit,
   parameters,
   signal,

@@ -22,21 +22,20 @@ const OPERATOR_TOKEN = 'operator-token-for-tests'
 let directory: string
 let app: Awaited<ReturnType<typeof createServer>>
 let open: OwnerSocket[]
-let shownAsOf: number[]
+let shownOpen: boolean[]
 let warnings: string[]
 const log = { warn: (_about: unknown, message: string) => void warnings.push(message) } as never
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'owner-'))
   open = []
-  shownAsOf = []
+  shownOpen = []
   warnings = []
   app = await createServer(
     serverOptions({
       operatorToken: OPERATOR_TOKEN,
-      marketNow: () => 42,
       replay({ options }) {
-        shownAsOf.push(options.now)
+        shownOpen.push(options.withOpen)
         return { chunks: (async function* () {})(), notes: () => ({}) }
       },
     }),
@@ -77,7 +76,7 @@ describe.skipIf(process.platform === 'win32')('the owner’s socket', () => {
     expect(path).toBe(join(directory, 'owner.sock'))
     expect(lstatSync(path).mode & 0o777).toBe(0o600)
     expect(await statusOf(path)).toBe(200)
-    expect(shownAsOf).toEqual([Number.POSITIVE_INFINITY])
+    expect(shownOpen).toEqual([true])
     expect(await findOwnerSocket(directory)).toBe(path)
   })
 
@@ -85,7 +84,7 @@ describe.skipIf(process.platform === 'win32')('the owner’s socket', () => {
     const { path } = await openIn()
     const url = `${await app.listen({ host: '127.0.0.1', port: 0 })}/api/verdicts`
     await fetch(url, { headers: { 'x-forwarded-for': path, host: 'localhost', forwarded: `for="${path}"` } })
-    expect(shownAsOf).toEqual([42])
+    expect(shownOpen).toEqual([false])
     // A credential that is wrong is refused there, and not looked at where the door itself says who comes.
     expect((await fetch(url, { headers: { authorization: 'Bearer wrong' } })).status).toBe(401)
     expect(await statusOf(path, { authorization: 'Bearer wrong' })).toBe(200)

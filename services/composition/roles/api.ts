@@ -48,7 +48,6 @@ export async function openApi(parts: Parts) {
       report: (fault) => log.warn({ err: fault }, 'rate limits'),
     }),
     markets: createMarketsSource(parts),
-    marketNow,
     positions: readPositions(parts),
     readiness: () => readinessOfProcess(parts),
     unreachable: () => feed.venues().flatMap((venue) => venue.unreachable ?? []),

@@ -1,5 +1,5 @@
 import { assert } from '../../../contracts/assert.ts'
-import { verdictStream } from '../../../contracts/streams.ts'
+import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { latestVerdicts } from '../../../projections/index.ts'
 import type { EventStore } from '../../log/event-store.ts'
@@ -32,7 +32,7 @@ export function* newestVerdicts(projector: Projector): Generator<Verdict, void, 
   for (const { verdict } of allRows(projector.reader(latestVerdicts))) yield verdict
 }
 
-/** The log. Where its store cannot list the streams of verdicts, a read model does, as far as it has come. */
+/** The log. Where its store cannot list the streams of verdicts and outcomes, a read model does, as far as it has come. */
 export function withVerdictStreams(store: EventStore, projector: Projector | undefined): EventStore {
   if (store.streams !== undefined || projector === undefined) return store
   return {
@@ -40,7 +40,8 @@ export function withVerdictStreams(store: EventStore, projector: Projector | und
     streams(prefix) {
       const { state, position: upTo } = projector.reader(latestVerdicts).health()
       if (state !== 'live') return undefined
-      const names = [...newestVerdicts(projector)].map(verdictStream)
+      const streamOf = prefix.startsWith('outcome-') ? outcomeStream : verdictStream
+      const names = [...newestVerdicts(projector)].map(streamOf)
       return { names: names.filter((name) => name.startsWith(prefix)), upTo }
     },
   }

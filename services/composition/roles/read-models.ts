@@ -36,6 +36,7 @@ const placed = <Row extends JsonObject>(reader: ProjectionReader<Row>) => ({
 
 /** Answers of the HTTP routes from the read models of this process. */
 export function readModelAnswers({
+  settings,
   platform: { store },
   projector,
   marketNow,
@@ -54,7 +55,10 @@ export function readModelAnswers({
     regimeShifts: (query) =>
       regimeShiftHistory(placed(there().reader(regimeShifts)), { ...query, now: marketNow() }),
     verify: async (verdictId, signal) =>
-      verifyVerdict({ store, index: placed(there().reader(verdictIndex)), sleep, signal }, verdictId),
+      verifyVerdict(
+        { store, index: placed(there().reader(verdictIndex)), market: settings.MARKET, sleep, signal },
+        verdictId,
+      ),
   }
 }
 

@@ -11,9 +11,8 @@ const rounded = (value: number): string => String(Number(value.toPrecision(6)))
 
 const MARKETS: Readonly<Record<MarketKind, string>> = {
   simulated: 'This market is simulated: its prices are made up, and nothing can be traded at them.',
-  recorded:
-    'This market was replayed from recorded prices: the verdict was computed and recorded long after its bar had closed.',
-  live: 'This market was live: the verdict was recorded as its bar closed.',
+  recorded: 'This market was replayed from recorded prices.',
+  live: 'This market was live.',
 }
 
 const placeRows = (event: ProofEvent, hash: string) =>
@@ -74,7 +73,7 @@ export function verificationPage(answer: VerificationAnswer, hasLog: boolean): P
   const body = html`<p class="dim">${seriesLink(verdict, `${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</p>
 <h1>${title}</h1>
 <p>at the bar that closed ${verdict.bar_close}, with a confidence of ${verdict.confidence} % that the ${likelierBarrier(verdict.probability)} barrier comes first</p>
-<p><strong>${MARKETS[market]}</strong></p>
+<p><strong>${MARKETS[market]} ${answer.recorded_note ?? 'The verdict was recorded before the first bar of its window had closed.'}</strong></p>
 <p class="dim">${notice}</p>
 <h2>What was recorded</h2>
 ${facts([
@@ -82,7 +81,6 @@ ${facts([
   ['regime', verdict.regime],
   ['price', rounded(verdict.price)],
   ['probability', rounded(verdict.probability)],
-  ['closes_higher', verdict.closes_higher === null ? 'none' : rounded(verdict.closes_higher)],
   ['barrier', rounded(verdict.barrier)],
   ['valid_until', verdict.valid_until],
   ['reasoning', verdict.reasoning],

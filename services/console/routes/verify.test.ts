@@ -30,9 +30,12 @@ const verification = (change: Partial<Verification> = {}): Verification => ({
   window_closes_at: '2025-01-01T08:00:00.000Z',
   outcome: null,
   notice: 'Information, not advice.',
+  recorded_as: 'live',
+  recorded_note: null,
   ...change,
 })
-const outcome = proof('OutcomeLabelled', { race: 'up', entryPrice: 100, exitPrice: 101 })
+const ENDED = { entryPrice: 100, exitPrice: 101, closePrice: 102, decidedAt: null }
+const outcome = proof('OutcomeLabelled', { race: 'up', ...ENDED })
 
 let app: FastifyInstance
 let answer: Verification
@@ -90,7 +93,6 @@ describe('GET /verify/:verdict_id', () => {
       '17',
       'the upper barrier was reached first',
       'HOLD BTC 1h on SIM',
-      '<tr><th scope="row">closes_higher</th><td>none</td></tr>',
     ]) {
       expect(response.body).toContain(text)
     }
@@ -118,11 +120,18 @@ describe('GET /verify/:verdict_id', () => {
     const { event } = verification()
     answer = verification({
       event: { ...event, data: { ...event.data, call } },
-      outcome: proof('OutcomeLabelled', { race, entryPrice: 100, exitPrice: null }),
+      outcome: proof('OutcomeLabelled', { race, ...ENDED, exitPrice: null }),
     })
     const { body } = await get(`/verify/${ID}`, PAGE)
     expect(body).toContain(words)
     expect(body.split('How to check it')[0]).not.toMatch(/validUntil|modelVersion|entryPrice/)
+  })
+
+  test('a page says of a verdict that was recorded after its window how long after, and why', async () => {
+    const recorded_note = 'Recorded 12 days after its window closed: the past was computed.'
+    answer = verification({ recorded_as: 'backfill', recorded_note })
+    expect((await get(`/verify/${ID}`, PAGE)).body).toContain(recorded_note)
+    expect((await get(`/verify/${ID}`)).json()).toMatchObject({ recorded_as: 'backfill', recorded_note })
   })
 
   test('a page loads nothing from elsewhere, and nothing in it runs', async () => {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { verdictRow } from '../../../contracts/verdict-row.ts'
 import {
@@ -70,15 +71,10 @@ export const verifyRoutes: FastifyPluginAsyncZod<
   })
 }
 
-/** The log holds nothing else under this event. */
+/** The log holds nothing else under these events. */
 function answerOf(verification: Verification, market: MarketKind): VerificationAnswer {
-  const { data, at } = verification.event
-  const decidedAt = verification.outcome?.event.data.decidedAt
-  const { cursor: _cursor, ...verdict } = verdictRow(
-    data as unknown as Verdict,
-    '',
-    at,
-    typeof decidedAt === 'number' ? decidedAt : null,
-  )
+  const { event, outcome } = verification
+  const labelled = outcome === null ? null : (outcome.event.data as unknown as Outcome)
+  const { cursor: _cursor, ...verdict } = verdictRow(event.data as unknown as Verdict, '', event.at, labelled)
   return { ...verification, market, verdict }
 }

@@ -16,16 +16,9 @@ import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
-import {
-  rowsInMemory,
-  type SealedDay,
-  sealedDays,
-  sealedManifestKey,
-  trackRecord,
-} from '../../../projections/index.ts'
+import { rowsInMemory, sealedDays, sealedManifestKey, trackRecord } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { DaySealer, trackRecordReport } from '../../analyst/index.ts'
-import { findDays, manifestOf, sealDay } from '../../analyst/sealing/seal-day.ts'
 import { createServer } from '../../composition/server.ts'
 import { uuidV8 } from '../../runtime/ids/uuid.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -107,8 +100,6 @@ describe('sealed days', () => {
           recordedLate: minute % 97 === 5,
           // Of a market that stood still there is none.
           ...(minute % 50 === 3 && { forecast: null }),
-          // Not every model forecasts where the window closes.
-          ...(minute % 3 !== 1 && { closesHigher: 0.4 + chance(6) / 5 }),
         }
         const data = aVerdict({ ...series, ...change, reasoning: `Bar ${minute}, "quoted", of ${coin}.` })
         const race = RACE_OUTCOMES[Math.floor(5 * chance(2))] ?? 'up'
@@ -123,9 +114,8 @@ describe('sealed days', () => {
         }
         verdicts?.push({ id, type: VerdictRecorded.type, schema: VerdictRecorded.schema, data, meta })
         const { event } = outcomeLabelled({ coin, call, barClose, ...ended })
-        const { validUntil, probability, closesHigher, barrier, recordedLate, forecast } = data
-        const close = closesHigher === undefined ? {} : { closesHigher }
-        const said = { validUntil, probability, ...close, barrier, recordedLate, forecast }
+        const { validUntil, probability, barrier, recordedLate, forecast } = data
+        const said = { validUntil, probability, barrier, recordedLate, forecast }
         outcomes?.push({
           ...event,
           id: nextId(),
@@ -248,7 +238,7 @@ describe('sealed days', () => {
     const calls = await parquetReadObjects({ file, metadata, compressors, columns: ['call'] })
     const buys = calls.filter(({ call }) => call === 'BUY').length
     expect(buys).toBe(COINS.length * 480)
-    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '3' })
+    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '4' })
     expect(read / all).toBeLessThan(0.01)
 
     const local = join(directory, 'local.parquet')
@@ -282,27 +272,24 @@ describe('sealed days', () => {
     expect(answer.getRowObjects()).toEqual([{ same: 4_320n }])
   })
 
-  test('a day that a former release sealed is made again as it was, with times that are not marked', async () => {
-    const day = rows.get('day/HL/2026-01-04') as SealedDay
-    const [found = expect.fail()] = await findDays(store, [day], signal)
-    const former = await sealDay(store, found, 1, join(directory, 'former'), signal)
-    const manifest = manifestOf(former, day, { market: 'live', checkpoint: null })
-    const text = JSON.stringify({ ...manifest, schema_version: 1 })
+  test('a day that another release sealed is served while its files are here, and not made again', async () => {
     const key = sealedManifestKey('HL', '2026-01-04')
-    const sealed = rows.get(key)
-    rows.put(key, { sha256: hash('sha256', text), manifest: text })
+    const sealed = (rows.get(key) ?? expect.fail()) as { sha256: string; manifest: string }
+    const url = '/sealed/exchange=HL/date=2026-01-04/verdicts.parquet'
+    const before = await app.inject(url)
+    const manifest = sealed.manifest.replace('"schema_version":4', '"schema_version":3')
+    rows.put(key, { sha256: hash('sha256', manifest), manifest })
+    expect((await app.inject(url)).rawPayload.equals(before.rawPayload)).toBe(true)
     rmSync(join(directory, 'exchange=HL'), { recursive: true, force: true })
-    const { rawPayload } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.parquet')
-    expect(hash('sha256', rawPayload)).toBe(former.files['verdicts.parquet'].sha256)
-    const { schema } = await parquetMetadataAsync(new Uint8Array(rawPayload).buffer)
-    const barClose = schema.find(({ name }) => name === 'bar_close')
-    expect([barClose?.converted_type, barClose?.logical_type]).toEqual(['TIMESTAMP_MILLIS', undefined])
-    expect(schema.at(-1)?.name).toBe('labelled_position')
-    expect(manifest.columns.at(-1)?.name).toBe('closes_higher')
-    const { rawPayload: csv } = await app.inject('/sealed/exchange=HL/date=2026-01-04/verdicts.csv.gz')
-    expect(hash('sha256', csv)).toBe(former.files['verdicts.csv.gz'].sha256)
-    expect(gunzipSync(csv).toString().split('\r\n')[0]).toMatch(/,labelled_position$/)
-    if (sealed !== undefined) rows.put(key, sealed)
+    const refused = await app.inject(url)
+    expect([refused.statusCode, refused.json()]).toMatchObject([
+      503,
+      {
+        code: 'store_unavailable',
+        message: expect.stringContaining('2026-01-04 of HL was sealed by another release'),
+      },
+    ])
+    rows.put(key, sealed)
   })
 
   test('two processes over one folder make a day at once, and neither spoils the files of the other', async () => {

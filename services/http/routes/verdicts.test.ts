@@ -3,12 +3,11 @@ import { Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { appendFacts, outcomeOf, verdictRecorded } from '../../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import { followVerdicts } from '../../analyst/index.ts'
 import { createServer } from '../../composition/server.ts'
@@ -22,7 +21,6 @@ const OPERATOR_TOKEN = 'operator-token-for-tests'
 const asOperator = { authorization: `Bearer ${OPERATOR_TOKEN}` }
 
 let store: EventStore
-let now: number
 let app: Awaited<ReturnType<typeof createServer>>
 let base: string
 let leaving: AbortController
@@ -32,13 +30,11 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 beforeEach(async () => {
   store = openMemoryStore({ now: () => 0 })
-  now = 0
   leaving = new AbortController()
   app = await createServer(
     serverOptions({
       operatorToken: OPERATOR_TOKEN,
       trustProxy: { hops: 1 },
-      marketNow: () => now,
       replay: replaysOf(store),
       follow: (options) => followVerdicts(store, { ...options, sleep: turn }),
     }),
@@ -51,13 +47,18 @@ afterEach(async () => {
 })
 
 let made = 0
-async function record(validUntil: number, coin = 'BTC'): Promise<string> {
+/** A verdict whose window is open. */
+async function record(coin = 'BTC'): Promise<Verdict> {
   const verdictId = uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
-  const verdict = aVerdict({ verdictId, validUntil, coin })
-  const meta = { correlationId: 'test', actor: 'test' }
-  const event = newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta })
-  await store.append(verdictStream(verdict), [event], { expected: 'any' })
-  return verdictId
+  const verdict = aVerdict({ verdictId, barClose: made * 3_600_000, coin })
+  await appendFacts(store, verdictRecorded(verdict))
+  return verdict
+}
+/** One with its outcome. */
+async function decide(coin?: string): Promise<string> {
+  const verdict = await record(coin)
+  await appendFacts(store, outcomeOf(verdict))
+  return verdict.verdictId
 }
 
 describe('a name that no market has', () => {
@@ -99,28 +100,6 @@ describe('a name that no market has', () => {
   })
 })
 
-describe('a replay without rows', () => {
-  test.each(['ndjson', 'csv', 'parquet', 'arrow'])(
-    'says as %s when the next verdict becomes visible',
-    async (format) => {
-      const visibleAt = async (query: string): Promise<string | null> => {
-        const response = await fetch(`${base}/api/verdicts?format=${format}${query}`)
-        await response.arrayBuffer()
-        return response.headers.get('x-next-visible-at')
-      }
-      expect(await visibleAt('')).toBeNull()
-      await record(now + 90_000)
-      await record(now + 60_000, 'ETH')
-      const first = new Date(now + 60_000).toISOString()
-      expect(await visibleAt('')).toBe(first)
-      expect(await visibleAt('&coin=BTC')).toBe(new Date(now + 90_000).toISOString())
-      expect([await visibleAt('&call=BUY'), await visibleAt('&call=SELL')]).toEqual([first, first])
-      await record(now)
-      expect(await visibleAt('')).toBeNull()
-    },
-  )
-})
-
 describe('formats', () => {
   const get = (query: string, headers: Record<string, string> = {}) =>
     fetch(`${base}/api/verdicts${query}`, { headers })
@@ -138,8 +117,8 @@ describe('formats', () => {
   })
 
   test('have the same rows, and a name to be saved under', async () => {
-    await record(0)
-    await record(0, 'ETH')
+    await decide()
+    await decide('ETH')
     const rows = (await (await get('')).text())
       .trimEnd()
       .split('\n')
@@ -166,7 +145,7 @@ describe('formats', () => {
     ['gzip;q=none', undefined, undefined],
     ['', undefined, undefined],
   ])('to whom takes %j a text is sent in %s, and is the same', async (accepted, coding, decode) => {
-    for (let n = 0; n < 3; n++) await record(0)
+    for (let n = 0; n < 3; n++) await decide()
     const plain = await app.inject('/api/verdicts?format=csv')
     const headers = { 'accept-encoding': accepted }
     const answer = await app.inject({ url: '/api/verdicts?format=csv', headers })
@@ -291,35 +270,35 @@ async function tail(query = '', headers: Record<string, string> = {}): Promise<T
 
 describe('GET /api/verdicts/stream', () => {
   test('tells each verdict as it becomes visible, with the cursor as its id', async () => {
-    await record(0)
+    await decide()
     const live = await tail()
     expect(live.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-    const id = await record(10)
-    now = 10
+    const id = await decide()
     const { event, row, id: cursor } = await live.next()
     expect([event, row.verdict_id, cursor]).toEqual(['verdict', id, row.cursor])
   })
 
   test('goes on behind Last-Event-ID, which is newer than ?after=, without loss or repeat', async () => {
-    const ids = [await record(0), await record(0), await record(0)]
+    const ids = [await decide(), await decide(), await decide()]
     const first = await tail('?after=start')
     const seen = [await first.next(), await first.next()]
     const resumed = await tail('?after=start', { 'last-event-id': seen[1]?.id ?? '' })
-    ids.push(await record(0))
+    ids.push(await decide())
     seen.push(await resumed.next(), await resumed.next())
     expect(seen.map(({ row }) => row.verdict_id)).toEqual(ids)
   })
 
   test('keeps to its filter; the operator sees verdicts at once', async () => {
     const live = await tail('?coin=ETH', asOperator)
-    await record(1_000, 'BTC')
-    const id = await record(1_000, 'ETH')
-    expect((await live.next()).row.verdict_id).toBe(id)
+    await record('BTC')
+    const { verdictId } = await record('ETH')
+    expect((await live.next()).row.verdict_id).toBe(verdictId)
   })
 
   test.each([
     ['?limit=5', {}, 'limit'],
     ['?after=yesterday', {}, 'after'],
+    ['?after=4711~4711~0', {}, 'after: is a cursor of an earlier release'],
     ['?from=2025-01-02&to=2025-01-01', {}, 'from'],
     ['', { 'last-event-id': 'x' }, 'Last-Event-ID'],
   ])('refuses %s %j and names the field', async (query, headers, field) => {

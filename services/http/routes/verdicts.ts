@@ -4,16 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import {
   acceptedFormat,
-  cursorOf,
   FORMATS,
   type FollowItem,
   type FollowOptions,
-  jsonOf,
   type ReplayFilterQuery,
   type ReplaySource,
   replayFilterOf,
@@ -36,8 +33,6 @@ import type { MarketsSource } from './markets.ts'
 export interface VerdictRoutesOptions {
   readonly replay: ReplaySource
   readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
-  /** Market time, Unix milliseconds, never falling. */
-  readonly marketNow: () => number
   readonly operatorToken: string | undefined
   /** The names of markets, so that a mistyped one is refused. */
   readonly markets: MarketsSource
@@ -75,42 +70,48 @@ const describe = operationsOf({
   },
 })
 const replayRoute = {
-  operation: describe('replayVerdicts', 'Recorded verdicts, in the order of the log', {
-    description:
-      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on. One without rows, while verdicts of its series are withheld, has the header `X-Next-Visible-At`: when the first of their windows closes, ISO 8601 in market time, for any call.',
-    parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
-    answers: {
-      200: {
-        description:
-          'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
-        content: {
-          'application/x-ndjson': verdictRowSchema,
-          'text/csv': undefined,
-          'application/vnd.apache.parquet': undefined,
-          'application/vnd.apache.arrow.stream': undefined,
+  operation: describe(
+    'replayVerdicts',
+    'Verdicts with their outcomes, in the order in which these were recorded',
+    {
+      description:
+        'A verdict is shown once its outcome is recorded, right after its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
+      parameters: { as_of: 'The log as it was: a position, a date or an instant', limit: 'Rows at most' },
+      answers: {
+        200: {
+          description: 'Rows: one JSON object a line, CSV with a header line, or a Parquet file',
+          content: {
+            'application/x-ndjson': verdictRowSchema,
+            'text/csv': undefined,
+            'application/vnd.apache.parquet': undefined,
+          },
         },
       },
     },
-  }),
+  ),
   querystring: replaySchema,
 }
 
 const streamRoute = {
-  operation: describe('followVerdicts', 'Recorded verdicts as server-sent events, as their windows close', {
-    description:
-      'Events of the type `verdict`, whose data is a row and whose id is its cursor. Resumable; a comment every 15 seconds says that the stream is there.',
-    headers: { 'Last-Event-ID': 'The id of the last event that was seen; newer than `after`' },
-    answers: {
-      200: { description: 'Server-sent events', content: { 'text/event-stream': verdictRowSchema } },
+  operation: describe(
+    'followVerdicts',
+    'Verdicts with their outcomes as server-sent events, as these are recorded',
+    {
+      description:
+        'Events of the type `verdict`, whose data is a row and whose id is its cursor. Resumable; a comment every 15 seconds says that the stream is there.',
+      headers: { 'Last-Event-ID': 'The id of the last event that was seen; newer than `after`' },
+      answers: {
+        200: { description: 'Server-sent events', content: { 'text/event-stream': verdictRowSchema } },
+      },
     },
-  }),
+  ),
   querystring: streamSchema,
 }
 
 /**
- * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log, all but Parquet
- * in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
- * visible. Verdicts whose window is still open are shown to the operator only.
+ * `GET /api/verdicts`: verdicts with their outcomes as NDJSON, CSV or Parquet, in the order of the outcomes, all but
+ * Parquet in zstd or gzip for those who take it. `GET /api/verdicts/stream`: the same as server-sent events, as they become
+ * visible. Verdicts without an outcome are shown to the operator only, who has all in the order of the verdicts.
  */
 export const verdictRoutes: FastifyPluginAsyncZod<
   VerdictRoutesOptions & CallerOptions & Pick<ConnectionLimits, 'givesWayMs'>
@@ -136,8 +137,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     return place
   }
 
-  const timeFor = (request: FastifyRequest): (() => number) =>
-    isOperator(request, options.operatorToken) ? () => Number.POSITIVE_INFINITY : options.marketNow
+  const seesOpen = (request: FastifyRequest): boolean => isOperator(request, options.operatorToken)
 
   app.get('/api/verdicts', { schema: replayRoute }, async (request, reply) => {
     const { query } = request
@@ -145,7 +145,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
     const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
-    const now = timeFor(request)()
+    const withOpen = seesOpen(request)
     reply
       .header('content-type', format.mediaType)
       .header('cache-control', 'no-store')
@@ -157,15 +157,14 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     if (request.method === 'HEAD') return reply.headers(encoding).send()
     const place = takePlace(replays, request, reply)
     const replay = options.replay({
-      options: { ...replayOptionsOf(query), now },
+      options: { ...replayOptionsOf(query), withOpen },
       format: name,
       owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
       signal: signalOfLeaving(reply),
     })
     const chunks = await begin(replay.chunks)
-    const { goOnAfter, nextVisibleAt } = replay.notes()
+    const { goOnAfter } = replay.notes()
     if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
-    if (nextVisibleAt !== undefined) reply.header('x-next-visible-at', isoTime(nextVisibleAt))
     // Not before: a refusal is sent as it is.
     reply.headers(encoding)
     const source = Readable.from(asRead(chunks, place), { objectMode: false })
@@ -175,7 +174,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
   app.get('/api/verdicts/stream', { schema: streamRoute }, async (request, reply) => {
     const query = withLastEventId(request.query, request.headers['last-event-id'])
     await requireSound(query, options.markets)
-    const now = timeFor(request)
+    const withOpen = seesOpen(request)
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('cache-control', 'no-store')
@@ -185,7 +184,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<
     const items = options.follow({
       filter: replayFilterOf(query),
       ...(query.after !== undefined && { after: query.after }),
-      now,
+      withOpen,
       signal: AbortSignal.any([signalOfLeaving(reply), closing.signal]),
     })
     return reply.send(Readable.from(await begin(serverSentEvents(items)), { objectMode: false }))
@@ -230,7 +229,7 @@ async function* serverSentEvents(
     text +=
       item.kind === 'quiet'
         ? ': nothing new\n\n'
-        : `id: ${cursorOf(item.row)}\nevent: verdict\ndata: ${jsonOf(item.row)}\n\n`
+        : `id: ${item.row.cursor}\nevent: verdict\ndata: ${JSON.stringify(item.row)}\n\n`
     next = items.next()
   }
 }

@@ -16,7 +16,6 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   market: 'simulated',
   operatorToken: undefined,
   newId: () => 'request',
-  marketNow: () => 0,
   readiness: async () => readinessOf([]),
   replay: () => ({ chunks: (async function* () {})(), notes: () => ({}) }),
   follow: async function* () {},

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { UniverseRanked, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { UniverseRanked } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Regime } from '../../../contracts/regime.ts'
-import { universeStream, verdictStream } from '../../../contracts/streams.ts'
+import { universeStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import type { Call } from '../../../contracts/verdict.ts'
+import type { Call, Verdict } from '../../../contracts/verdict.ts'
+import { appendFacts, outcomeOf, verdictRecorded } from '../../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../../testing/memory-store/memory-store.ts'
 import type { EventStore } from '../../log/event-store.ts'
 import { sleep } from '../../runtime/async/sleep.ts'
@@ -20,6 +21,8 @@ export interface VerdictLog {
     call: Call,
     about?: { readonly shiftedFrom?: Regime; readonly confidence?: number; readonly strength?: number },
   ): Promise<void>
+  /** Records the outcomes of all verdicts that have none. */
+  label(): Promise<void>
   /** Ranks the coins of the exchange, the largest first. */
   rank(coins: readonly string[]): Promise<void>
 }
@@ -43,9 +46,11 @@ export function givenVerdicts(): VerdictLog {
         regime: 'TRENDING_UP',
         previous: shiftedFrom === undefined ? null : { regime: shiftedFrom, barClose: barClose - 3_600_000 },
       })
-      const meta = { correlationId: 'test', actor: 'test' }
-      const event = newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta })
-      await log.store.append(verdictStream(verdict), [event], { expected: 'any' })
+      await appendFacts(log.store, verdictRecorded(verdict))
+      open.push(verdict)
+    },
+    async label() {
+      await appendFacts(log.store, ...open.splice(0).map((verdict) => outcomeOf(verdict)))
     },
     async rank(coins) {
       const { exchange } = aVerdict({})
@@ -57,5 +62,6 @@ export function givenVerdicts(): VerdictLog {
     },
   }
   let made = 0
+  const open: Verdict[] = []
   return log
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { parseCursor } from '../../../services/analyst/replay-cursor.ts'
+import { positionOfCursor } from '../../../services/analyst/shown-rows.ts'
 import { createServer } from '../../../services/composition/server.ts'
 import { parseToolRequest } from '../../../services/engine/tool-handler/tool-handler.ts'
 import { acceptsHtmlFirst, acceptsJson } from '../../../services/http/accept-header.ts'
@@ -59,7 +59,7 @@ export const EDGE_TARGETS: readonly Target[] = [
   { name: 'path', read: (input) => answered(`/${asTarget(input).replace(/^\/+/, '')}`) },
   { name: 'json-body', read: (input) => answered('/operator/tools/get_trade_call', input) },
   { name: 'form', read: (input) => formOf(textOf(input)) },
-  { name: 'replay-cursor', read: (input) => parseCursor(textOf(input)) },
+  { name: 'replay-cursor', read: (input) => positionOfCursor(textOf(input)) },
   {
     name: 'accept',
     read: (input) => [

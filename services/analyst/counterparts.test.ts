@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { comparePositions, type Position } from '../../contracts/position.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { outcomeLabelled } from '../../projections/given-events.fixture.ts'
 import { openMemoryStore } from '../../testing/memory-store/memory-store.ts'
-import { createDecidedTimes, outcomePlace } from './decided-times.ts'
+import type { EventStore } from '../log/event-store.ts'
+import { createCounterparts } from './series-events.ts'
 
 const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
 const START = Date.UTC(2026, 0, 1)
@@ -29,7 +31,13 @@ const decidedOf = (hour: number): number | null => (hour % 3 === 0 ? null : clos
 const HOURS = Array.from({ length: 300 }, (_, hour) => hour).filter((hour) => hour % 50 !== 7)
 const at = (hour: number) => ({ ...SERIES, barClose: closeOf(hour) })
 
-describe('when a race was decided', () => {
+const outcomesOf = (store: EventStore, isPast?: (event: { at: string; position: Position }) => boolean) => {
+  const outcomes = createCounterparts(store, 'OutcomeLabelled', { signal, ...(isPast && { isPast }) })
+  return async (hour: number): Promise<number | null | undefined> =>
+    (await outcomes.of(at(hour)))?.data.decidedAt
+}
+
+describe('the outcome of a bar', () => {
   test.each([
     ['oldest first', HOURS],
     ['newest first', HOURS.toReversed()],
@@ -37,52 +45,44 @@ describe('when a race was decided', () => {
     ['of bars without an outcome', [7, 57, 107, 58, 300, 301, 2]],
   ])('is what the log has, asked %s', async (_order, hours) => {
     const { store } = await aLog(HOURS)
-    const decided = createDecidedTimes(store, { upTo: await store.head(), signal })
+    const head = await store.head()
+    const decided = outcomesOf(store, ({ position }) => comparePositions(position, head) > 0)
     for (const hour of hours)
-      expect(await decided.of(at(hour))).toBe(HOURS.includes(hour) ? decidedOf(hour) : null)
+      expect(await decided(hour)).toBe(HOURS.includes(hour) ? decidedOf(hour) : undefined)
   })
 
   test('is what the log had as it was', async () => {
     const { store } = await aLog(HOURS)
-    const decided = createDecidedTimes(store, { upTo: new Date(closeOf(108)), signal })
+    const end = new Date(closeOf(108)).toISOString()
+    const decided = outcomesOf(store, (event) => event.at > end)
     const found = []
-    for (const hour of [98, 100, 101, 100, 202]) found.push(await decided.of(at(hour)))
-    expect(found).toEqual([98, 100].map(decidedOf).concat([null, decidedOf(100), null]))
+    for (const hour of [98, 100, 101, 100, 202]) found.push(await decided(hour))
+    expect(found).toEqual([decidedOf(98), decidedOf(100), undefined, decidedOf(100), undefined])
   })
 
-  test('is told by a log that goes on as soon as it was labelled', async () => {
+  test('is in a log that goes on as soon as it was labelled', async () => {
     const { store, label } = await aLog([])
-    const decided = createDecidedTimes(store, { upTo: undefined, signal })
-    expect(await decided.of(at(1))).toBeNull()
+    const decided = outcomesOf(store)
+    expect(await decided(1)).toBeUndefined()
     for (const hour of [1, 2, 4]) await label(hour)
-    expect([await decided.of(at(2)), await decided.of(at(5)), await decided.of(at(1))]).toEqual([
+    expect([await decided(2), await decided(5), await decided(1)]).toEqual([
       closeOf(4),
-      null,
+      undefined,
       closeOf(3),
     ])
     await label(5)
-    expect(await decided.of(at(5))).toBe(closeOf(7))
+    expect(await decided(5)).toBe(closeOf(7))
   })
 })
 
 test('a series is read in pages, not outcome by outcome', async () => {
   const { store } = await aLog(HOURS)
   let reads = 0
-  const counting = { read: (...args: Parameters<typeof store.read>) => (reads++, store.read(...args)) }
-  const decided = createDecidedTimes(counting, { upTo: await store.head(), signal })
-  for (const hour of HOURS) await decided.of(at(hour))
+  const counting = {
+    ...store,
+    read: (...args: Parameters<typeof store.read>) => (reads++, store.read(...args)),
+  }
+  const decided = outcomesOf(counting)
+  for (const hour of HOURS) await decided(hour)
   expect(reads).toBeLessThan(20)
-})
-
-test('a bar is found among gaps, and the first outcome behind it where it has none', async () => {
-  const { store } = await aLog(HOURS)
-  const found = async (hour: number) => (await outcomePlace(store, SERIES, closeOf(hour)))?.data.barClose
-  expect(await Promise.all([0, 7, 8, 150, 299, 300].map(found))).toEqual([
-    closeOf(0),
-    closeOf(8),
-    closeOf(8),
-    closeOf(150),
-    closeOf(299),
-    undefined,
-  ])
 })

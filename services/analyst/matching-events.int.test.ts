@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import type { Outcome } from '../../contracts/outcome.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
-import { CALLS } from '../../contracts/verdict.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { CALLS, type Verdict } from '../../contracts/verdict.ts'
+import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import {
   appendFacts,
   type Fact,
   nextFactId,
-  outcomeLabelled,
+  outcomeOf,
   verdictRecorded,
   verdictsMissing,
 } from '../../projections/given-events.fixture.ts'
@@ -22,12 +25,10 @@ import { archive } from '../log/embedded/archived-log.fixture.ts'
 import { logFile, openEmbeddedStore } from '../log/embedded/embedded-store.ts'
 import type { EventStore } from '../log/event-store.ts'
 import { openEventStoreDbStore } from '../log/eventstoredb/eventstoredb-store.ts'
-import { followVerdicts } from './follow-verdicts.ts'
-import { cursorOf } from './formats/row-texts.ts'
-import { matchingVerdicts } from './matching-verdicts.ts'
-import { AT_START, createLook, formatCursor, parseCursor, type ReplayCursor } from './replay-cursor.ts'
-import { isCallAsked, matchesFilter, type ReplayFilter } from './replay-filter.ts'
+import { matchingEvents } from './matching-events.ts'
+import { matchesFilter, type ReplayFilter } from './replay-filter.ts'
 import { replayVerdicts } from './replay-verdicts.ts'
+import { cursorAt, positionOfCursor } from './shown-rows.ts'
 
 const { signal } = new AbortController()
 const START_MS = Date.UTC(2026, 0, 5)
@@ -42,13 +43,13 @@ const instant = fc.option(
   fc.integer({ min: -2, max: 130 }).map((minutes) => START_MS + minutes * 60_000),
   { nil: undefined, freq: 2 },
 )
-/** Events of one bar of a series: its verdict, alone or with others. */
+/** Events of one bar of a series: its verdict, alone or with others, and outcomes that became due. */
 const step = fc.record({
   series: fc.nat(SERIES.length - 1),
   bars: fc.constantFrom(1, 1, 1, 1, 2, 9),
-  window: fc.nat(40),
   call: fc.constantFrom(...CALLS),
-  beside: fc.constantFrom('nothing', 'nothing', 'missing', 'outcome'),
+  beside: fc.constantFrom('nothing', 'nothing', 'missing'),
+  outcomes: fc.nat(2),
 })
 const drawn = fc.record({
   steps: fc.array(step, { maxLength: 90, size: 'max' }),
@@ -60,12 +61,10 @@ const drawn = fc.record({
     from: instant,
     to: instant,
   }),
-  pages: fc.array(fc.record({ limit: fc.integer({ min: 1, max: 20 }), minutes: fc.nat(30) }), {
-    minLength: 1,
-    maxLength: 8,
-  }),
+  pages: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 }),
   /** How much of the log was there when its streams were listed, and of the log as it was. */
   listed: fc.double({ min: 0, max: 1, noNaN: true }),
+  withOpen: fc.boolean(),
   asOf: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
 })
 
@@ -74,51 +73,57 @@ type Step = Omit<Drawn, 'bars'> & { readonly bars: number }
 
 function factsOf(steps: readonly Step[]): Fact[] {
   const bars = new Map<number, number>()
-  return steps.flatMap(({ series: at, bars: further, window, call, beside }) => {
+  const open = new Map<number, Verdict[]>()
+  return steps.flatMap(({ series: at, bars: further, call, beside, outcomes }) => {
     const series = SERIES[at] ?? expect.fail('no such series')
     const barMs = timeframeMs(series.timeframe)
     const barClose = (bars.get(at) ?? START_MS) + further * barMs
     bars.set(at, barClose)
-    const about = {
+    const about = aVerdict({
       ...series,
       barClose,
-      validUntil: barClose + window * 60_000,
+      validUntil: barClose + 8 * barMs,
       call,
       verdictId: nextFactId(),
-    }
-    const verdict = verdictRecorded(about)
+    })
+    const verdicts = open.get(at) ?? []
+    open.set(at, [...verdicts.slice(outcomes), about])
+    const due = verdicts
+      .slice(0, outcomes)
+      .map((verdict) => outcomeOf(verdict, { decidedAt: verdict.barClose }))
+    const facts = [...due, verdictRecorded(about)]
     const missing = { ...verdictsMissing('no_bars', 1), stream: verdictStream(series) }
-    if (beside === 'missing') return [{ ...missing, event: { ...missing.event, id: nextFactId() } }, verdict]
-    if (beside === 'outcome')
-      return [verdict, outcomeLabelled({ ...series, barClose, verdictId: nextFactId(), decidedAt: barClose })]
-    return [verdict]
+    if (beside === 'missing') facts.unshift({ ...missing, event: { ...missing.event, id: nextFactId() } })
+    return facts
   })
 }
 
 interface Page {
   readonly filter: ReplayFilter
-  readonly after: ReplayCursor
+  readonly after: Position
   readonly upTo: Position
   readonly limit: number
-  readonly now: number
+  readonly withOpen: boolean
 }
 
 /** The replay by its definition: a scan of the whole log. */
-async function byScan(store: EventStore, { filter, after, upTo, limit, now }: Page): Promise<string[][]> {
-  const shown: string[][] = []
-  for (let from: ReplayCursor | undefined = after; from !== undefined; ) {
-    const look = createLook(from, now)
-    for await (const recorded of store.readAll({ after: look.readAfter, upTo })) {
-      const event = decodeEvent(recorded)
-      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
-      const cursor = look.offer(event.position, event.data.validUntil)
-      if (look.isHeldUp()) return shown
-      if (cursor === undefined || !isCallAsked(filter, event.data)) continue
-      if (shown.push([event.data.verdictId, formatCursor(cursor)]) === limit) return shown
-    }
-    from = from.second === undefined ? undefined : look.end()
+async function byScan(
+  store: EventStore,
+  { filter, after, upTo, limit, withOpen }: Page,
+): Promise<VerdictRow[]> {
+  const verdicts = new Map<string, { verdict: Verdict; position: Position; at: string }>()
+  const outcomes = new Map<string, { outcome: Outcome; position: Position }>()
+  for await (const recorded of store.readAll({ upTo })) {
+    const { type, data, position, at } = decodeEvent(recorded)
+    if (type === 'VerdictRecorded') verdicts.set(data.verdictId, { verdict: data, position, at })
+    if (type === 'OutcomeLabelled') outcomes.set(data.verdictId, { outcome: data, position })
   }
-  return shown
+  const rows = [...(withOpen ? verdicts : outcomes)].flatMap(([id, { position }]) => {
+    const { verdict, at } = verdicts.get(id) ?? expect.fail('an outcome without a verdict')
+    if (comparePositions(position, after) <= 0 || !matchesFilter(filter, verdict)) return []
+    return [verdictRow(verdict, cursorAt(position), at, outcomes.get(id)?.outcome)]
+  })
+  return rows.slice(0, limit)
 }
 
 interface Opened {
@@ -209,7 +214,7 @@ const KINDS: readonly {
 describe.each(KINDS)('over $kind', ({ runs, open }) => {
   test('a filter shows what reading the whole log shows, page by page', async () => {
     await fc.assert(
-      fc.asyncProperty(drawn, async ({ steps, filter, pages, listed, asOf }) => {
+      fc.asyncProperty(drawn, async ({ steps, filter, pages, listed, withOpen, asOf }) => {
         const facts = factsOf(steps)
         const { store, close } = await open(facts, listed)
         try {
@@ -217,16 +222,12 @@ describe.each(KINDS)('over $kind', ({ runs, open }) => {
           for await (const { position } of store.readAll()) all.push(position)
           const upTo =
             asOf === undefined ? await store.head() : (all[Math.floor(asOf * all.length) - 1] ?? 'start')
-          let after = AT_START
-          let now = START_MS + 20 * 60_000
-          for (const { limit, minutes } of pages) {
-            const page: Page = { filter: filter as ReplayFilter, after, upTo, limit, now }
-            const rows: string[][] = []
-            for await (const row of replayVerdicts(store, { ...page, signal }))
-              rows.push([row.verdict_id, row.cursor])
+          let after: Position = 'start'
+          for (const limit of pages) {
+            const page: Page = { filter: filter as ReplayFilter, after, upTo, limit, withOpen }
+            const rows = await Array.fromAsync(replayVerdicts(store, { ...page, signal }))
             expect(rows).toEqual(await byScan(store, page))
-            after = parseCursor(rows.at(-1)?.[1] ?? '') ?? after
-            now += minutes * 60_000
+            after = positionOfCursor(rows.at(-1)?.cursor ?? '') ?? after
           }
         } finally {
           await close()
@@ -237,60 +238,15 @@ describe.each(KINDS)('over $kind', ({ runs, open }) => {
   })
 })
 
-describe('a filter by call', () => {
-  const OTHER = { BUY: 'SELL', SELL: 'HOLD', HOLD: 'BUY' } as const
-
-  test('tells nothing of the calls of verdicts that are withheld', async () => {
-    const shownOf = async (facts: Fact[], filter: ReplayFilter, now: number, limit: number) => {
-      const store = openMemoryStore({ now: () => 0 })
-      await appendFacts(store, ...facts)
-      const told: unknown[] = []
-      const search = {
-        events: 1e9,
-        onEnd: (one: unknown) => told.push(one),
-        onNothing: (at: number) => told.push(at),
-      }
-      const options = { filter, after: AT_START, limit, now, signal, search }
-      for await (const { cursor } of replayVerdicts(store, options)) told.push(cursor)
-      const ending = new AbortController()
-      const rest = async () => new Promise<void>((resolve) => setImmediate(resolve))
-      const tail = followVerdicts(store, { ...options, now: () => now, sleep: rest, signal: ending.signal })
-      let quiet = 0
-      for await (const item of tail) {
-        if (item.kind === 'verdict') told.push(cursorOf(item.row))
-        else if (++quiet === 2) break
-      }
-      ending.abort()
-      return told
-    }
-    await fc.assert(
-      fc.asyncProperty(drawn, fc.nat(60), async ({ steps, filter, pages }, minutes) => {
-        const now = START_MS + minutes * 60_000
-        const facts = factsOf(steps)
-        const others = facts.map(({ stream, event }) => {
-          const { validUntil, call } = event.data as { validUntil?: number; call?: keyof typeof OTHER }
-          if (event.type !== 'VerdictRecorded' || call === undefined || (validUntil ?? 0) <= now)
-            return { stream, event }
-          return { stream, event: { ...event, data: { ...event.data, call: OTHER[call] } } }
-        })
-        const asked = { ...(filter as ReplayFilter), calls: ['BUY'] as const }
-        const limit = pages[0]?.limit ?? 1
-        expect(await shownOf(others, asked, now, limit)).toEqual(await shownOf(facts, asked, now, limit))
-      }),
-      { numRuns: 100 },
-    )
-  })
-})
-
 describe('a filter that matches few verdicts', () => {
-  const counted = async (filter: ReplayFilter, bars: number, beside: Step['beside'] = 'outcome') => {
+  const counted = async (filter: ReplayFilter, bars: number, beside: Step['beside'] = 'nothing') => {
     const inner = openMemoryStore({ now: () => 0 })
     const facts = Array.from({ length: bars * SERIES.length }, (_, n) => ({
       series: n % SERIES.length,
       bars: 1,
-      window: 1,
       call: 'HOLD' as const,
       beside,
+      outcomes: 1,
     }))
     await appendFacts(inner, ...factsOf(facts))
     let read = 0
@@ -307,7 +263,8 @@ describe('a filter that matches few verdicts', () => {
     }
     const upTo = await store.head()
     let rows = 0
-    for await (const _ of matchingVerdicts(store, { filter, after: 'start', upTo, signal })) rows += 1
+    const options = { type: 'VerdictRecorded', filter, after: 'start', upTo, signal } as const
+    for await (const _ of matchingEvents(store, options)) rows += 1
     return { rows, read }
   }
   const late = START_MS + 900 * 60_000
@@ -339,15 +296,22 @@ describe('a filter that matches few verdicts', () => {
         Array.from({ length: 60 }, (_, n) => ({
           series: (n * 7) % 8,
           bars: 1 + (n % 3),
-          window: 1,
           call: 'BUY' as const,
           beside: 'nothing' as const,
+          outcomes: 1,
         })),
       ),
     )
     const positions: Position[] = []
-    const options = { filter: { from: START_MS }, after: 'start', upTo: await store.head(), signal }
-    for await (const { position } of matchingVerdicts(store, options)) positions.push(position)
+    const type = 'VerdictRecorded'
+    const options = {
+      type,
+      filter: { from: START_MS },
+      after: 'start',
+      upTo: await store.head(),
+      signal,
+    } as const
+    for await (const { position } of matchingEvents(store, options)) positions.push(position)
     expect(positions).toHaveLength(60)
     expect(positions).toEqual(positions.toSorted(comparePositions))
   })
