@@ -4,7 +4,7 @@ import type { Candle } from '../../../../contracts/candle.ts'
 import { reasonOf } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import type { Series } from '../../../../contracts/series.ts'
-import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import { BarMaker } from '../../bar-maker.ts'
 import type { KeptBar } from './kept-bar.ts'
 import {
