@@ -195,7 +195,9 @@ describe.each(readdirSync(FIXTURES))('fixture %s', (name) => {
     const current = { ...fixture.data, ...upcast?.(fixture.data) }
     expect(decoded).toEqual({ ...fixture, type, schema, data: current })
     // Decoding trusts what is already current; a schema that no longer takes it needs a new version.
-    expect(data.parse(decoded.data)).toEqual(current)
+    // A field that releases up to 0.2 recorded is passed over.
+    const { closesHigher: _retired, ...kept } = current as JsonObject
+    expect(data.parse(decoded.data)).toEqual(kept)
   })
 })
 

@@ -29,7 +29,7 @@ export const WHERE_CALLS_ARE_MADE = `Calls are made at ${CALLING_TIMEFRAMES.join
 export const TOOLS = define({
   get_trade_call: {
     title: 'Trade call',
-    description: `BUY, SELL or HOLD for a coin at its newest closed bar, with calibrated confidence, the exact contribution of every factor, and a link under which it can be verified. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
+    description: `BUY, SELL or HOLD for a coin at its newest closed bar, with calibrated confidence, the contribution of every factor, and a link to verify it. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
     request: getTradeCallRequest,
     response: getTradeCallResponse,
   },

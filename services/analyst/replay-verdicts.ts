@@ -8,7 +8,7 @@ import { createRowMaker, rowEventType } from './shown-rows.ts'
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
-  /** Where the row stood after which it goes on. */
+  /** Position of the row after which it goes on. */
   readonly after: Position
   /** The log as it was: a position, or the instant up to which events had been appended. */
   readonly upTo?: Position | Date
@@ -30,7 +30,7 @@ export interface ReplaySearch {
 }
 
 /**
- * Verdicts in the order in which their outcomes were recorded. The cursor of a row is the position of its outcome: whatever
+ * Verdicts in the order in which their outcomes were recorded. The cursor of a row is the position of its outcome: all that
  * comes later is after it, so a replay that goes on from any row loses and repeats nothing.
  */
 export async function* replayVerdicts(

@@ -68,7 +68,7 @@ export interface VenueHealth {
   readonly detail: string
   /** Age of the newest bar of the venue, milliseconds; null before the first. */
   readonly dataAgeMs: number | null
-  /** Where it does not answer: for anybody. */
+  /** For everybody, while it does not answer. */
   readonly unreachable?: UnreachableVenue | undefined
   /** Number of unusable items that it sent since this process began, by kind; shown in `/metrics`. */
   readonly faults: Readonly<Record<VenueFault, number>>

@@ -16,7 +16,6 @@ const REFUSAL = { code: 'quota_exhausted', message: 'No calls are left.', next_s
 
 /** Fields that answers lack: where the model has shown no skill at what they say, or a verdict was recorded without. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
-  'closes_higher',
   'odds',
   'unconfirmed',
   'percentile_bars',

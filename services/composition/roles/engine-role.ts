@@ -122,7 +122,7 @@ function openToolHandler(
   }
 }
 
-/** What the venue lists, though not as a coin, is refused with what it is. */
+/** Refuses contracts that the venue lists, though not as coins, and says what they are. */
 function explained(error: unknown, feed: EngineDeps['feed']): unknown {
   if (!isServiceError(error, 'unknown_coin')) return error
   const { did_you_mean: _other, ...details } = error.details ?? {}

@@ -85,7 +85,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     each: { address: LIMITS.boardWatchersPerAddress },
   })
 
-  /** What is said of venues belongs to the version, so that a page with another notice is another page. */
+  /** The notice about venues belongs to the version, so that a page with another notice is another page. */
   let notice = { text: '', changes: 0 }
   const lookAt = (query: BoardPageQuery): { version: number; look: BoardLook } => {
     const { skip, ...filters } = query

@@ -57,7 +57,7 @@ export class BarLeg {
   readonly ends: number
   readonly lengthMs: number
   readonly #native: Series
-  /** By name of a series: where it ends, the newest bar of it that was told, and how many were. */
+  /** By name of a series: its end, the newest bar that was emitted, and how many were. */
   readonly #states: ReadonlyMap<string, { readonly endsAt: number; toldTo: number; bars: number }>
   #aggregator = new BarAggregator()
   #source = 0
@@ -153,7 +153,7 @@ export class BarLeg {
     this.#changed()
   }
 
-  /** The bars up to a hole that may be filled yet: bars are told in order, so those behind it are asked for again. */
+  /** The bars up to a hole that may be filled yet: bars are emitted in order, so those after it are fetched again. */
   #beforeHole(bars: readonly Candle[], asked: number): readonly Candle[] {
     this.#waitsUntil = FOREVER
     let next = this.#nextOpen
@@ -279,7 +279,7 @@ export class BarLeg {
   /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
   readonly fetchedTo = (): number => this.#fetchedTo
 
-  /** When the bars behind a hole are told without those that lack; infinite where there is none to wait for. */
+  /** When the bars after a hole are emitted without the missing ones; infinite if there is nothing to wait for. */
   readonly waitsUntil = (): number => this.#waitsUntil
 
   /** Close of the newest bar that came. */

@@ -130,7 +130,7 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
   client.throttle = (cost = 1) => throttle(cost)
   client.milliseconds = now
   client.seconds = () => Math.floor(now() / 1_000)
-  // ccxt would drop rows in another unit as too old, without a word. Whoever asks drops what is too old.
+  // ccxt would drop rows in another unit as too old, without a word. The caller drops rows that are too old.
   client.filterBySinceLimit = (rows) => rows
   client.filterByValueSinceLimit = (rows) => rows
   const { barFlow, isUnfinished } = definition

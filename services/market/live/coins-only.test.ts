@@ -17,7 +17,7 @@ interface Case {
   readonly path: string
   /** A contract of that name, as far as its row names it. */
   readonly named: (coin: string) => Row
-  /** What its rows say of coins, and of others, with what that means. */
+  /** Rows of coins and of others, with what they mean. */
   readonly coins: readonly Row[]
   readonly others: readonly (readonly [Row, string])[]
 }

@@ -21,7 +21,7 @@ const settlements = ({ from, hoursAt }: Contract): FundingRate[] => {
   return all
 }
 
-/** What a start has of the funding of such a contract, in hours before the start; and how many requests it took. */
+/** The part that a start has of the funding of such a contract, in hours before the start; and how many requests it took. */
 const fundingOf = (exchange: LiveExchange, contract: Contract) =>
   withVenue(exchange, async (venue, bench) => {
     const all = settlements(contract)

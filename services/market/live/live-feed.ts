@@ -23,7 +23,7 @@ import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 export interface VenueNotice {
   readonly exchange: Exchange
   readonly message: string
-  /** What failed, in the words of the machine. */
+  /** The cause of a failure, in the words of the machine. */
   readonly detail?: string
 }
 

@@ -2,7 +2,7 @@ import type { CcxtClient } from './ccxt-client.ts'
 import { VenueFailure } from './venue-failure.ts'
 import type { LiveExchange, VenueDefinition } from './venues.ts'
 
-/** What a contract is of that is no coin. */
+/** The kinds of assets that are no coins. */
 export interface OtherAsset {
   /** In words, such as "a share". */
   readonly kind: string
@@ -73,7 +73,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * What a contract is of, where the venue says that it is no coin. A venue that says nothing of a contract means a coin:
+ * The kind of asset of a contract, if the venue says that it is no coin. A venue that says nothing of a contract means a coin:
  * the fields came with the other contracts, and old answers lack them.
  */
 export function otherAssetOf(

@@ -155,7 +155,7 @@ export class Venue {
     this.#marketsAt = this.#options.now()
   }
 
-  /** What a contract is of that the venue lists beside its coins. */
+  /** The kind of asset of a contract that the venue lists beside its coins. */
   readonly otherAsset = (coin: string): OtherAsset | undefined =>
     this.listings.traded().has(coin) ? undefined : this.#others.get(coin)
 
@@ -225,7 +225,7 @@ export class Venue {
     return { bars: closed, flow }
   }
 
-  /** A time in milliseconds, whatever unit the venue writes; as it is where it cannot be one of the past. */
+  /** A time in milliseconds, from any unit of the venue; unchanged if it cannot be one of the past. */
   #converted(time: number, market: Market): number {
     const read = toMilliseconds(time)
     if (read === undefined || read.unit === 'ms' || instantFault(read.ms, this.#options.now())) return time

@@ -37,7 +37,7 @@ export async function* readChunks(path: string, name: string): AsyncGenerator<Bu
   }
 }
 
-/** What a file is found to be, before an error names it. */
+/** A fault of a file, before an error names the file. */
 class Damage extends Error {}
 
 async function* unzip(path: string): AsyncGenerator<Buffer, void, undefined> {

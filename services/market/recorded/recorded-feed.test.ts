@@ -124,7 +124,7 @@ describe('createRecordedFeed', () => {
 
   it('gives the bar of an unfinished bucket at its own close', async () => {
     const folder = await folderOf('gap', {
-      'binance/BTCUSDT-1h.csv': candles('1h', 9, { without: [3, 4, 5, 6] }),
+      'binance/BTCUSDT-1h.csv': candles('1h', 9, { without: [3, 5, 6] }),
     })
     const batches = await collect(createRecordedFeed({ folder }), { series: [series('BINANCE.BTC.4h')] })
     expect(batches.map(brief)).toEqual(['4 history BINANCE.BTC.4h', '8 history BINANCE.BTC.4h'])

@@ -46,9 +46,8 @@ const FORMER_SHAPE: MarketShape = {
 }
 
 /**
- * Nothing can be gained here, and prices end within the expected ranges in each regime as often as those promise: its
- * regimes are alike enough for it, its days have the liveliness of real ones, and nothing draws prices back. Measured
- * by `npm run study:simulated`.
+ * A market to try the service on: prices walk at random, and their volatility changes as it does on real days. How
+ * often prices end within the expected ranges here is stated in docs/model.md (`npm run evaluate`).
  */
 const SHAPE: MarketShape = {
   regimes: {
