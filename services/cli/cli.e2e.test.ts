@@ -267,7 +267,7 @@ describe('beside a running service, and after it', () => {
 })
 
 /** Hours that no model was fitted on. */
-const candles = (bars: number): string => writeCandles({ directory, bars, from: Date.UTC(2035, 0, 1) })
+const candles = (bars: number): string => writeCandles({ directory, bars, from: Date.UTC(2025, 0, 1) })
 
 describe('backtest', () => {
   test('makes the verdicts of a recorded run, and says what they were worth and whether the model knew', async () => {
@@ -278,7 +278,7 @@ describe('backtest', () => {
     expect(code, err).toBe(0)
     expect(out).toContain('401 verdicts, 8 of them without an outcome yet')
     expect(out).toContain('Out of sample: ')
-    expect(out).toMatch(/^1h BINANCE BTC: 393 verdicts, 2035-01-21 to 2035-02-0\d$/m)
+    expect(out).toMatch(/^1h BINANCE BTC: 393 verdicts, 2025-01-21 to 2025-02-0\d$/m)
     const data = join(directory, 'data')
     const recorded = ['--market', 'recorded', '--data-dir', data]
     const market = ['--data', folder, '--coins', 'BTC', '--timeframes', '1h', '--exit-at-end', '--port', '0']
@@ -294,7 +294,7 @@ describe('backtest', () => {
 
   test('gives the same verdicts and scores each time, as JSON where asked, of the period asked for', async () => {
     const folder = candles(900)
-    const period = ['--from', '2035-01-25', '--to', '2035-02-01']
+    const period = ['--from', '2025-01-25', '--to', '2025-02-01']
     const tested = async (file: string) => {
       const args = ['--data', folder, ...period, '--timeframes', '1h,4h', '--out', join(directory, file)]
       return JSON.parse((await signal(['backtest', ...args, '--json'])).out) as Record<string, unknown>
@@ -302,8 +302,8 @@ describe('backtest', () => {
     const [first, second] = [await tested('a.ndjson'), await tested('b.csv')]
     expect(second).toEqual(first)
     expect(first).toMatchObject({
-      from: '2035-01-25T00:00:00.000Z',
-      to: '2035-02-01T00:00:00.000Z',
+      from: '2025-01-25T00:00:00.000Z',
+      to: '2025-02-01T00:00:00.000Z',
       series: 2,
       fitted: 'out_of_sample',
       evaluation: { timeframes: [{ timeframe: '1h' }] },

@@ -335,20 +335,6 @@ describe('a log that signs everything correctly is found out when it', () => {
     expect(await few.recompute(verdict, sha256, 5)).toMatch(/^not all the bars/)
   })
 
-  test('takes back in an outcome the forecast of the close that its verdict made', async () => {
-    const log = (said: object) =>
-      publish(
-        honest().map((fact) => {
-          const made = isVerdict(fact) ? { closesHigher: 0.53 } : {}
-          const change = fact.event.type === 'OutcomeLabelled' ? said : made
-          return { ...fact, event: { ...fact.event, data: { ...fact.event.data, ...change } } }
-        }),
-      )
-    expect(fraudsOf(await auditOf(await log({ closesHigher: 0.53 })))).toEqual([])
-    expect(fraudsOf(await auditOf(await log({})))).toEqual(['wrong_outcome'])
-    expect(fraudsOf(await auditOf(await log({ closesHigher: 0.47 })))).toEqual(['wrong_outcome'])
-  })
-
   test('gives a verdict two outcomes', async () => {
     const facts = honest()
     const twice = facts.find(({ event }) => event.type === 'OutcomeLabelled')

@@ -31,8 +31,8 @@ export async function* fetchHistory(request: HistoryRequest): AsyncGenerator<Bar
   const behind = new Set<BarLeg>()
   const present = (): number => barOpenAt('1m', now() - LIMITS.venueSettleMs)
   let sinceTurn = 0
-  // The first pages say where each leg begins.
-  const first = legs.map((leg) => fill(leg, leg.begins + leg.lengthMs, behind, request))
+  // The first pages say where each leg begins; a bar that has not closed yet is not asked for.
+  const first = legs.map((leg) => fill(leg, Math.min(present(), leg.begins + leg.lengthMs), behind, request))
   await orUntil(Promise.all([fetchFunding(request), ...first]), deadline - now(), sleep, signal)
   let at = Math.min(present(), ...legs.map(({ begins }) => begins))
   while (at < present() && !signal.aborted) {
