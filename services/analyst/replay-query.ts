@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instantFault, instantParameter, isInstant } from '../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../contracts/parameters.ts'
 import { isPosition, type Position, START } from '../../contracts/position.ts'
@@ -13,12 +14,8 @@ const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
     .pipe(z.array(item).max(LIMITS.filterValues))
     .optional()
 
-const instantText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
-  error: 'must be an ISO 8601 instant or date',
-})
-
 /** An ISO 8601 instant or date as text, read as Unix milliseconds. */
-export const instantSchema = instantText.transform((text) => Date.parse(text)).optional()
+export const instantSchema = instantParameter.transform((text) => Date.parse(text)).optional()
 
 /** Three positions of EventStoreDB, two instants and what stands between them. */
 const FORMER_CURSOR_CHARACTERS = 192
@@ -44,8 +41,8 @@ const logPoint = z
   .max(64)
   .transform((text, context): Position | Date => {
     if (isPosition(text)) return text
-    if (instantText.safeParse(text).success) return new Date(text)
-    context.addIssue('must be a position or an ISO 8601 instant')
+    if (isInstant(text)) return new Date(text)
+    context.addIssue(instantFault(text, 'must be a position or an ISO 8601 instant'))
     return z.NEVER
   })
   .optional()

@@ -44,6 +44,11 @@ describe('a mistake', () => {
     [['replay', '--limit', '0'], '--limit is "0"'],
     [['replay', '--format', 'parquet'], '--format is "parquet"'],
     [['replay', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before to'],
+    [['replay', '--from', '2025-01-02T00:00'], 'has no zone: add Z, as in 2025-01-02T00:00Z'],
+    [['export', '--out', 'v.csv', '--as-of', '2025-01-02T00:00'], 'has no zone: add Z'],
+    [['backtest', '--data', '.', '--to', '2025-01-02T00:00'], 'has no zone: add Z'],
+    [['restore', '--to-instant', '2025-01-02T00:00'], 'has no zone: add Z'],
+    [['archive', '--before', '2025-01-02T00:00'], 'has no zone: add Z'],
     [['replay', '--follow', '--as-of', '2025-01-01'], '--follow and --as-of'],
     [['replay', '--format', 'table'], '--format table goes with --what-if only'],
     [

@@ -192,6 +192,17 @@ describe('GET /api/verdicts', () => {
     expect(body.message).not.toMatch(/querystring|pattern|\/\^/)
   })
 
+  test.each(['from', 'to', 'as_of'])(
+    'refuses an instant in %s that has no zone, and says so',
+    async (field) => {
+      const response = await fetch(`${base}/api/verdicts?${field}=2025-01-02T00:00`)
+      expect([response.status, await response.json()]).toMatchObject([
+        400,
+        { message: `${field}: has no zone: add Z, as in 2025-01-02T00:00Z, or an offset as +02:00` },
+      ])
+    },
+  )
+
   test.each(['Bearer wrong-token-wrong-token', 'Bearer', 'Basic YTpi', `Bearer ${'x'.repeat(600)}`])(
     'refuses the credential %j',
     async (authorization) => {

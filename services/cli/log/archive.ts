@@ -2,6 +2,7 @@ import { existsSync, lstatSync, realpathSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { archiveLog, shrinkLog } from '../../log/embedded/archive-log.ts'
 import { archiveFolder } from '../../log/embedded/archived-contents.ts'
 import { checkArchive } from '../../log/embedded/check-archive.ts'
@@ -25,10 +26,7 @@ const FLAGS = {
     example: '90d',
   },
   before: {
-    schema: z.iso
-      .datetime({ offset: true })
-      .transform((text) => new Date(text))
-      .optional(),
+    schema: exactInstantParameter.transform((text) => new Date(text)).optional(),
     help: 'Moves events that were recorded before this instant; ISO 8601. In place of --older-than.',
     example: '2026-09-01T00:00:00Z',
   },

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { ERASED_SUBJECTS_FILE, erasedList, rememberErased } from '../../accounts/index.ts'
 import {
   REVOCATIONS_FILE,
@@ -34,10 +35,7 @@ export const restoreCommand = defineCommand({
       example: '120000',
     },
     'to-instant': {
-      schema: z.iso
-        .datetime({ offset: true })
-        .transform((text) => new Date(text))
-        .optional(),
+      schema: exactInstantParameter.transform((text) => new Date(text)).optional(),
       help: 'Restores events that were appended then or before; ISO 8601. Default: all.',
       example: '2026-11-22T12:00:00Z',
     },

@@ -42,6 +42,9 @@ test('bars are asked for by instants, dates or Unix milliseconds, and the answer
       message: 'from: must be an ISO 8601 instant or date, or Unix milliseconds',
     })
   }
+  expect(await ask('2025-01-01T00:00', String(to))).toMatchObject({
+    message: 'from: has no zone: add Z, as in 2025-01-01T00:00Z, or an offset as +02:00',
+  })
   const mistyped = await app.inject('/api/bars?exchange=SIM&coin=BTC&tf=1h&from=0&to=1')
   expect(mistyped.json<{ message: string }>().message).toContain('did you mean timeframe?')
   await app.close()

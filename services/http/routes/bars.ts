@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { timeParameter } from '../../../contracts/instant-parameter.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { addressSite } from '../client-address.ts'
@@ -23,18 +24,12 @@ export interface BarsRoutesOptions {
   ) => Promise<BarsAnswer>
 }
 
-const instant = z
-  .union([z.string().regex(/^\d{1,14}$/), z.iso.datetime({ offset: true }), z.iso.date()], {
-    error: 'must be an ISO 8601 instant or date, or Unix milliseconds',
-  })
-  .transform((text) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text)))
-
 const querySchema = z.strictObject({
   exchange: exchangeParameter,
   coin: coinParameter,
   timeframe: timeframeParameter,
-  from: instant.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
-  to: instant.describe('Bars that open before this instant'),
+  from: timeParameter.describe('Bars that open at this instant or later: ISO 8601, or Unix milliseconds'),
+  to: timeParameter.describe('Bars that open before this instant'),
 })
 
 /**

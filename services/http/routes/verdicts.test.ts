@@ -300,6 +300,7 @@ describe('GET /api/verdicts/stream', () => {
     ['?after=yesterday', {}, 'after'],
     ['?after=4711~4711~0', {}, 'after: is a cursor of an earlier release'],
     ['?from=2025-01-02&to=2025-01-01', {}, 'from'],
+    ['?from=2025-01-02T00:00', {}, 'from: has no zone: add Z'],
     ['', { 'last-event-id': 'x' }, 'Last-Event-ID'],
   ])('refuses %s %j and names the field', async (query, headers, field) => {
     const refused = await tail(query, headers)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
+import { exactInstantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import {
   coinParameter,
@@ -134,8 +135,8 @@ export const replaySchema = z.union(
   [
     z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
     z.strictObject({
-      from: z.iso.datetime({ offset: true }),
-      to: z.iso.datetime({ offset: true }).optional().describe('Until now without it'),
+      from: exactInstantParameter,
+      to: exactInstantParameter.optional().describe('Until now without it'),
       only,
     }),
   ],

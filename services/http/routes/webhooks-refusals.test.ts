@@ -221,6 +221,8 @@ describe('other requests', () => {
     ['POST', '/rotate-secret', { overlap_hours: 168.1 }, 'overlap_hours'],
     ['POST', '/replay', {}, 'body'],
     ['POST', '/replay', { from_sequence: 1 }, 'body'],
+    ['POST', '/replay', { from: '2026-11-20T00:00' }, 'from'],
+    ['POST', '/resume', { from: 'since', since: '2026-11-20T00:00' }, 'since'],
     ['POST', '/replay', { from_sequence: 0, to_sequence: 1 }, 'from_sequence'],
     ['POST', '/replay', { from: '2026-01-01T00:00:00Z', to_sequence: 1 }, 'to_sequence'],
     ['GET', '/deliveries?limit=0', undefined, 'limit'],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
 import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { instantParameter } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 
 export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
@@ -17,10 +18,7 @@ export const decimal = (pattern: RegExp) =>
 export const listOrAll = <Item extends z.ZodType<unknown, string>>(item: Item) =>
   z.union([z.literal('all').transform(() => undefined), listOf(item)]).optional()
 
-export const instant = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })])
-  .transform((text) => Date.parse(text))
-  .optional()
+export const instant = instantParameter.transform((text) => Date.parse(text)).optional()
 
 export const url = (protocols: readonly string[], characters = 2_048) =>
   z

@@ -76,7 +76,7 @@ describe('where to start', () => {
     ['3/3', /not a position of this log/],
     ['2026-09-01', /further back than 30 days/],
     ['2026-11-22T00:00:00Z', /in the future/],
-    ['2026-11-20T00:00:00', /neither "now" nor a position nor an ISO 8601 instant/],
+    ['2026-11-20T00:00:00', /has no zone: add Z, as in 2026-11-20T00:00:00Z/],
     ['Nov 20 2026', /neither "now" nor a position nor an ISO 8601 instant/],
     ['2026-11-31', /neither "now" nor a position nor an ISO 8601 instant/],
     ['yesterday', /neither "now" nor a position nor an ISO 8601 instant/],

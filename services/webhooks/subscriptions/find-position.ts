@@ -1,12 +1,9 @@
-import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import { instantFault, isInstant } from '../../../contracts/instant-parameter.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, isPosition, type Position, START } from '../../../contracts/position.ts'
 import type { EventStore } from '../../log/event-store.ts'
-
-/** A day of UTC, or an instant with its offset: without one it would be of the time zone of this machine. */
-const isInstant = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
 type Log = Pick<EventStore, 'readAll' | 'head'>
 
@@ -72,9 +69,9 @@ export async function resolveStart(store: Log, field: string, text: string, now:
     if (isBefore(await firstAfter(store, position), oldest)) throw refusedError(tooOld)
     return position
   }
-  const instant = isInstant.safeParse(text).success ? Date.parse(text) : Number.NaN
+  const instant = isInstant(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant))
-    throw refusedError(`${text} is neither "now" nor a position nor an ISO 8601 instant`)
+    throw refusedError(instantFault(text, `${text} is neither "now" nor a position nor an ISO 8601 instant`))
   if (instant < oldest) throw refusedError(tooOld)
   if (instant > now) throw refusedError(`${text} lies in the future`)
   return positionBefore(store, instant)
