@@ -124,7 +124,7 @@ export const verdictRow = (
   ...outcomeColumns(verdict, outcome),
 })
 
-/** What a row says of an outcome. */
+/** The part of an outcome that a row shows. */
 type RowOutcome = Pick<Outcome, 'race' | 'entryPrice' | 'exitPrice' | 'closePrice' | 'decidedAt'>
 
 function outcomeColumns({ call, barrier, validUntil }: Verdict, outcome: RowOutcome | null) {

@@ -8,7 +8,7 @@ import { createRowMaker, rowEventType } from './shown-rows.ts'
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
-  /** Where the row stood after which it goes on. */
+  /** Rows after this position. */
   readonly after: Position
   /** The log as it was: a position, or the instant up to which events had been appended. */
   readonly upTo?: Position | Date
@@ -30,8 +30,8 @@ export interface ReplaySearch {
 }
 
 /**
- * Verdicts in the order in which their outcomes were recorded. The cursor of a row is the position of its outcome: whatever
- * comes later is after it, so a replay that goes on from any row loses and repeats nothing.
+ * Verdicts in the order in which their outcomes were recorded. The cursor of a row is the position of its outcome: every
+ * later one is after it, so a replay that goes on from any row loses and repeats nothing.
  */
 export async function* replayVerdicts(
   store: VerdictLog,

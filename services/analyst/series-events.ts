@@ -22,7 +22,7 @@ export interface SeriesEvent<Type extends SeriesEventType = SeriesEventType>
   readonly data: DataOf[Type]
 }
 
-/** The event, if it is of that type. Its JSON is parsed once here, whatever the store gives. */
+/** The event, if it is of that type. Its JSON is parsed once here: some stores parse it at each access. */
 export function seriesEvent<Type extends SeriesEventType>(
   recorded: RecordedEvent,
   type: Type,

@@ -11,7 +11,7 @@ export interface ShownRow {
   readonly position: Position
 }
 
-/** Where a replay goes on, as callers have it: a column of bare numbers would not be read as text. */
+/** The cursor of a position, for callers: a column of bare numbers would not be read as text. */
 export const cursorAt = (position: Position): string => `p${position}`
 
 /** Inverse of {@link cursorAt}, also for a bare position; undefined for text that is no cursor. */
