@@ -112,7 +112,7 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
 
   test.skipIf(!isThere)('ends with 1 where its key is none, before it acts on a call', async () => {
     const auth = { outcome: 'MALFORMED' }
-    altered = (body) => ({ ...body, _service: { ...(body._service as JsonObject), auth } })
+    altered = (body) => ({ ...body, _service: { ...(body['_service'] as JsonObject), auth } })
     const { code, out, err } = await run(['BTC', '--once'], 'not-a-key')
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(/^the key was not applied: MALFORMED.*SIGNAL_API_KEY/)
