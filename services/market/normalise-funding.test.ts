@@ -93,7 +93,7 @@ describe('normaliseFunding', () => {
     [{ time: -1, rate: 0 }, 'time -1'],
     [{ time: 1, rate: 2 }, 'rate 2'],
     [{ time: 1, rate: Number.NaN }, 'rate NaN'],
-    [{ time: 1, rate: 0, intervalHours: 99 }, 'interval 99'],
+    [{ time: 1, rate: 0, intervalHours: 99 }, 'interval of 99'],
   ])('refuses %j', (row, fault) => {
     expect(() => normaliseFunding([at(0), row], market)).toThrow(
       expect.objectContaining({ code: 'market_data_damaged', details: { market: 'BINANCE.ENA', row: 1 } }),

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../contracts/errors.ts'
-import type { FundingRate } from '../../contracts/funding.ts'
+import { type FundingRate, fundingFault } from '../../contracts/funding.ts'
 import { type Market, marketName } from '../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
 
@@ -40,7 +40,7 @@ export function normaliseFunding(
 ): FundingRate[] {
   const byTime = new Map<number, RawFunding>()
   for (const [index, row] of rows.entries()) {
-    const fault = fundingFault(row)
+    const fault = fundingFault({ intervalHours: SCHEDULES_HOURS[0] as number, ...row })
     if (fault !== undefined)
       throw damagedFundingError(market, `row ${index} is not a settlement: ${fault}`, index)
     byTime.set(Math.round(row.time / MINUTE_MS) * MINUTE_MS, row)
@@ -94,15 +94,6 @@ function mostFrequent(steps: readonly number[], preferred: number | undefined): 
     }
   }
   return best
-}
-
-function fundingFault({ time, rate, intervalHours }: RawFunding): string | undefined {
-  if (!Number.isSafeInteger(time) || time < 0) return `time ${time} is not a time`
-  if (!(Math.abs(rate) <= 1)) return `rate ${rate} is not a fraction between -1 and 1`
-  if (intervalHours !== undefined && !(intervalHours > 0 && intervalHours <= 48)) {
-    return `interval ${intervalHours} h is not between 0 and 48`
-  }
-  return undefined
 }
 
 const damagedFundingError = (market: Market, fault: string, row?: number): ServiceError =>

@@ -2,9 +2,8 @@ import { assetOf } from '../../../contracts/asset.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
 import type { FundingUpdate } from '../../../contracts/feed.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, marketName } from '../../../contracts/series.ts'
-import type { LatestPrices } from './latest-prices.ts'
+import { type LatestPrices, MOST_MARKETS } from './latest-prices.ts'
 import { MarketFunding } from './market-funding.ts'
 
 /** The funding history of many markets, from which {@link scanFundingArb} answers. */
@@ -15,9 +14,6 @@ const orderOf = ({ market }: MarketFunding): number => EXCHANGES.indexOf(market.
 /** How much history a scan looks back on: the span of the figures in docs/funding.md. */
 export const FUNDING_HISTORY_DAYS = 90
 
-/** More coins than all venues rank would be a fault of the feed. */
-const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
-
 /**
  * Creates rates without any history.
  *
@@ -25,13 +21,8 @@ const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
  * @param prices pairs whose prices do not confirm that they are of one asset are left out; without it pairs are compared
  *   by name, as in a study of recorded settlements whose coins are known
  */
-export function createFundingRates({
-  keepDays,
-  prices,
-}: {
-  readonly keepDays: number
-  readonly prices?: LatestPrices
-}) {
+export function createFundingRates(options: { readonly keepDays: number; readonly prices?: LatestPrices }) {
+  const { keepDays, prices } = options
   if (!Number.isInteger(keepDays) || keepDays < 2 || keepDays > 366) {
     throw new ServiceError('internal_error', {
       message: `Funding rates cannot keep ${keepDays} days; give a whole number from 2 to 366.`,

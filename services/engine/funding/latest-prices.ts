@@ -5,6 +5,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 
+/** More coins than all venues rank would be a fault of the feed. */
+export const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
+
 /** The close of the newest bar of each market that is followed, by which contracts of one name are told apart. */
 export class LatestPrices {
   readonly #byMarket = new Map<string, { price: number; closedAt: number; goodUntil: number }>()
@@ -30,6 +33,3 @@ export class LatestPrices {
     return known.price / assetOf(market.coin).multiple
   }
 }
-
-/** More than all venues rank would be a fault of the feed. */
-const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins

@@ -28,48 +28,26 @@ interface NoteInput {
 export function scanNote({ rates, wanted, comparison, best, request }: NoteInput): string | null {
   if (rates.marketCount === 0) return 'No funding has been settled here yet.'
   const { pairs, unconfirmed, stale, pairsTooShort } = comparison
-  const sentences: string[] = []
   const unknown = wanted.filter((coin) => rates.marketsOf(coin).length === 0)
-  if (unknown.length > 0) {
-    sentences.push(
-      `There is no funding history of ${listText(unknown, NAMES_LISTED)}; there is of ${listText(rates.coins, NAMES_LISTED)}.`,
-    )
-  }
-  if (stale.length > 0) {
-    const names = listText(
-      stale.map(({ market }) => marketName(market)),
-      NAMES_LISTED,
-    )
-    sentences.push(`Left out, with no settlement for more than ${STALE_INTERVALS} intervals: ${names}.`)
-  }
-  if (pairsTooShort > 0) {
-    sentences.push(
+  const isAlone = pairs.length + unconfirmed.length + pairsTooShort === 0 && unknown.length < wanted.length
+  const sentences = [
+    unknown.length > 0 &&
+      `There is no funding history of ${listed(unknown)}; there is of ${listed(rates.coins)}.`,
+    stale.length > 0 &&
+      `Left out, with no settlement for more than ${STALE_INTERVALS} intervals: ${listed(stale.map(({ market }) => marketName(market)))}.`,
+    pairsTooShort > 0 &&
       `Not compared, with fewer than ${LEAST_COMMON_DAYS} whole days of history in common or a gap in the last 24 hours: ${countText(pairsTooShort, 'pair')}.`,
-    )
-  }
-  if (unconfirmed.length > 0) {
-    sentences.push(
-      `Not compared, because the prices of both contracts must be known and within ${100 * MOST_APART} % of each other to be of one asset: ${listText(unconfirmed.map(pricesText), NAMES_LISTED)}.`,
-    )
-  }
-  if (
-    pairs.length === 0 &&
-    unconfirmed.length === 0 &&
-    pairsTooShort === 0 &&
-    unknown.length < wanted.length
-  ) {
-    sentences.push(
-      `A pair takes the same coin on two exchanges; there is funding history here of ${listText(rates.exchanges, NAMES_LISTED)}.`,
-    )
-  }
-  if (best !== undefined) {
-    const { coin, long, short, netBps } = best
-    sentences.push(
-      `Of ${countText(pairs.length, 'pair')}, the best is ${coin} long ${long.market.exchange} and short ${short.market.exchange}, expected to net ${netBps} bps in ${request.holding_hours} h; that is below min_net_bps ${request.min_net_bps}.`,
-    )
-  }
+    unconfirmed.length > 0 &&
+      `Not compared, because the prices of both contracts must be known and within ${100 * MOST_APART} % of each other to be of one asset: ${listed(unconfirmed.map(pricesText))}.`,
+    isAlone &&
+      `A pair takes the same coin on two exchanges; there is funding history here of ${listed(rates.exchanges)}.`,
+    best !== undefined &&
+      `Of ${countText(pairs.length, 'pair')}, the best is ${best.coin} long ${best.long.market.exchange} and short ${best.short.market.exchange}, expected to net ${best.netBps} bps in ${request.holding_hours} h; that is below min_net_bps ${request.min_net_bps}.`,
+  ].filter((sentence) => sentence !== false)
   return sentences.length === 0 ? null : sentences.join(' ')
 }
+
+const listed = (names: readonly string[]): string => listText(names, NAMES_LISTED)
 
 function pricesText([first, second]: readonly [Candidate, Candidate]): string {
   const [one, other] = [first, second].map(({ market, price }) => {

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Coin, marketName } from '../../../contracts/series.ts'
 import { grouped, listText } from '../../../contracts/share-text.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
-import type { MarketListing, NativeBars } from '../feed.ts'
+import type { MarketListing } from '../feed.ts'
 import { derivableTimeframes } from '../plan-source.ts'
 import { findRecordings } from './find-recordings.ts'
 import { type RecordingSummary, summarise } from './read-recording.ts'
@@ -77,22 +77,25 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
     }))
     summarised.push(...(await Promise.all(reading)))
   }
-  const [usable = [], empty = []] = [true, false].map((is) =>
-    summarised.filter(({ summary: { rows, last } }) => (rows > 0 && last > (period?.from ?? 0)) === is),
+  const usable = summarised.filter(({ name, summary: { rows, last } }) => {
+    if (rows > 0 && last > (period?.from ?? 0)) return true
+    ignored.push({ name, reason: rows === 0 ? 'it has no rows in the period' : 'it ends before the period' })
+    return false
+  })
+  const groups = [...Map.groupBy(usable, ({ market }) => marketName(market))].toSorted()
+  const chosen = groups.map(([name, files]) => [name, chooseFiles(files, ignored)] as const)
+  const markets = new Map(
+    chosen
+      .map(([name, files]) => [name, marketOf(files, options.timeframes ?? TIMEFRAMES)] as const)
+      .filter(([, { listing }]) => listing.timeframes.length > 0 || listing.hasFunding),
   )
-  for (const { name, summary } of empty) {
-    const reason = summary.rows === 0 ? 'it has no rows in the period' : 'it ends before the period'
-    ignored.push({ name, reason })
-  }
-  const groups = Map.groupBy(usable, ({ market }) => marketName(market))
-  const best = [...groups.values()].flatMap((files) => chooseFiles(files, ignored))
-  const markets = groupByMarket(best, options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
   if (!hasBars) throw nothingLeftError(options, recordings, summarised)
   for (const { name, reason } of ignored) notice('not used', `${name} (${reason})`)
-  for (const { name, summary } of best)
+  for (const { name, summary } of chosen.flatMap(([, files]) => files))
     if (summary.missing > 0) notice('bars are missing', `${name} (${missingText(summary)})`)
-  for (const [what, files] of notices) report?.(`${what}: ${listText(files.toSorted(), NAMES_IN_MESSAGE)}`)
+  for (const [what, files] of [...notices].toSorted())
+    report?.(`${what}: ${listText(files.toSorted(), NAMES_IN_MESSAGE)}`)
   return { markets, ignored }
 }
 
@@ -126,10 +129,8 @@ function chooseFiles(
   return [...best.values()]
 }
 
-function isBetter(a: SummarisedRecording, b: SummarisedRecording): boolean {
-  if (a.isSpot !== b.isSpot) return b.isSpot
-  return spanOf(a) > spanOf(b)
-}
+const isBetter = (a: SummarisedRecording, b: SummarisedRecording): boolean =>
+  a.isSpot === b.isSpot ? spanOf(a) > spanOf(b) : b.isSpot
 
 const spanOf = ({ summary }: SummarisedRecording): number => summary.last - summary.first
 
@@ -138,31 +139,19 @@ const reasonAgainst = (loser: SummarisedRecording, winner: SummarisedRecording):
     ? `spot prices; ${winner.name} has those of the perpetual contract`
     : `${winner.name} holds the same series, for as long or longer`
 
-function groupByMarket(
-  recordings: readonly SummarisedRecording[],
-  timeframes: readonly Timeframe[],
-): Map<string, RecordedMarket> {
-  const groups = Map.groupBy(recordings, (recording) => marketName(recording.market))
-  const markets = new Map<string, RecordedMarket>()
-  for (const name of [...groups.keys()].toSorted()) {
-    const files = groups.get(name) ?? []
-    const candles = files.filter((file) => file.content !== 'funding')
-    const funding = files.find((file) => file.content === 'funding')
-    const native = candles.map(nativeBars)
-    const derivable = derivableTimeframes(native).filter((timeframe) => timeframes.includes(timeframe))
-    const [first] = files
-    if (first === undefined || (derivable.length === 0 && funding === undefined)) continue
-    const listing = { ...first.market, native, timeframes: derivable, hasFunding: funding !== undefined }
-    markets.set(name, { listing, candles, funding })
-  }
-  return markets
+function marketOf(files: readonly SummarisedRecording[], timeframes: readonly Timeframe[]): RecordedMarket {
+  const candles = files.filter((file) => file.content !== 'funding')
+  const funding = files.find((file) => file.content === 'funding')
+  const native = candles.map(({ content, summary: { first, last } }) => ({
+    timeframe: content as Timeframe,
+    firstOpen: first,
+    lastClose: last,
+  }))
+  const derivable = derivableTimeframes(native).filter((timeframe) => timeframes.includes(timeframe))
+  const { market } = files[0] as SummarisedRecording
+  const listing = { ...market, native, timeframes: derivable, hasFunding: funding !== undefined }
+  return { listing, candles, funding }
 }
-
-const nativeBars = ({ content, summary }: SummarisedRecording): NativeBars => ({
-  timeframe: content as Timeframe,
-  firstOpen: summary.first,
-  lastClose: summary.last,
-})
 
 function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
   const left = ignored.map(({ name, reason }) => `${name} (${reason})`)

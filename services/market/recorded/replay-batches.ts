@@ -6,7 +6,7 @@ import { createDelayQueue, type DelayQueue } from '../../runtime/async/delay-que
 import { BarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-maker.ts'
 import { planSource } from '../plan-source.ts'
-import type { Catalogue, RecordedMarket, SummarisedRecording } from './open-catalogue.ts'
+import type { Catalogue, SummarisedRecording } from './open-catalogue.ts'
 import { readCandleRows, readFunding } from './read-recording.ts'
 import type { RowBlock } from './read-rows.ts'
 
@@ -161,21 +161,13 @@ async function readSettlements(catalogue: Catalogue, plan: ReplayPlan): Promise<
 }
 
 function recordingFor(catalogue: Catalogue, series: Series): SummarisedRecording {
-  const market: RecordedMarket | undefined = catalogue.markets.get(marketName(series))
-  const native = market === undefined ? undefined : planSource(series.timeframe, market.listing.native)
+  const market = catalogue.markets.get(marketName(series))
+  const known = market?.listing.timeframes ?? []
+  const native = planSource(series.timeframe, market?.listing.native ?? [])
   const recording = market?.candles.find(({ content }) => content === native?.timeframe)
-  if (
-    market !== undefined &&
-    recording !== undefined &&
-    market.listing.timeframes.includes(series.timeframe)
-  ) {
-    return recording
-  }
-  const known = market?.listing.timeframes.join(', ') ?? ''
-  const hint =
-    known === ''
-      ? `recorded are ${[...catalogue.markets.keys()].join(', ')}`
-      : `${marketName(series)} has ${known}`
+  if (recording !== undefined && known.includes(series.timeframe)) return recording
+  const recorded = `recorded are ${[...catalogue.markets.keys()].join(', ')}`
+  const hint = known.length === 0 ? recorded : `${marketName(series)} has ${known.join(', ')}`
   throw new ServiceError('market_data_missing', {
     message: `there are no recorded bars for ${seriesName(series)}; ${hint}`,
     details: { series: seriesName(series) },
