@@ -82,8 +82,9 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
     ignored.push({ name, reason: rows === 0 ? 'it has no rows in the period' : 'it ends before the period' })
     return false
   })
-  const groups = [...Map.groupBy(usable, ({ market }) => marketName(market))].toSorted()
-  const chosen = groups.map(([name, files]) => [name, chooseFiles(files, ignored)] as const)
+  const groups = Map.groupBy(usable, ({ market }) => marketName(market))
+  const names = [...groups.keys()].toSorted()
+  const chosen = names.map((name) => [name, chooseFiles(groups.get(name) ?? [], ignored)] as const)
   const markets = new Map(
     chosen
       .map(([name, files]) => [name, marketOf(files, options.timeframes ?? TIMEFRAMES)] as const)
@@ -94,8 +95,8 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
   for (const { name, reason } of ignored) notice('not used', `${name} (${reason})`)
   for (const { name, summary } of chosen.flatMap(([, files]) => files))
     if (summary.missing > 0) notice('bars are missing', `${name} (${missingText(summary)})`)
-  for (const [what, files] of [...notices].toSorted())
-    report?.(`${what}: ${listText(files.toSorted(), NAMES_IN_MESSAGE)}`)
+  for (const what of [...notices.keys()].toSorted())
+    report?.(`${what}: ${listText((notices.get(what) ?? []).toSorted(), NAMES_IN_MESSAGE)}`)
   return { markets, ignored }
 }
 
@@ -130,9 +131,7 @@ function chooseFiles(
 }
 
 const isBetter = (a: SummarisedRecording, b: SummarisedRecording): boolean =>
-  a.isSpot === b.isSpot ? spanOf(a) > spanOf(b) : b.isSpot
-
-const spanOf = ({ summary }: SummarisedRecording): number => summary.last - summary.first
+  a.isSpot === b.isSpot ? a.summary.last - a.summary.first > b.summary.last - b.summary.first : b.isSpot
 
 const reasonAgainst = (loser: SummarisedRecording, winner: SummarisedRecording): string =>
   loser.isSpot && !winner.isSpot
@@ -155,8 +154,7 @@ function marketOf(files: readonly SummarisedRecording[], timeframes: readonly Ti
 
 function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
   const left = ignored.map(({ name, reason }) => `${name} (${reason})`)
-  const seen =
-    left.length === 0 ? 'there are no files in it' : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
+  const seen = left.length === 0 ? 'it is empty' : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
   return new ServiceError('market_data_missing', {
     message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv, .csv.gz or .zip in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
     details: { folder },
