@@ -32,7 +32,7 @@ const RENAMED: ReadonlyMap<Coin, Coin> = new Map([
  * The asset behind a contract: venues list coins of very small prices by the thousand or more, each in its own way.
  * Rates of funding are of the value and the same for either; prices are not. A coin that was renamed is the asset that
  * it became, for venues take the new name at different times. A name is a guess all the same, since others take short
- * and former names for coins of their own: whoever pairs contracts compares their prices.
+ * and former names for coins of their own: pairs of contracts are confirmed by their prices.
  *
  * @example assetOf('1000PEPE') // { asset: 'PEPE', multiple: 1_000 }, and so of KPEPE
  */

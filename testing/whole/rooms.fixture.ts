@@ -92,6 +92,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   secp256k1: ['services/payments/recovery/'],
   undici: ['services/webhooks/sending/', 'services/cli/kit/'],
   viem: ['services/payments/'],
+  yauzl: ['services/market/recorded/'],
 }
 
 const isForTests = (file: string): boolean => /\.(?:test|contract|fixture)\.ts$|(?:^|\/)testing\//.test(file)

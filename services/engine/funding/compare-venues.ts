@@ -43,7 +43,7 @@ export interface Candidate {
   readonly market: MarketFunding
   readonly days: Float64Array
   readonly newestDay: number
-  /** Of one unit of the asset; undefined where it is not known. */
+  /** The price of one unit of the asset; undefined where it is not known. */
   readonly price: number | undefined
 }
 

@@ -8,7 +8,7 @@ import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 /** More coins than all venues rank would be a fault of the feed. */
 export const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
 
-/** The close of the newest bar of each market that is followed, by which contracts of one name are told apart. */
+/** The close of the newest bar of each market that is followed, by which coins that share a name are kept apart. */
 export class LatestPrices {
   readonly #byMarket = new Map<string, { price: number; closedAt: number; goodUntil: number }>()
 
@@ -26,7 +26,7 @@ export class LatestPrices {
     })
   }
 
-  /** What one unit of the asset of a contract costs; undefined where no fresh price of it is known. */
+  /** The price of one unit of a contract's asset; undefined where no fresh one is known. */
   ofAsset(market: Market, nowMs: number): number | undefined {
     const known = this.#byMarket.get(marketName(market))
     if (known === undefined || nowMs > known.goodUntil || !(known.price > 0)) return undefined

@@ -147,9 +147,8 @@ function marketOf(files: readonly SummarisedRecording[], timeframes: readonly Ti
     lastClose: last,
   }))
   const derivable = derivableTimeframes(native).filter((timeframe) => timeframes.includes(timeframe))
-  const { market } = files[0] as SummarisedRecording
-  const listing = { ...market, native, timeframes: derivable, hasFunding: funding !== undefined }
-  return { listing, candles, funding }
+  const what = { native, timeframes: derivable, hasFunding: funding !== undefined }
+  return { listing: { ...(files[0] as SummarisedRecording).market, ...what }, candles, funding }
 }
 
 function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {

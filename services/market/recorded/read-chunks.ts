@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline as run } from 'node:stream/promises'
 import { crc32, createGunzip } from 'node:zlib'
-import { type Entry, openPromise } from 'yauzl'
+import type { Entry } from 'yauzl'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 
 /** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
@@ -42,10 +42,12 @@ async function* unpack(path: string): AsyncGenerator<Buffer, void, undefined> {
   }
 }
 
-/** What a file is found to be, before an error names it. */
+/** A fault of a file, before the file is named. */
 class Damage extends Error {}
 
 async function* unzip(path: string): AsyncGenerator<Buffer, void, undefined> {
+  // Loaded with the first archive: most services read none.
+  const { openPromise } = await import('yauzl')
   const zip = await openPromise(path, { lazyEntries: true, autoClose: false })
   try {
     const { files, bytes, ratio } = ZIP_LIMITS

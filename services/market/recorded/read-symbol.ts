@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
 
-/** What the series of a coin may be in. Where there are several, the first of these is used. */
+/** Currencies of a coin's series, the one that is used first. */
 export const QUOTES = ['USDT', 'USDC', 'USD'] as const
 
 export type Quote = (typeof QUOTES)[number]
@@ -11,7 +11,7 @@ export const QUOTE = /(?<=.)(?:USDT|USDC|USD)$/
 const OTHER_QUOTE =
   /(?<=..)(?:FDUSD|BUSD|TUSD|PYUSD|RLUSD|USD1|USDD|USDE|USDP|DAI|EUR|GBP|TRY|BRL|JPY|AUD|KRW|BTC|ETH|BNB)$/
 
-/** Whose perpetual contracts in USD are not margined in the coin. */
+/** Exchanges whose perpetual contracts in USD are not margined in the coin. */
 const LINEAR_IN_USD: readonly Exchange[] = ['HL', 'ASTER', 'WHITEBIT', 'XT', 'SIM']
 
 const INVERSE = 'a coin-margined contract: its volume does not count coins'

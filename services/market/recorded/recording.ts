@@ -15,7 +15,7 @@ export interface Recording {
   readonly name: string
   readonly market: Market
   readonly content: Timeframe | 'funding'
-  /** What its prices are in, where the name says it. */
+  /** The currency of its prices, where the name says it. */
   readonly quote?: Quote
   /** Spot prices stand in for those of the perpetual contract only where it has none. */
   readonly isSpot: boolean

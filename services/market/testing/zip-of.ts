@@ -3,9 +3,9 @@ import { crc32, deflateRawSync } from 'node:zlib'
 export interface ZipEntry {
   readonly name: string
   readonly content: string | Buffer
-  /** What the archive claims the unpacked size to be; the true one unless said. */
+  /** The unpacked size that the archive claims; the true one unless said. */
   readonly claimedBytes?: number
-  /** What the archive claims the checksum of the content to be; the true one unless said. */
+  /** The checksum that the archive claims; the true one unless said. */
   readonly claimedCrc?: number
 }
 
