@@ -49,9 +49,9 @@ export function cellFault(open: number, high: number, low: number, close: number
   if (isOrdered && low >= PRICE_MIN && high <= PRICE_MAX && volume >= 0 && volume <= VOLUME_MAX)
     return undefined
   const fault = (column: Exclude<keyof Candle, 'openTime'>, text: string) => ({ column, fault: text })
-  for (const [column, price] of Object.entries({ open, high, low, close })) {
-    if (price >= PRICE_MIN && price <= PRICE_MAX) continue
-    const isPositive = price > 0 && price < Number.POSITIVE_INFINITY
+  for (const [column, value] of Object.entries({ open, high, low, close })) {
+    if (value >= PRICE_MIN && value <= PRICE_MAX) continue
+    const isPositive = value > 0 && value < Number.POSITIVE_INFINITY
     return fault(
       column as 'open',
       isPositive ? `is not from ${PRICE_MIN} to ${PRICE_MAX}` : 'is not a positive number',

@@ -48,14 +48,6 @@ export const LIMITS = {
   /** Rows in one answer of the funding scan. */
   fundingRows: 200,
 
-  /** Files and folders of market data that one search looks at, and how many folders deep it goes. */
-  marketDataFiles: 250_000,
-  marketDataFolders: 10,
-  /** Files in a zip archive of market data, bytes of the one that is read, and how far it may have been packed. */
-  zipEntries: 16,
-  zipEntryBytes: 1_073_741_824,
-  zipRatio: 200,
-
   /** How long one request to a venue may take, its body included. */
   venueRequestMs: 10_000,
   /** Largest answer of a venue that is read; lists of markets take a few megabytes. */

@@ -31,7 +31,6 @@ export function createFundingRates(options: { readonly keepDays: number; readonl
   const byCoin = new Map<Coin, MarketFunding[]>()
   let coins: readonly Coin[] = []
   let marketCount = 0
-  const all = (): MarketFunding[] => [...byCoin.values()].flat()
 
   return {
     keepDays,
@@ -40,13 +39,9 @@ export function createFundingRates(options: { readonly keepDays: number; readonl
     get marketCount(): number {
       return marketCount
     },
-    /** Memory of all histories. */
-    get bytes(): number {
-      return all().reduce((sum, { bytes }) => sum + bytes, 0)
-    },
     /** Exchanges with at least one settlement, in the order of the exchange codes. */
     get exchanges(): readonly Exchange[] {
-      const present = new Set(all().map(({ market }) => market.exchange))
+      const present = new Set([...byCoin.values()].flat().map(({ market }) => market.exchange))
       return EXCHANGES.filter((exchange) => present.has(exchange))
     },
     /** Coins with at least one settlement, by name; contracts by multiples (1000PEPE, KPEPE) are of one coin. */

@@ -25,7 +25,8 @@ export class MarketFunding {
   #rates = new Float32Array(FIRST_CAPACITY)
   #intervalMinutes = new Uint16Array(FIRST_CAPACITY)
   #count = 0
-  #newest: FundingRate
+  /** The settlement with the latest time, as it was taken. */
+  newest: FundingRate
 
   /**
    * Begins a market's history with its first settlement.
@@ -35,14 +36,14 @@ export class MarketFunding {
   constructor(market: Market, keepDays: number, first: FundingRate) {
     this.market = market
     this.#keepDays = keepDays
-    this.#newest = first
+    this.newest = first
     this.take(first)
   }
 
   /** The midnight at which the days that are kept begin. */
   get #firstMinute(): number {
     const minutesPerDay = DAY_MS / MINUTE_MS
-    return (Math.floor(minuteOf(this.#newest) / minutesPerDay) - this.#keepDays + 1) * minutesPerDay
+    return (Math.floor(minuteOf(this.newest) / minutesPerDay) - this.#keepDays + 1) * minutesPerDay
   }
 
   /** Index of the first settlement not before a minute. */
@@ -107,13 +108,8 @@ export class MarketFunding {
     this.#intervalMinutes[at] = interval
     if (at < this.#count - 1) return
 
-    this.#newest = funding
+    this.newest = funding
     this.#dropOldest(this.#indexFrom(this.#firstMinute + 1))
-  }
-
-  /** The settlement with the latest time, as it was taken. */
-  get newest(): FundingRate {
-    return this.#newest
   }
 
   /** Settlements kept. */

@@ -13,7 +13,7 @@ const at = (
   exchange: Exchange,
   coin: string,
   price: number,
-  { closedAt = MIDNIGHT, timeframe = '1h' as Timeframe } = {},
+  { closedAt = MIDNIGHT, timeframe = '1h' }: { closedAt?: number; timeframe?: Timeframe } = {},
 ) => priced({ exchange, coin }, price, closedAt, timeframe)
 
 describe('a pair is of one asset', () => {

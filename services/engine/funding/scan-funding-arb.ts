@@ -18,13 +18,6 @@ const BPS = 10_000
 /** Both legs are entered and left. */
 const LEGS_PAID = 4
 
-/** Inputs of every row of an answer. */
-interface ScanTerms {
-  readonly request: ScanFundingArbRequest
-  readonly feesBps: number
-  readonly nowMs: number
-}
-
 /**
  * Ranks pairs of exchanges by the funding that being long of one and short of the other is expected to collect
  * over the holding time, after four taker fees. Reads nothing but the rates, so the same settlements and the
@@ -50,7 +43,7 @@ export function scanFundingArb(
     fees_bps: feesBps,
     opportunities: passed
       .slice(0, request.limit)
-      .map((pair, index) => opportunity(pair, index + 1, netBps(pair), { request, feesBps, nowMs })),
+      .map((pair, index) => opportunity(pair, index + 1, netBps(pair), request, nowMs)),
     pairs_compared: comparison.pairs.length,
     pairs_too_short: comparison.pairsTooShort,
     pairs_unconfirmed: comparison.unconfirmed.length,
@@ -67,10 +60,7 @@ export function scanFundingArb(
 }
 
 /** The most expected first; what is equal, by the names of coin, long and short exchange. */
-function byRank(a: VenuePair, b: VenuePair): number {
-  if (a.carry !== b.carry) return b.carry - a.carry
-  return nameOf(a) < nameOf(b) ? -1 : 1
-}
+const byRank = (a: VenuePair, b: VenuePair): number => b.carry - a.carry || (nameOf(a) < nameOf(b) ? -1 : 1)
 
 const nameOf = ({ coin, long, short }: VenuePair): string =>
   `${coin} ${long.market.exchange} ${short.market.exchange}`
@@ -79,11 +69,12 @@ function opportunity(
   { coin, long, short, forecast, carry, days }: VenuePair,
   rank: number,
   netBps: number,
-  { request, feesBps, nowMs }: ScanTerms,
+  { holding_hours, taker_fee_bps }: ScanFundingArbRequest,
+  nowMs: number,
 ): FundingOpportunity {
-  const breakEven = breakEvenHours(forecast, feesBps / BPS)
+  const breakEven = breakEvenHours(forecast, (LEGS_PAID * taker_fee_bps) / BPS)
   const gross = annualisedFunding(short.newest) - annualisedFunding(long.newest)
-  const expected = annualisedFunding({ time: nowMs, rate: carry, intervalHours: request.holding_hours })
+  const expected = annualisedFunding({ time: nowMs, rate: carry, intervalHours: holding_hours })
   return {
     rank,
     coin,

@@ -16,10 +16,9 @@ const NAMES_LISTED = 5
 
 interface NoteInput {
   readonly rates: FundingRates
-  /** Coins that were looked for. */
+  /** Coins that were looked for, and the best pair where none passed. */
   readonly wanted: readonly string[]
   readonly comparison: Comparison
-  /** The best pair, where none passed. */
   readonly best: (VenuePair & { readonly netBps: number }) | undefined
   readonly request: Pick<ScanFundingArbRequest, 'min_net_bps' | 'holding_hours'>
 }

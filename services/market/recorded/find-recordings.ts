@@ -2,7 +2,6 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import {
   type IgnoredRecording,
   isIgnored,
@@ -10,6 +9,10 @@ import {
   type Recording,
   readRecordingName,
 } from './recording.ts'
+
+/** Files and folders that one search looks at, and how many folders deep it goes. */
+const MOST_FILES = 250_000
+export const DEEPEST_FOLDER = 10
 
 /** Folders that hold something else than market data in this format. */
 const OTHER_FOLDERS: Readonly<Record<string, string>> = {
@@ -31,20 +34,19 @@ export async function findRecordings(
   const ignored: IgnoredRecording[] = []
   let seen = 0
 
-  /** @param names of the folders from the first one on; `above` has where they are in truth */
   async function search(path: string, names: readonly string[], above: readonly string[]): Promise<void> {
     const entries = await entriesOf(path, [folder, ...names.slice(1)].join('/'))
     const real = await realpath(path)
-    const isDeep = names.length > LIMITS.marketDataFolders + 1
+    const isDeep = names.length > DEEPEST_FOLDER + 1
     if (isDeep || above.includes(real)) {
-      const depth = `it lies more than ${LIMITS.marketDataFolders} folders deep`
+      const depth = `it lies more than ${DEEPEST_FOLDER} folders deep`
       const reason = isDeep ? depth : 'it leads back to a folder that it lies in'
       ignored.push({ name: `${names.slice(1).join('/')}/`, reason })
       return
     }
     seen += entries.length
-    if (seen > LIMITS.marketDataFiles) {
-      const most = `more than ${LIMITS.marketDataFiles} files and folders`
+    if (seen > MOST_FILES) {
+      const most = `more than ${MOST_FILES} files and folders`
       throw missingError(folder, `${folder} holds ${most}; name a folder in it that has fewer`)
     }
     for (const entry of entries) {

@@ -155,8 +155,7 @@ function marketOf(files: readonly SummarisedRecording[], timeframes: readonly Ti
 
 function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
   const left = ignored.map(({ name, reason }) => `${name} (${reason})`)
-  const seen =
-    left.length === 0 ? 'there are no files in it' : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
+  const seen = left.length === 0 ? 'it is empty' : `not used: ${listText(left, NAMES_IN_MESSAGE)}`
   return new ServiceError('market_data_missing', {
     message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv, .csv.gz or .zip in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
     details: { folder },

@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { LIMITS } from '../../../contracts/limits.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import {
   candleText,
@@ -15,6 +14,8 @@ import {
   writeFolder,
 } from '../testing/data-folder.ts'
 import { zipOf } from '../testing/zip-of.ts'
+import { DEEPEST_FOLDER } from './find-recordings.ts'
+import { ZIP_LIMITS } from './read-chunks.ts'
 import { createRecordedFeed } from './recorded-feed.ts'
 
 const JUNE = Date.UTC(2025, 5, 1)
@@ -262,12 +263,12 @@ describe('a zip archive', () => {
     ['no table', zipOf([{ name: 'a.txt', content: 'x' }]), /has 0 CSV files/],
     [
       'too many files',
-      zipOf(Array.from({ length: LIMITS.zipEntries + 1 }, (_, i) => ({ name: `${i}.txt`, content: '' }))),
+      zipOf(Array.from({ length: ZIP_LIMITS.files + 1 }, (_, i) => ({ name: `${i}.txt`, content: '' }))),
       /has 17 files, more than 16/,
     ],
     [
       'a table that is too large',
-      zipOf([{ name: file, content: csv, claimedBytes: LIMITS.zipEntryBytes + 1 }]),
+      zipOf([{ name: file, content: csv, claimedBytes: ZIP_LIMITS.bytes + 1 }]),
       /unpack to 1073741825; at most 1073741824/,
     ],
     [
@@ -297,7 +298,7 @@ describe('a zip archive', () => {
 
 it('goes no deeper than the limit, and says where it stopped', async () => {
   const folder = write({ 'binance/BTCUSDT-1h.csv': candleText(hourLines(5, { from: JUNE })) })
-  const deep = Array(LIMITS.marketDataFolders + 1)
+  const deep = Array(DEEPEST_FOLDER + 1)
     .fill('a')
     .join('/')
   mkdirSync(join(folder, deep), { recursive: true })

@@ -4,12 +4,14 @@ import { pipeline } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline as run } from 'node:stream/promises'
 import { crc32, createGunzip } from 'node:zlib'
-import { type Entry, openPromise } from 'yauzl'
+import type { Entry } from 'yauzl'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 
 /** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
 const CHUNK_BYTES = 262_144
+
+/** Files in a zip archive, bytes of the one that is read, and how far it may have been packed. */
+export const ZIP_LIMITS = { files: 16, bytes: 1_073_741_824, ratio: 200 }
 
 /**
  * The bytes of a file, unpacked where its name ends in `.gz` or `.zip`. Where a file of the same name and `.CHECKSUM`
@@ -21,17 +23,7 @@ const CHUNK_BYTES = 262_144
 export async function* readChunks(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
   try {
     await requireChecksum(path)
-    if (path.endsWith('.zip')) return yield* unzip(path)
-    const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
-    // The pipeline hands an error of either stream to the iterating loop, so its own callback has nothing to do.
-    const source = path.endsWith('.gz')
-      ? pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined)
-      : file
-    try {
-      for await (const chunk of source) yield chunk as Buffer
-    } finally {
-      file.destroy()
-    }
+    yield* path.endsWith('.zip') ? unzip(path) : unpack(path)
   } catch (error) {
     throw isServiceError(error) ? error : unreadableError(path, name, error as NodeJS.ErrnoException)
   }
@@ -41,11 +33,13 @@ export async function* readChunks(path: string, name: string): AsyncGenerator<Bu
 class Damage extends Error {}
 
 async function* unzip(path: string): AsyncGenerator<Buffer, void, undefined> {
+  // Loaded with the first archive: most services read none.
+  const { openPromise } = await import('yauzl')
   const zip = await openPromise(path, { lazyEntries: true, autoClose: false })
   try {
-    const { zipEntries, zipEntryBytes, zipRatio } = LIMITS
-    if (zip.entryCount > zipEntries)
-      throw new Damage(`the zip archive has ${zip.entryCount} files, more than ${zipEntries}`)
+    const { files, bytes, ratio } = ZIP_LIMITS
+    if (zip.entryCount > files)
+      throw new Damage(`the zip archive has ${zip.entryCount} files, more than ${files}`)
     const tables: Entry[] = []
     for await (const entry of zip.eachEntry()) {
       // macOS puts a file of attributes into a folder of this name, for each file of the archive.
@@ -56,8 +50,8 @@ async function* unzip(path: string): AsyncGenerator<Buffer, void, undefined> {
       throw new Damage(`the zip archive has ${tables.length} CSV files; pack one into each archive`)
     // Before it is unpacked: a small archive can unpack to any size.
     const { uncompressedSize: size, compressedSize: packed } = entry
-    if (size > Math.min(zipEntryBytes, zipRatio * packed)) {
-      const bounds = `at most ${zipEntryBytes}, and ${zipRatio} times as many, are read`
+    if (size > Math.min(bytes, ratio * packed)) {
+      const bounds = `at most ${bytes}, and ${ratio} times as many, are read`
       throw new Damage(`${packed} bytes in the zip archive unpack to ${size}; ${bounds}`)
     }
     let crc = 0

@@ -39,9 +39,8 @@ export interface RecordingSummary {
   readonly first: number
   /** Close time of the last bar, or time of the last settlement. */
   readonly last: number
-  /** Bars that are missing between the first and the last. */
+  /** Bars that are missing between the first and the last, and the longest stretch without any. */
   readonly missing: number
-  /** The longest stretch without bars. */
   readonly hole: { readonly from: number; readonly to: number }
 }
 

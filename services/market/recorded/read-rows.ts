@@ -67,9 +67,7 @@ export async function* readRows(
     yield parseLines(Buffer.concat([rest.subarray(start), Buffer.of(NEWLINE)]), context)
 }
 
-interface TableTerms extends Pick<BlockContext, 'name' | 'columns' | 'check'> {
-  readonly rules: HeaderRules
-}
+type TableTerms = Pick<BlockContext, 'name' | 'columns' | 'check'> & { readonly rules: HeaderRules }
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
 

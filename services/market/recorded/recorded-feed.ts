@@ -1,18 +1,15 @@
 import type { BarBatch, ClosedBar, FeedProgress } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
-import { barOpenAt, HOUR_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { barOpenAt, HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BatchesRequest, MarketFeed } from '../feed.ts'
 import { type Catalogue, type CatalogueOptions, openCatalogue } from './open-catalogue.ts'
 import type { IgnoredRecording } from './recording.ts'
 import { planReplay } from './replay-batches.ts'
 import { createTurnovers } from './turnover.ts'
 
-/** How fast live bars follow one another: without a wait, or some times as fast as they once did. */
-export type ReplayPace = 'as-fast-as-possible' | AcceleratedPace
-
-export interface AcceleratedPace {
-  /** 1 is as fast as it was. */
+/** How many times as fast as they once did live bars follow one another. */
+interface ReplayPace {
   readonly speed: number
   /** Wall time in milliseconds. */
   readonly now: () => number
@@ -21,6 +18,7 @@ export interface AcceleratedPace {
 }
 
 export interface RecordedFeedOptions extends CatalogueOptions {
+  /** Without it they follow without a wait. */
   readonly pace?: ReplayPace
   /**
    * Bars of each series that are read as history before the live ones begin; 1,500 unless told. Where no instant
@@ -47,30 +45,29 @@ const LONGEST_SLEEP_MS = HOUR_MS
  * @throws ServiceError from its methods: `market_data_missing`, `market_data_damaged`
  */
 export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
-  const { pace = 'as-fast-as-possible', warmUpBars } = options
+  const { pace, warmUpBars } = options
   const { from, to = Number.POSITIVE_INFINITY } = options.period ?? {}
   let clock = from ?? 0
-  let progress: { barsDone: number; barsTotal: number } | undefined
+  let progress: FeedProgress | undefined
   let opened: Promise<Catalogue> | undefined
   const catalogue = (): Promise<Catalogue> => (opened ??= openCatalogue(options))
-
   const turnovers = createTurnovers()
 
   async function* batches(request: BatchesRequest) {
     const { series, funding = [], liveFrom = from, signal } = request
     const { historyFrom = Number.POSITIVE_INFINITY } = request
     const found = await catalogue()
-    const count: { barsDone: number; barsTotal: number } = { barsDone: 0, barsTotal: 0 }
+    const count = { barsDone: 0, barsTotal: 0 }
     const wanted = [...new Map(series.map((one) => [seriesName(one), one])).values()]
     const markets = new Map<string, Market>([...wanted, ...funding].map((one) => [marketName(one), one]))
     const replay = planReplay(found, {
       series: wanted,
       funding: [...markets.values()],
-      notBefore: (timeframe) =>
-        Math.min(
-          warmUpStart(timeframe, liveFrom, warmUpBars ?? LIMITS.volatilityBars),
-          barOpenAt(timeframe, historyFrom),
-        ),
+      notBefore(timeframe) {
+        const warmUpMs = (warmUpBars ?? LIMITS.volatilityBars) * timeframeMs(timeframe)
+        const start = barOpenAt(timeframe, liveFrom ?? Number.NEGATIVE_INFINITY) - warmUpMs
+        return Math.min(start, barOpenAt(timeframe, historyFrom))
+      },
       to,
       onRow: () => {
         count.barsDone++
@@ -79,7 +76,7 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
     count.barsTotal = replay.rows
     progress = count
     const phaseOf = createPhases(liveFrom, warmUpBars ?? LIMITS.warmUpBars)
-    const pacer = pace === 'as-fast-as-possible' ? undefined : createPacer(pace, signal)
+    const pacer = pace && createPacer(pace, signal)
     for await (const group of replay.groups()) {
       for (const { at, bars, funding: settled } of group) {
         const phase = phaseOf(at, bars)
@@ -105,11 +102,6 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
   }
 }
 
-const warmUpStart = (timeframe: Timeframe, liveFrom: number | undefined, bars: number): number =>
-  liveFrom === undefined
-    ? Number.NEGATIVE_INFINITY
-    : barOpenAt(timeframe, liveFrom) - bars * timeframeMs(timeframe)
-
 /** Tells history from live: by the instant where one is given, else by the bars a series has had. */
 function createPhases(
   liveFrom: number | undefined,
@@ -130,7 +122,7 @@ function createPhases(
 }
 
 /** Waits until it is an instant's turn, counted from the first instant. */
-function createPacer(pace: AcceleratedPace, signal: AbortSignal): (at: number) => Promise<void> {
+function createPacer(pace: ReplayPace, signal: AbortSignal): (at: number) => Promise<void> {
   let start: { wall: number; market: number } | undefined
   return async (at) => {
     start ??= { wall: pace.now(), market: at }

@@ -34,13 +34,6 @@ interface CandleCursor {
   row: number
 }
 
-/** A replay that can begin: its files, and how many rows of them will be read. */
-export interface Replay {
-  readonly rows: number
-  /** The batches in order, some at a time: one turn of an asynchronous loop costs more than one batch. */
-  groups(): AsyncGenerator<readonly Instant[], void, undefined>
-}
-
 /** A batch before it is known as history or live. */
 export type Instant = Omit<BarBatch, 'phase'>
 
@@ -53,9 +46,11 @@ const GROUP_BATCHES = 256
  * Merges the files of some series by the close time of their bars. A file is held a block at a time, so memory grows
  * with the number of files and not with their length; funding, of a few rows a day, is held whole.
  *
+ * @returns how many rows of files will be read, and the batches in order, some at a time: one turn of an asynchronous
+ *   loop costs more than one batch
  * @throws ServiceError `market_data_missing` for a series the catalogue does not have.
  */
-export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
+export function planReplay(catalogue: Catalogue, plan: ReplayPlan) {
   const aggregator = new BarAggregator()
   const files = new Map<SummarisedRecording, { source: number; notBefore: number }>()
   for (const series of plan.series) {
