@@ -29,6 +29,19 @@ export async function* readChunks(path: string, name: string): AsyncGenerator<Bu
   }
 }
 
+async function* unpack(path: string): AsyncGenerator<Buffer, void, undefined> {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  // The pipeline hands an error of either stream to the iterating loop, so its own callback has nothing to do.
+  const source = path.endsWith('.gz')
+    ? pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined)
+    : file
+  try {
+    for await (const chunk of source) yield chunk as Buffer
+  } finally {
+    file.destroy()
+  }
+}
+
 /** A fault of a file, before an error names the file. */
 class Damage extends Error {}
 
