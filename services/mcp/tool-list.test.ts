@@ -15,13 +15,7 @@ import { webhookTools } from './webhook-tools.ts'
 const REFUSAL = { code: 'quota_exhausted', message: 'No calls are left.', next_step: 'Wait.' }
 
 /** Fields that answers lack: where the model has shown no skill at what they say, or a verdict was recorded without. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  'odds',
-  'unconfirmed',
-  'percentile_bars',
-  'direction',
-  'liveliness',
-])
+const LEFT_OUT: ReadonlySet<string> = new Set(['unconfirmed', 'percentile_bars', 'direction', 'liveliness'])
 
 const isValid = async (schema: object, value: unknown): Promise<boolean> =>
   !('issues' in (await fromJsonSchema(schema)['~standard'].validate(value)))

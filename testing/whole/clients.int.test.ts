@@ -81,17 +81,15 @@ type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? 
 type IsRow = VerdictRow extends Verdict ? true : false
 type IsPayment = PaymentAnswer extends Payment ? true : false
 type IsRecord = [BarsAnswer, TrackRecordAnswer] extends [Bars, TrackRecord] ? true : false
-/** Members that answers are about to lose. */
-type Leaving = 'closes_higher' | 'odds'
 /** Members of an answer that the client does not know: there must be none. */
 type Unknown = {
-  [Name in keyof Tools]: Exclude<keyof Answered[Name], keyof Tools[Name]['answer'] | Leaving>
+  [Name in keyof Tools]: Exclude<keyof Answered[Name], keyof Tools[Name]['answer']>
 }[keyof Tools]
 type UnknownMembers = [
   Unknown,
   Exclude<keyof VerdictRow, keyof Verdict>,
   Exclude<keyof PaymentAnswer, keyof Payment>,
-  Exclude<keyof Answered['scan_trade_calls']['calls'][number], keyof TradeScan['calls'][number] | Leaving>,
+  Exclude<keyof Answered['scan_trade_calls']['calls'][number], keyof TradeScan['calls'][number]>,
   Exclude<keyof BarsAnswer, keyof Bars>,
   Exclude<keyof TrackRecordAnswer, keyof TrackRecord>,
   Exclude<keyof FundingOpportunity, keyof FundingScan['opportunities'][number]>,
