@@ -78,10 +78,8 @@ export const LIMITS = {
   venuePageBars: 1_000,
   /** How long a start waits for a venue's history before it goes on and takes it late. */
   venueBackfillMs: 900_000,
-  /** For how long before a start its verdicts count funding: `fundingCountsFrom` is the rule. */
-  fundingCountsMs: 35 * 86_400_000,
-  /** How much further back it is fetched: a bar of a day may be open, and intervals are derived from the settlements before. */
-  venueFundingMoreMs: 2 * 86_400_000,
+  /** For how long before a start funding is fetched. */
+  venueFundingMs: 37 * 86_400_000,
   /** How often a venue's list of markets is fetched, and how often at most when a symbol fails. */
   venueMarketsMs: 3_600_000,
   venueMarketsLeastMs: 300_000,

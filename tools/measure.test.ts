@@ -3,7 +3,7 @@ import { measure } from './measure.ts'
 
 /** Raising one of these takes a decision record that says what the growth buys. */
 const MOST = {
-  productLines: 98_935,
+  productLines: 95_250,
   longFunctions: 20,
   longFunctionsWithoutReason: 0,
   commentsOpeningWithAClause: 0,

@@ -153,8 +153,7 @@ export class LiveFeed implements MarketFeed {
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )
-    const wanted = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.fundingCountsMs)
-    const fundingFrom = wanted - LIMITS.venueFundingMoreMs
+    const fundingFrom = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.venueFundingMs)
     const tracks = [...markets.values()].map((market) =>
       createFundingTrack(this.#venueOf(market), market, fundingFrom, this.#options.now),
     )
