@@ -113,9 +113,9 @@ beforeAll(async () => {
       asked.push(JSON.stringify([request.method, request.url, sent?.params ?? sent]))
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
       if (isLosing) response.destroy()
-      else if (pathname.startsWith('/list/')) {
-        const onward = pathname === '/list/bars' ? 7 : 'b'
-        const isSecond = (searchParams.get('after') ?? searchParams.get('from')) === String(onward)
+      else if (searchParams.get('coin') === 'WALKED') {
+        const onward = pathname === '/list/rows' ? 'b' : 7
+        const isSecond = [...searchParams.values()].includes(String(onward))
         response.end(JSON.stringify({ rows: [isSecond ? 2 : 1], next: isSecond ? null : onward }))
       } else if (request.method === 'DELETE') response.writeHead(204).end()
       else response.end(JSON.stringify(request.url === '/mcp' ? { result: { structuredContent: {} } } : {}))
@@ -221,13 +221,15 @@ print("null")`,
 
 test(`pages of a list are asked for to the last one${reason}`, async () => {
   for (const [path, asks] of [
-    ['/list/rows', ['/list/rows?coin=BTC', '/list/rows?coin=BTC&after=b']],
-    ['/list/bars', ['/list/bars?coin=BTC', '/list/bars?coin=BTC&from=7']],
+    ['/list/rows', ['/list/rows?coin=WALKED', '/list/rows?coin=WALKED&after=b']],
+    ['/log/anchors', ['/log/anchors?coin=WALKED', '/log/anchors?coin=WALKED&after=7']],
+    ['/api/bars', ['/api/bars?coin=WALKED', '/api/bars?coin=WALKED&from=7']],
+    ['/api/board', ['/api/board?coin=WALKED', '/api/board?coin=WALKED&skip=7']],
   ] as const) {
     const expected = [[1], [2]]
     const found: unknown[] = []
     asked = []
-    for await (const page of createSignalClient({ url }).pages(path, { coin: 'BTC' }))
+    for await (const page of createSignalClient({ url }).pages(path, { coin: 'WALKED' }))
       found.push((page as { rows: unknown }).rows)
     expect([found, asked.map((text) => (JSON.parse(text) as string[])[1])]).toEqual([expected, asks])
     if (!hasPython) continue
@@ -235,8 +237,8 @@ test(`pages of a list are asked for to the last one${reason}`, async () => {
     const byPython = await python(
       `
 async def main():
-    return [page["rows"] async for page in AsyncSignalClient(given["url"]).pages(given["path"], coin="BTC")]
-found = [page["rows"] for page in SignalClient(given["url"]).pages(given["path"], coin="BTC")]
+    return [page["rows"] async for page in AsyncSignalClient(given["url"]).pages(given["path"], coin="WALKED")]
+found = [page["rows"] for page in SignalClient(given["url"]).pages(given["path"], coin="WALKED")]
 print(json.dumps([found, asyncio.run(main())]))`,
       { url, path },
     )
