@@ -25,6 +25,6 @@ test.each(COMMANDS)('npm run %s -- --help says what it does and its flags', asyn
 
 test('every tool that npm runs is among them', () => {
   expect(COMMANDS.map(([name]) => name)).toEqual(
-    expect.arrayContaining(['simulate', 'store:rights', 'bench', 'fit:ranges', 'study:funding']),
+    expect.arrayContaining(['simulate', 'store:rights', 'bench', 'fit', 'evaluate']),
   )
 })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { reasonOf } from '../../contracts/errors.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import type { VerdictModel } from '../../services/engine/model/verdict-model.ts'
 import { type CandleFile, COINS, historiesOf, readCandleFiles } from './histories.ts'
@@ -9,24 +10,31 @@ import { simulatedCandles } from './simulated-market.ts'
 /** Folders with a folder for each venue, unless --data names others. */
 const FOLDERS = ['../shared/data', '../shared/data-intraday']
 
-/** Reads the flags of a command; ends the process with 2 if there is no candle to read. */
+const OPTIONS = {
+  data: { type: 'string', multiple: true, default: FOLDERS },
+  coins: { type: 'string', default: COINS.join(',') },
+  write: { type: 'boolean', default: false },
+} as const
+
+/** Reads the flags of a command; ends the process with 2 at a flag that it does not have, or without candles. */
 export function readFlags(args: readonly string[]) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      data: { type: 'string', multiple: true, default: FOLDERS },
-      coins: { type: 'string', default: COINS.join(',') },
-      write: { type: 'boolean', default: false },
-    },
-  })
+  const { values, unknown } = parsed(args)
   const missing = values.data.find((folder) => !existsSync(folder))
-  if (missing !== undefined) {
+  if (unknown !== undefined || missing !== undefined) {
     process.stderr.write(
-      `There is no folder ${missing}. Name folders of candles with --data, once for each.\n`,
+      `${unknown ?? `There is no folder ${missing}. Name folders of candles with --data, once for each.`}\n`,
     )
     process.exit(2)
   }
   return { folders: values.data, coins: values.coins.split(','), write: values.write }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return { ...parseArgs({ args: [...args], options: OPTIONS }), unknown: undefined }
+  } catch (error) {
+    return { ...parseArgs({ args: [], options: OPTIONS }), unknown: `${reasonOf(error)}; see --help.` }
+  }
 }
 
 const progress = (text: string): void => void process.stderr.write(`${text}\n`)
