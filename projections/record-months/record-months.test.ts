@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
 import { trackRecord } from '../track-record/track-record.ts'
-import { type MonthTally, recordMonths } from './record-months.ts'
+import { recordMonths } from './record-months.ts'
 
 const START = Date.UTC(2026, 0, 31, 20)
 const call = (hour: number, race: 'up' | 'down', change = {}) => {

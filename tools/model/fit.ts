@@ -113,7 +113,7 @@ export function fitRanges(all: ReadonlyMap<Timeframe, Samples>, until: number): 
       const moves = spread(known(samples, 0, until), QUANTILE_WINDOWS).map(
         (place) => moveOf(samples, place) / scaleOf(samples, place, weights),
       )
-      const sorted = Float64Array.from(moves).sort()
+      const sorted = Float64Array.from(moves).toSorted()
       const quantile = (share: number): number =>
         Number((WIDER * (sorted[Math.floor(share * sorted.length)] ?? Number.NaN)).toFixed(4))
       const variance = sorted.reduce((sum, move) => sum + move * move, 0) / sorted.length

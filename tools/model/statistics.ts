@@ -82,7 +82,7 @@ function solve(matrix: readonly (readonly number[])[], right: readonly number[])
         target[column] = cell(row, column) - factor * cell(pivot, column)
     }
   }
-  const found = new Array<number>(size).fill(0)
+  const found = Array.from({ length: size }, () => 0)
   for (let row = size - 1; row >= 0; row--) {
     let sum = cell(row, size)
     for (let column = row + 1; column < size; column++) sum -= cell(row, column) * (found[column] ?? 0)
@@ -112,8 +112,8 @@ export function fitWeights(
   let weights = [...start]
   const size = weights.length
   for (let step = 0; step < 30; step++) {
-    const gradient = new Array<number>(size).fill(0)
-    const curvature = Array.from({ length: size }, () => new Array<number>(size).fill(0))
+    const gradient = Array.from({ length: size }, () => 0)
+    const curvature = Array.from({ length: size }, () => Array.from({ length: size }, () => 0))
     for (const { inputs, slope } of rows) {
       let score = 0
       for (let a = 0; a < size; a++) score += (weights[a] ?? 0) * (inputs[a] ?? 0)

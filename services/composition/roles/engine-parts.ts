@@ -81,7 +81,7 @@ export function openEngineParts(deps: EngineDeps) {
     newOutcomes,
     engine: new SeriesEngine({
       model: speech.model,
-      withdrawn: speech.withdrawn,
+      withdrawn: (timeframe, barClose) => speech.withdrawn(timeframe, barClose),
       onRestart: ({ series, from, to, barsMissing }) =>
         log.warn(
           { series: seriesName(series), from: isoTime(from), to: isoTime(to), barsMissing },

@@ -4,7 +4,9 @@ import { loadModel, type TimeframeSkill } from '../model/verdict-model.ts'
 import { silenceNote } from './scan-calls.ts'
 
 const silent = (reason: string): TimeframeSkill => ({
-  ...{ inner: 1, outer: 1, deviation: 1 },
+  inner: 1,
+  outer: 1,
+  deviation: 1,
   calls: false,
   reason,
 })

@@ -82,7 +82,7 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
     ignored.push({ name, reason: rows === 0 ? 'it has no rows in the period' : 'it ends before the period' })
     return false
   })
-  const groups = [...Map.groupBy(usable, ({ market }) => marketName(market))].toSorted()
+  const groups = [...Map.groupBy(usable, ({ market }) => marketName(market))].toSorted(byName)
   const chosen = groups.map(([name, files]) => [name, chooseFiles(files, ignored)] as const)
   const markets = new Map(
     chosen
@@ -94,10 +94,12 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
   for (const { name, reason } of ignored) notice('not used', `${name} (${reason})`)
   for (const { name, summary } of chosen.flatMap(([, files]) => files))
     if (summary.missing > 0) notice('bars are missing', `${name} (${missingText(summary)})`)
-  for (const [what, files] of [...notices].toSorted())
+  for (const [what, files] of [...notices].toSorted(byName))
     report?.(`${what}: ${listText(files.toSorted(), NAMES_IN_MESSAGE)}`)
   return { markets, ignored }
 }
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1)
 
 const missingText = ({ rows, missing, hole: { from, to } }: RecordingSummary): string =>
   `${grouped(missing)} of ${grouped(rows + missing)}; the longest hole is from ${dateOf(from)} to ${dateOf(to)}`
