@@ -25,7 +25,7 @@ export interface Comparison {
   /** Markets whose newest settlement is too old, which are left out. */
   readonly stale: readonly MarketFunding[]
   /** Pairs with too little history in common, or of the last 24 hours, which are left out. */
-  readonly pairsTooShort: number
+  readonly tooShort: readonly (readonly [Candidate, Candidate])[]
 }
 
 /** Days that two histories have in common before they are compared. */
@@ -72,7 +72,7 @@ export function compareVenues(
   const pairs: VenuePair[] = []
   const stale: MarketFunding[] = []
   const unconfirmed: [Candidate, Candidate][] = []
-  let pairsTooShort = 0
+  const tooShort: [Candidate, Candidate][] = []
   const midnight = nowMs - (nowMs % DAY_MS)
   for (const coin of coins) {
     const candidates: Candidate[] = []
@@ -94,12 +94,11 @@ export function compareVenues(
         const isConfirmed = rates.prices === undefined || isOneAsset(first, second)
         const pair = isConfirmed ? comparePair(first, second, holdingHours) : undefined
         if (pair !== undefined) pairs.push(pair)
-        else if (isConfirmed) pairsTooShort += 1
-        else unconfirmed.push([first, second])
+        else (isConfirmed ? tooShort : unconfirmed).push([first, second])
       }
     }
   }
-  return { pairs, unconfirmed, stale, pairsTooShort }
+  return { pairs, unconfirmed, stale, tooShort }
 }
 
 const isOneAsset = ({ price: a = Number.NaN }: Candidate, { price: b = Number.NaN }: Candidate): boolean =>

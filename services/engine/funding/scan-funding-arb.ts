@@ -45,7 +45,7 @@ export function scanFundingArb(
       .slice(0, request.limit)
       .map((pair, index) => opportunity(pair, index + 1, netBps(pair), request, nowMs)),
     pairs_compared: comparison.pairs.length,
-    pairs_too_short: comparison.pairsTooShort,
+    pairs_too_short: comparison.tooShort.length,
     pairs_unconfirmed: comparison.unconfirmed.length,
     markets_stale: comparison.stale.length,
     venues: [...rates.exchanges],

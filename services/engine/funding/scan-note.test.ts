@@ -36,7 +36,7 @@ describe('an answer', () => {
     expect([answer.pairs_compared, answer.pairs_too_short]).toEqual([compared, 1 - compared])
     if (compared === 0)
       expect(answer.note).toContain(
-        'fewer than 7 whole days of history in common or a gap in the last 24 hours: 1 pair.',
+        'fewer than 7 whole days of history in common or a gap in the last 24 hours: BTC on BINANCE and HL.',
       )
   })
 

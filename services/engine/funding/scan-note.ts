@@ -26,16 +26,16 @@ interface NoteInput {
 /** Says why an answer is empty, and what was left out of it and why; null where there is neither to say. */
 export function scanNote({ rates, wanted, comparison, best, request }: NoteInput): string | null {
   if (rates.marketCount === 0) return 'No funding has been settled here yet.'
-  const { pairs, unconfirmed, stale, pairsTooShort } = comparison
+  const { pairs, unconfirmed, stale, tooShort } = comparison
   const unknown = wanted.filter((coin) => rates.marketsOf(coin).length === 0)
-  const isAlone = pairs.length + unconfirmed.length + pairsTooShort === 0 && unknown.length < wanted.length
+  const isAlone = pairs.length + unconfirmed.length + tooShort.length === 0 && unknown.length < wanted.length
   const sentences = [
     unknown.length > 0 &&
       `There is no funding history of ${listed(unknown)}; there is of ${listed(rates.coins)}.`,
     stale.length > 0 &&
       `Left out, with no settlement for more than ${STALE_INTERVALS} intervals: ${listed(stale.map(({ market }) => marketName(market)))}.`,
-    pairsTooShort > 0 &&
-      `Not compared, with fewer than ${LEAST_COMMON_DAYS} whole days of history in common or a gap in the last 24 hours: ${countText(pairsTooShort, 'pair')}.`,
+    tooShort.length > 0 &&
+      `Not compared, with fewer than ${LEAST_COMMON_DAYS} whole days of history in common or a gap in the last 24 hours: ${listed(tooShort.map(pairText))}.`,
     unconfirmed.length > 0 &&
       `Not compared, because the prices of both contracts must be known and within ${100 * MOST_APART} % of each other to be of one asset: ${listed(unconfirmed.map(pricesText))}.`,
     isAlone &&
@@ -47,6 +47,9 @@ export function scanNote({ rates, wanted, comparison, best, request }: NoteInput
 }
 
 const listed = (names: readonly string[]): string => listText(names, NAMES_LISTED)
+
+const pairText = ([first, second]: readonly [Candidate, Candidate]): string =>
+  `${first.coin} on ${first.market.market.exchange} and ${second.market.market.exchange}`
 
 function pricesText([first, second]: readonly [Candidate, Candidate]): string {
   const [one, other] = [first, second].map(({ market, price }) => {
