@@ -55,7 +55,7 @@ const PAGE_BYTES = 8_192
 const OTHERS_MS = 10_000
 export const WAITS_FOR_OTHERS = `PRAGMA busy_timeout = ${OTHERS_MS};`
 
-/** Where the header of a file of SQLite has the layout, as 32 bits, the first one highest. */
+/** Offset of the layout in the header of a file of SQLite: 32 bits, the highest byte first. */
 const LAYOUT_AT = 60
 
 /** Looks at a file without opening it as a database, which would change the files beside it. */
