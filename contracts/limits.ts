@@ -88,9 +88,6 @@ export const LIMITS = {
   /** How long a ranking of a venue's coins is good for. */
   venueUniverseMs: 60_000,
 
-  /** Days for which bars with order flow may be kept. */
-  barsKeepDays: 3_650,
-
   /** Events in one append. */
   appendEvents: 256,
   /** Encoded size of one append; EventStoreDB takes 1 MiB, of which its metadata needs some. */

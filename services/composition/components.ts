@@ -1,5 +1,5 @@
 import { formatUsdc } from '../../contracts/chain.ts'
-import { ERRORS, reasonOf } from '../../contracts/errors.ts'
+import { reasonOf } from '../../contracts/errors.ts'
 import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'

@@ -1,5 +1,4 @@
 export { type MarketFeed, VENUE_FAULTS, type VenueHealth } from './feed.ts'
-export { KeptBars } from './live/kept/kept-bars.ts'
 export { LiveFeed } from './live/live-feed.ts'
 export { LIVE_EXCHANGES } from './live/venues.ts'
 export { type ClockAnchor, marketTimeAt, planAnchor } from './market-clock.ts'

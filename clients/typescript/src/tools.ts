@@ -127,20 +127,12 @@ export interface TradeScanRequest {
   readonly exchange?: string
   readonly timeframe?: Timeframe
   readonly top_n?: number
-  readonly universe_by?: 'volume' | 'open_interest'
   readonly min_confidence?: number
   readonly include_holds?: boolean
   readonly limit?: number
   readonly rank_by?: 'strength' | 'expected_range' | 'volume' | 'confidence' | 'change'
-  /** Takes and ranks coins by this figure, in place of `universe_by` and `rank_by`. */
-  readonly lens?:
-    | 'funding'
-    | 'gainers'
-    | 'losers'
-    | 'volume'
-    | 'open_interest'
-    | 'volatility'
-    | 'open_interest_change'
+  /** Takes and ranks coins by this figure, in place of `rank_by`. */
+  readonly lens?: 'funding' | 'gainers' | 'losers' | 'volume' | 'volatility'
   readonly min_liquidity_usd?: number
 }
 

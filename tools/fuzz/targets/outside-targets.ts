@@ -6,7 +6,6 @@ import { parseSeriesName } from '../../../contracts/series.ts'
 import { parseVerdictStream } from '../../../contracts/streams.ts'
 import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
 import { closedBars } from '../../../services/market/live/closed-bars.ts'
-import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
 import {
   bitcoinBlockOf,
   merged,
@@ -118,7 +117,6 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     },
     refusesBy: ['SyntaxError'],
   },
-  { name: 'kept-bar', read: (input) => [readKeptLine(textOf(input)), readCheckedLine(textOf(input))] },
   {
     name: 'stream-name',
     read: (input) => [parseVerdictStream(textOf(input)), parseSeriesName(textOf(input))],

@@ -156,7 +156,6 @@ export function aSignalLog(): SignalLog {
       const ranked = coins.map((coin, index) => ({
         coin,
         quoteVolume24h: 1_000 - index,
-        openInterest: null,
         change24h: null,
       }))
       const data = { exchange, rankedAt: world.now, coins: ranked }
