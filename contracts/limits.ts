@@ -360,8 +360,6 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
-  /** How long a signed offer binds. */
-  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,

@@ -144,8 +144,6 @@ export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'plan
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
-  /** The proof for others that a payment came and was answered; undefined until it was, and if nothing is signed. */
-  signedReceipt(payment: Payment): JsonObject | undefined
   /**
    * Adds a settled payment for a balance to what its payer has left, once however often it is called.
    *

@@ -14,7 +14,6 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
   },
   creditOf: () => 0n,
   showPayment: async () => unavailable(),
-  receipts: { of: unavailable, didDocument: unavailable },
   paymentAdmin: {
     list: async () => unavailable(),
     listOwn: unavailable,
