@@ -27,7 +27,6 @@ import {
   noticeStream,
   outcomeStream,
   payerStream,
-  paymentIdentifierStream,
   paymentStream,
   quotaStream,
   refundStream,
@@ -97,10 +96,6 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [
     PAYMENT_STREAM,
     'PaymentClaimed SettlementRequested SettlementBroadcast SettlementFailed SettlementUnknown SettlementConfirmed SettlementFinalised SettlementReorged PaymentUncollectable RefundSent AnswerWithheld AnswerGiven RefundBegun CreditApplied',
-  ],
-  [
-    paymentIdentifierStream('64ec1888b097e0111f00d61e787f3031e35a0cc05eef0073d38c579fa11cb6b6'),
-    'PaymentIdentified',
   ],
   [refundsOfDayStream('2025-01-01'), 'RefundAllotted'],
   [refundStream('01941f29-7c00-7001-8000-000000000300'), 'RefundAuthorised'],

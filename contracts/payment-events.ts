@@ -138,17 +138,6 @@ export const RefundSent = defineEvent({
   data: z.object({ paymentId, value: microUsdcSchema, transaction: bytes32Schema, reason }),
 })
 
-export const PaymentIdentified = defineEvent({
-  type: 'PaymentIdentified',
-  stream: 'paymentid-{hash of payer and identifier}',
-  summary: 'A client named one of its payments; the name stands for this authorization from then on.',
-  data: z.object({
-    payer: addressSchema,
-    /** Stream of the claim. */
-    authorization: z.string().min(1).max(250),
-  }),
-})
-
 export const PayerBlocked = defineEvent({
   type: 'PayerBlocked',
   stream: 'payer-{chain}.{payer}',

@@ -142,7 +142,6 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'quota-{account}.{window}': 'the quota of calls',
   'chat-{account}.{window}': 'the quota of chats',
   'payment-{chain}.{contract}.{payer}.{nonce}': 'money',
-  'paymentid-{hash of payer and identifier}': 'money',
   'credit-{chain}.{payer}': 'money',
   'refund-{payment}': 'money',
   'refunds-{day}': 'money',

@@ -18,7 +18,6 @@ import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createGivenUpLook } from './claims/given-up-payments.ts'
-import { bindIdentifier } from './claims/payment-identifier.ts'
 import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
 import { afterEvent, type LoadedPayment } from './loaded-payment.ts'
 import type { PaymentIndex } from './payment-index.ts'
@@ -230,7 +229,6 @@ async function claimPayment(
   const { mustSettleFirst } = claim
   assert(value > 0n, 'a claim is over more than nothing', value)
   assert(claim.answer !== '', 'a claim has its answer', stream)
-  if (payment.identifier !== undefined) await bindIdentifier(parts, payment, claim.requestId)
   let exposed = exposure.of(payer, rail)
   if (exposed.hasCredit) {
     const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)

@@ -41,8 +41,6 @@ export interface PresentedPayment extends Authorization {
   readonly scheme: string
   readonly network: string
   readonly asset: string | undefined
-  /** The name that the client gave to this payment. */
-  readonly identifier?: string | undefined
   readonly proof?: PresentedProof | undefined
 }
 

@@ -39,10 +39,7 @@ export function makeQuote({ on, payTo, offersGateway }: QuoteTerms, offered: Off
     resource: { url, description, mimeType: MIME_TYPE, ...SERVICE },
     accepts,
     ...(accepts.length > 0 && {
-      extensions: {
-        bazaar: discoveryOf(offered.example),
-        'payment-identifier': IDENTIFIER,
-      },
+      extensions: { bazaar: discoveryOf(offered.example) },
     }),
   }
   return {
@@ -54,17 +51,6 @@ export function makeQuote({ on, payTo, offersGateway }: QuoteTerms, offered: Off
     },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
-}
-
-/** A client may name its payment, and is then never charged for a second one of that name. */
-const IDENTIFIER = {
-  info: { required: false },
-  schema: {
-    $schema: JSON_SCHEMA,
-    type: 'object',
-    properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
-    required: ['required'],
-  },
 }
 
 /**
