@@ -59,6 +59,3 @@ export const ownPaymentsAnswerSchema = z.object({
 })
 
 export type OwnPaymentsAnswer = z.infer<typeof ownPaymentsAnswerSchema>
-
-/** The answer to an operator who blocked or unblocked a payer. */
-export const payerAnswerSchema = z.object({ payer: addressSchema, is_blocked: z.boolean() })

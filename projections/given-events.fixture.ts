@@ -22,7 +22,6 @@ import {
   accountStream,
   chatStream,
   outcomeStream,
-  payerStream,
   paymentStream,
   quotaStream,
   speechStream,
@@ -270,9 +269,7 @@ export function paymentFact(
     data: whole as JsonObject,
     meta: META,
   })
-  const stream = type.startsWith('Payer')
-    ? payerStream(8453, payer)
-    : paymentStream({ chainId: 8453, contract, payer, nonce })
+  const stream = paymentStream({ chainId: 8453, contract, payer, nonce })
   return { stream, event }
 }
 

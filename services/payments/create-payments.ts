@@ -184,9 +184,6 @@ async function requirePayable(
   const { exposure, payers, funds, caps, now } = parts
   const { rail, payer, value } = payment
   const before = exposure.of(payer, rail)
-  if (before.isBlocked) {
-    throw paymentRefusedError('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
-  }
   // What a credit pays for is not settled: the payer needs no money, and no room.
   if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
     return requireValidity(payment, now())

@@ -121,7 +121,7 @@ export interface Payments extends Pick<AnswerKeeper, 'give' | 'withhold' | 'plan
    * Requires that there is time left to settle, and that the payer can pay, as the chain or the settler says. Call it
    * for an authorization without a claim, before anything is computed.
    *
-   * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`,
+   * @throws ServiceError `payment_refused` (validity, funds, nonce, code), `payments_unavailable`,
    *   `payment_unproven` for one that was used on the chain before it came here
    */
   requirePayable(payment: VerifiedPayment, claim: Pick<Claim, 'product' | 'mustSettleFirst'>): Promise<void>

@@ -19,7 +19,5 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
     listOwn: unavailable,
     show: async () => unavailable(),
     refund: async () => unavailable(),
-    block: async () => unavailable(),
-    unblock: async () => unavailable(),
   },
 }
