@@ -90,7 +90,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
     accountStream(ACCOUNT),
     'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded MachineClientCreated MachineTokenIssued MachineClientRemoved SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
   ],
-  [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited QuotaGranted'],
+  [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited'],
   [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],
   [
     PAYMENT_STREAM,

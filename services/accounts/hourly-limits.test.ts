@@ -145,7 +145,6 @@ const ELSEWHERE: Readonly<Record<string, string | null>> = {
   'credit-{chain}.{payer}': 'money',
   'refund-{payment}': 'money',
   'refunds-{day}': 'money',
-  'payer-{chain}.{payer}': null,
   'webhook-hosts': null,
   'store-drills': null,
   'store-identity': null,

@@ -32,7 +32,6 @@ test('a payment is a page for the holder of its id, and nothing for others', asy
       accounts: {
         accounts: { identify: async () => ({ outcome: 'ABSENT' }) } as unknown as Accounts,
         quotaOf: () => Promise.reject(new Error('no quota here')),
-        grantCalls: async () => undefined,
         signInRequests: { take: async () => undefined },
         signInTries: { take: async () => undefined },
         clientDocuments: { take: async () => undefined },
