@@ -39,9 +39,6 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   AppAuthorized: LIMITS.accountEventsPerHour,
   AppTokenIssued: LIMITS.accountEventsPerHour, // of each program
   AppEnded: Number.POSITIVE_INFINITY,
-  MachineClientCreated: LIMITS.accountEventsPerHour,
-  MachineTokenIssued: LIMITS.machineTokensPerHour,
-  MachineClientRemoved: Number.POSITIVE_INFINITY,
 }
 
 /** Tokens are limited per program, so that one program cannot use up the limit of another. */

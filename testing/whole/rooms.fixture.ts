@@ -63,7 +63,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'google-protobuf': ['services/log/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/runtime/cache/'],
-  jose: ['services/accounts/oauth/', 'services/payments/settlement/'],
+  jose: ['services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
   nats: ['services/runtime/bus/'],
   'node:child_process': [
@@ -79,11 +79,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/log/embedded/',
     'services/knowledge/search/',
   ],
-  'node:worker_threads': [
-    'services/analyst/',
-    'services/log/embedded/',
-    'services/payments/recovery/',
-  ],
+  'node:worker_threads': ['services/analyst/', 'services/log/embedded/', 'services/payments/recovery/'],
   nodemailer: ['services/accounts/mail/'],
   pino: ['services/runtime/logging/'],
   'prom-client': ['services/http/', 'services/mcp/', 'services/composition/'],
