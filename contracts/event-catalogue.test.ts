@@ -88,7 +88,7 @@ const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
   [subjectStream(ACCOUNT, 0), 'SubjectKeyCreated'],
   [
     accountStream(ACCOUNT),
-    'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
+    'AccountOpened SignInRequested SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased SessionBegun SessionSeen SessionEnded AppAuthorized AppTokenIssued AppEnded SubscriptionSlotTaken SubscriptionSlotFreed OwnerMailed',
   ],
   [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited'],
   [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],
@@ -128,7 +128,6 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'OutcomeLabelled.v1.json': () => ({ forecast: null, closePrice: null, recordedLate: false }),
   'OutcomeLabelled.v2.json': () => ({ forecast: null, closePrice: null }),
   'OutcomeLabelled.v3.json': () => ({}),
-  'SignInRequested.v1.json': () => ({ codeCharacters: 6 }),
   'KeyIssued.v1.json': () => ({ label: { text: 'bot “eins”' } }),
   'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined, sending: AS_IT_COMES }),
   'SubscriptionCreated.v2.json': () => ({ form: null, sending: AS_IT_COMES }),

@@ -54,7 +54,7 @@ test('given an account with a key, both are found, and nothing personal is', () 
 
 test('given a sign-in that was never confirmed, there is no account', () => {
   const codeHash = hash(1)
-  const asked = { accountId: uuid(1), requestId: uuid(2), codeHash, codeCharacters: 10, expiresAt: 1 }
+  const asked = { accountId: uuid(1), requestId: uuid(2), codeHash, expiresAt: 1 }
   expect(fold(accounts, given(accountFact(SignInRequested, asked)))).toEqual({})
 })
 

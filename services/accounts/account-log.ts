@@ -24,7 +24,6 @@ export const PER_HOUR: Readonly<Record<AccountFact['type'], number>> = {
   AccountOpened: Number.POSITIVE_INFINITY, // with a SignInConfirmed, or by the operator
   AccountErased: Number.POSITIVE_INFINITY,
   SignInRequested: Number.POSITIVE_INFINITY, // anybody may ask: `signInsOpen` bounds it without a refusal
-  SignInFailed: 0, // not written any more
   SignInConfirmed: LIMITS.accountEventsPerHour,
   KeyIssued: LIMITS.accountEventsPerHour,
   KeyRevoked: Number.POSITIVE_INFINITY,

@@ -8,7 +8,7 @@ import type { Session, SessionFact } from './sessions/decide-sessions.ts'
 
 /** The events of an account's stream. */
 export type AccountFact =
-  | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
+  | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInConfirmed' | 'AccountErased'>
   | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
   | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed' | 'OwnerMailed'>
   | SessionFact
@@ -92,8 +92,7 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
     case 'AccountOpened':
       return { ...state, isOpen: true, openedAt: at, sealedEmail: data.sealedEmail }
     case 'SignInRequested': {
-      const { requestId, codeHash, codeCharacters, expiresAt } = data
-      if (codeCharacters < LIMITS.signInCodeCharacters) return state
+      const { requestId, codeHash, expiresAt } = data
       const open = state.signIns.filter((signIn) => signIn.expiresAt > at)
       return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }

@@ -1,7 +1,7 @@
 import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { copyable, facts, PAYMENT_TONES, tag, time, whole } from './parts.ts'
+import { facts, PAYMENT_TONES, tag, time, whole } from './parts.ts'
 
 /** The page of a payment; the id is all that it takes to see it. */
 export const paymentPath = (id: string): string => `/account/payments/${id}`
