@@ -39,25 +39,13 @@ export const OwnerMailed = defineEvent({
 export const SignInRequested = defineEvent({
   type: 'SignInRequested',
   stream,
-  schema: 2,
   summary: 'A sign-in code was made; only a keyed hash of it is kept. Several may be open at a time.',
   data: z.object({
     accountId,
     requestId: z.uuid(),
     codeHash: sha256,
-    /** Length of the code. Short codes can be guessed, so the codes of former releases are refused. */
-    codeCharacters: z.int().positive(),
     expiresAt: timeMs,
   }),
-  upcasters: { 1: (data) => ({ ...data, codeCharacters: 6 }) },
-})
-
-export const SignInFailed = defineEvent({
-  type: 'SignInFailed',
-  stream,
-  summary:
-    'A wrong code was given for a sign-in request. Former releases wrote it, whose codes were short; it means nothing any more.',
-  data: z.object({ accountId, requestId: z.uuid() }),
 })
 
 export const SignInConfirmed = defineEvent({

@@ -296,26 +296,15 @@ export const LIMITS = {
   subscriptionChangesPerHour: 30,
   /** Deliveries of one subscription that replays asked for in an hour may send again. */
   replayedDeliveriesPerHour: 20_000,
-  /** Access tokens for all machines of an account in an hour. */
-  machineTokensPerHour: 240,
-  /** Programs that an account lets act for it, and clients for its machines. */
+  /** Programs that an account lets act for it. */
   appsPerAccount: 20,
-  machinesPerAccount: 10,
-  /** Access tokens that a machine may hold at a time. */
-  machineTokens: 60,
   /** How long a code of OAuth, an access token, and a refresh token that is not used are good for. */
   oauthCodeMs: 60_000,
   accessTokenMs: 3_600_000,
   refreshTokenMs: 30 * 86_400_000,
-  /** How long a signed proof of a client may be good for, and how far its clock may be off. */
-  clientProofMs: 300_000,
-  clientClockMs: 30_000,
   /** The document by which a client describes itself: its size, its addresses, and how long it is waited for. */
   clientDocumentBytes: 10_240,
   clientDocumentMs: 2_000,
-  /** Bits of an RSA key of a client, and the largest exponent of one. */
-  clientKeyBits: 4_096,
-  clientKeyExponent: 65_537,
   clientRedirects: 32,
   clientNameCharacters: 100,
   /** Longest address of a client or of what it redirects to, and longest `state`. */
@@ -353,8 +342,6 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
-  /** How long a signed offer binds. */
-  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,

@@ -103,12 +103,6 @@ export interface AuthorizationName {
 export const paymentStream = ({ chainId, contract, payer, nonce }: AuthorizationName): string =>
   `payment-${chainId}.${contract}.${payer}.${nonce}`
 
-/** @param named hash of a payer and of the name that it gave to one of its payments, hexadecimal */
-export const paymentIdentifierStream = (named: string): string => `paymentid-${named}`
-
-/** @param payer an address in lower case */
-export const payerStream = (chainId: number, payer: string): string => `payer-${chainId}.${payer}`
-
 /** The transfer that gives a payment back. @param paymentId a UUID */
 export const refundStream = (paymentId: string): string => `refund-${paymentId}`
 

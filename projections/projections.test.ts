@@ -69,7 +69,6 @@ const HISTORY = given(
   }).flat(),
   verdictsMissing('no_engine', 3),
   ...PAYMENTS,
-  paymentFact('PayerBlocked', { payer: `0x${'a1'.repeat(20)}`, reason: 'a test' }),
   {
     stream: LOG_KEYS_STREAM,
     event: newEvent(LogKeysPublished, {

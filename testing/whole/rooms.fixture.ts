@@ -63,7 +63,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'google-protobuf': ['services/log/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/runtime/cache/'],
-  jose: ['services/accounts/oauth/', 'services/payments/settlement/'],
+  jose: ['services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
   nats: ['services/runtime/bus/'],
   'node:child_process': [

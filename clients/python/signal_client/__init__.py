@@ -257,11 +257,10 @@ Refund = TypedDict(
 
 class _OfSome(TypedDict, total=False):
     credit_left_usdc: str
-    receipt: Dict[str, str]
 
 
 class Payment(_OfSome):
-    """State of a payment. `credit_left_usdc` where it became a credit, `receipt` once there is something to prove."""
+    """State of a payment. `credit_left_usdc` where it became a credit."""
 
     id: str
     state: str

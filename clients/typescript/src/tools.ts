@@ -294,8 +294,6 @@ export interface Payment {
   readonly next_step: string
   /** Credit that the payer has left, where this payment became one. */
   readonly credit_left_usdc?: string
-  /** Proves to others that it was paid and answered. */
-  readonly receipt?: { readonly format: 'jws'; readonly signature: string }
 }
 
 /** Every tool by its name: what it is asked, and what it answers. */

@@ -86,8 +86,6 @@ function accountOptions({ accounts, ledger, platform, log }: Parts): NonNullable
   return {
     accounts,
     quotaOf: async (payer) => quotaBlock(payer, await ledger.balance(payer), Date.now()),
-    grantCalls: (payer, calls, reason, requestId) =>
-      ledger.grant(payer, calls, reason, { at: Date.now(), requestId }),
     signInRequests: limiter('sign-in', LIMITS.signInsPerAddress),
     signInTries: limiter('sign-in-code', LIMITS.signInTriesPerAddress),
     clientDocuments: limiter('client-document', LIMITS.clientDocumentsPerAddress),
