@@ -44,7 +44,6 @@ import {
   verdictStream,
   WEBHOOK_HOSTS_STREAM,
 } from './streams.ts'
-import { AS_IT_COMES } from './subscription.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
 const FIXTURES = join(import.meta.dirname, 'fixtures')
@@ -137,9 +136,6 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'OutcomeLabelled.v3.json': () => ({}),
   'SignInRequested.v1.json': () => ({ codeCharacters: 6 }),
   'KeyIssued.v1.json': () => ({ label: { text: 'bot “eins”' } }),
-  'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined, sending: AS_IT_COMES }),
-  'SubscriptionCreated.v2.json': () => ({ form: null, sending: AS_IT_COMES }),
-  'SubscriptionCreated.v3.json': () => ({ sending: AS_IT_COMES }),
   'OwnerNotified.v1.json': () => ({ stage: 'sent' }),
   'SubscriptionDisabled.v1.json': () => ({ by: 'endpoint' }),
   'ReplayRequested.v1.json': () => ({ only: 'all', deliveries: 5 }),

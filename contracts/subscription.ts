@@ -12,11 +12,6 @@ export type SignalType = (typeof SIGNAL_TYPES)[number]
 export const CADENCES = ['1h', '4h', '1d'] as const
 export type Cadence = (typeof CADENCES)[number]
 
-/** Chat services that receive messages in words, besides signed JSON. */
-export const CHAT_FORMS = ['discord', 'slack', 'telegram'] as const
-export type ChatForm = (typeof CHAT_FORMS)[number]
-export const DELIVERY_FORMS = ['signed_json', ...CHAT_FORMS] as const
-
 /** Deliveries of a past window that are sent again: all, or those that failed and are not retried. */
 export const REPLAY_SCOPES = ['all', 'failed'] as const
 export type ReplayScope = (typeof REPLAY_SCOPES)[number]

@@ -5,7 +5,7 @@ import { exchangeSchema } from './exchanges.ts'
 import { count, instant } from './field-schemas.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
-import { CADENCES, DELIVERY_FORMS, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
+import { CADENCES, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
 const sequence = z.int().positive()
@@ -86,8 +86,7 @@ const stateFields = {
 /** A subscription as its owner sees it. */
 export const subscriptionAnswerSchema = z.object({
   id: z.uuid(),
-  form: z.enum(DELIVERY_FORMS),
-  url: z.string().describe('Of a chat no more than where it is: the rest is a secret'),
+  url: z.string(),
   ...chosenFields,
   ...stateFields,
   secrets_signing: sequence.describe(

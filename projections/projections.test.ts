@@ -84,7 +84,6 @@ const HISTORY = given(
     generation: 0,
     sealedUrl: 'v1.url',
     sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
     sealedSecret: 'v1.secret',
     filter: {
       events: ['trade_call'],

@@ -66,7 +66,6 @@ export async function openWebhookWorld({
             accountId: id,
             generation: 0,
             startAfter: START,
-            form: null,
             sealedUrl,
             sending: { perSecond: null, inOrder: false, ed25519: false },
             sealedSecret: createSecret((bytes) => randomBytes(bytes)),

@@ -78,7 +78,7 @@ export const WEBHOOK_TOOLS = {
   create_webhook: define({
     title: 'New webhook',
     description:
-      'Sends trade calls, regime shifts, scan digests or model notices to a public HTTPS address, signed, or to a chat.',
+      'Sends trade calls, regime shifts, scan digests or model notices to a public HTTPS address, signed.',
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,

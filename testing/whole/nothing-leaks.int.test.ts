@@ -38,7 +38,6 @@ const WRAPPING = markedBytes('WRAPPING_KEYS')
 const SIGNING = markedBytes('LOG_KEYS')
 const SETTLER = markedBytes('X402_SETTLER_KEY')
 const REFUNDER = markedBytes('X402_REFUND_KEY')
-const CHAT_TOKEN = `123456789:${marked('bot').replaceAll('-', '_')}abcdefg`
 
 /** Everything that the operator keeps secret, as somebody who steals it would look for it. */
 const SECRETS: Readonly<Partial<Record<SettingName, string | Buffer>>> = {
@@ -69,8 +68,6 @@ const personal: readonly Canary[] = [
   { name: 'label of a key', value: LABEL },
   { name: 'question', value: marked('question') },
   { name: 'path of a webhook', value: marked('path') },
-  { name: 'path of a chat', value: marked('chat path') },
-  { name: 'token of a bot', value: CHAT_TOKEN },
   { name: 'text of a receiver', value: marked('receiver') },
   { name: 'name of a machine', value: marked('machine') },
 ]
@@ -310,9 +307,6 @@ async function useWebhooks(key: string): Promise<void> {
   await make({ url: `https://u:${marked('path')}@example.com/`, events })
   await make({ url: `ftp://example.com/${marked('path')}`, events })
   await make({ url, events: ['no_such_event'] })
-  await make({ form: 'discord', url: `http://${outside}/hook/${marked('chat path')}`, events })
-  await make({ form: 'telegram', bot_token: CHAT_TOKEN, chat_id: '@somebody', events })
-  await make({ form: 'telegram', bot_token: `${CHAT_TOKEN} `, chat_id: '@somebody', events })
   await ask(`${one}/test`, { bearer: key, body: {} })
   note('next secret of a webhook', read(await ask(`${one}/rotate-secret`, { bearer: key, body: {} })).secret)
   const check = { timestamp: '1', signature: 'v1=00', body: marked('receiver') }

@@ -313,7 +313,6 @@ class WebhookSubscription(TypedDict):
     """A subscription as its owner sees it."""
 
     id: str
-    form: str
     url: str
     events: List[str]
     timeframes: Optional[List[str]]

@@ -100,11 +100,8 @@ export interface WebhookFilter {
 }
 
 export interface NewWebhookRequest extends WebhookFilter {
-  /** The address of deliveries; every form but `telegram` needs it. */
-  readonly url?: string
-  readonly form?: 'signed_json' | 'discord' | 'slack' | 'telegram'
-  readonly bot_token?: string
-  readonly chat_id?: string | number
+  /** The address of deliveries. */
+  readonly url: string
   /** Attempts a second at most. */
   readonly max_per_second?: number | null
   /** The next delivery is sent once the one before was taken or given up. */
@@ -133,7 +130,6 @@ export interface WebhookReplay {
 /** A subscription as its owner sees it. */
 export interface WebhookSubscription {
   readonly id: string
-  readonly form: string
   readonly url: string
   readonly events: readonly Signal[]
   readonly timeframes: readonly Timeframe[] | null

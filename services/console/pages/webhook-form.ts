@@ -147,24 +147,6 @@ ${
 }</div>`
 }
 
-const FORM_WORDS = [
-  ['signed_json', 'Signed JSON to a program'],
-  ['discord', 'Messages to Discord'],
-  ['slack', 'Messages to Slack'],
-  ['telegram', 'Messages to Telegram'],
-] as const
-
-/** The destination of a form, in the fields of the interface. */
-export function channelOf(typed: Typed): JsonObject {
-  const fields = ['form', 'url', 'bot_token', 'chat_id'].map((name) => [
-    name,
-    [typed[name] ?? []].flat()[0]?.trim(),
-  ])
-  return Object.fromEntries(
-    fields.filter(([, value]) => value !== undefined && value !== '' && value !== 'signed_json'),
-  ) as JsonObject
-}
-
 /** Makes a webhook, and shows before what it would have sent. */
 export function newWebhookPage(state: FormState, run: DryRun | undefined, previewRefusal?: Refusal): Page {
   return {
@@ -176,9 +158,7 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
 <p class="lead">Signals are sent to your address as they are recorded, signed and numbered, and again until you take them; unless you choose an order, they may overtake one another. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
-${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat gets words; a program checks signed JSON' })}
-${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private. Of Discord and Slack the incoming webhook', maxLength: 2_048 })}
-<details${state.typed.form === 'telegram' && html` open`}><summary>Telegram: instead of an address</summary><div class="row">${input(state, 'bot_token', { label: 'Token of your bot', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Chat', hint: 'its number, or @name', isCode: true, maxLength: 64 })}</div></details>
+${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; a service of your own takes others with --webhooks-allow-private.', maxLength: 2_048 })}
 ${filterParts(state)}
 <details${sendingOf(state.typed).max_per_second !== null && html` open`}><summary>Rate, order and signature</summary>${sendingParts(state)}</details>
 <div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>

@@ -49,7 +49,7 @@ export const aboutWebhooks: Html = html`<h1>Webhooks</h1>
 <ul>
 <li>You choose coins, timeframes and signals, and see what would have been sent before you create it.</li>
 <li>Each delivery is signed and numbered, and tried again for two days; what was not taken you can fetch.</li>
-<li>To your own program, or to a channel of Discord, Slack or Telegram. <a href="/docs/webhooks">How they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
+<li>To your own program: <a href="/docs/webhooks">how they work</a>, and <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a>.</li>
 </ul>
 `
 
@@ -186,16 +186,7 @@ const endpointPart = (
 ): Html => html`<h2 id="endpoint">Address, rate and order</h2>
 <p>What waits goes to a new address too. The secret stays.</p>
 <form method="post" action="${webhookPath(webhook.id)}/change#endpoint" class="row">
-${
-  webhook.form === 'telegram'
-    ? html`${input(state, 'bot_token', { label: 'Another token', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Its chat', isCode: true, maxLength: 64 })}`
-    : input(state, 'url', {
-        label: 'Another address',
-        type: 'url',
-        hint: 'it stays without one',
-        maxLength: 2_048,
-      })
-}
+${input(state, 'url', { label: 'Another address', type: 'url', hint: 'it stays without one', maxLength: 2_048 })}
 ${sendingParts(state, webhook)}
 <button type="submit">Change</button></form>`
 

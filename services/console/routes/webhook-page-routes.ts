@@ -9,14 +9,7 @@ import type { Page } from '../pages/layout.ts'
 import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage, sendText } from '../pages/send-page.ts'
-import {
-  channelOf,
-  type DryRun,
-  dryRunPart,
-  filterOf,
-  newWebhookPage,
-  sendingOf,
-} from '../pages/webhook-form.ts'
+import { type DryRun, dryRunPart, filterOf, newWebhookPage, sendingOf } from '../pages/webhook-form.ts'
 import {
   type Attempts,
   aboutWebhooks,
@@ -138,7 +131,7 @@ function makingPages({ app, client, formOf, send, dryRunOf, sendWebhook }: Edge)
 
   app.post('/webhooks', async (request, reply) => {
     const typed = formOf(request)
-    const body = { ...channelOf(typed), ...filterOf(typed), ...sendingOf(typed) }
+    const body = { url: textOf(typed, 'url').trim(), ...filterOf(typed), ...sendingOf(typed) }
     const made = await client.ask<SubscriptionAnswer & { secret: string }>(request, {
       method: 'POST',
       path: '/api/webhooks',
@@ -201,7 +194,10 @@ const BUTTONS: Readonly<
   change: {
     method: 'PATCH',
     to: () => '',
-    body: (form) => ({ ...channelOf(form), ...sendingOf(form) }),
+    body(form) {
+      const url = textOf(form, 'url').trim()
+      return { ...(url !== '' && { url }), ...sendingOf(form) }
+    },
   },
   delete: { method: 'DELETE', to: () => '' },
   rotate: {

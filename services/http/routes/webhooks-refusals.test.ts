@@ -82,7 +82,7 @@ test('one refusal names a wrong address and wrong events, and both where both ar
     'invalid_request',
     ['events', 'url'],
   ])
-  expect(await fieldsOf({})).toEqual(['invalid_request', ['events', 'url']])
+  expect(await fieldsOf({})).toEqual(['invalid_request', ['url', 'events']])
   expect(await fieldsOf({ url: 'bot.example.com', events: ['trade_call'] })).toEqual([
     'url_refused',
     undefined,

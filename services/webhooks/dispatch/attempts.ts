@@ -113,7 +113,7 @@ export class Attempts {
     this.#underWay -= 1
     assert(this.#underWay >= 0, 'what ends was under way', this.#underWay)
     if (end?.kind === 'made') this.#recorded(endpoint, item, end)
-    else if (end?.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
+    else if (end?.kind === 'not_begun') apply(endpoint, { kind: 'undone', item })
     else if (isServiceError(fault, 'lease_lost')) apply(endpoint, { kind: 'lost' })
     else if (fault !== undefined) {
       apply(endpoint, { kind: 'undone', item })

@@ -9,11 +9,9 @@ import {
   prepareAgain,
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
-import { removedReason, restAfter, withAskedWait } from '../sending/chat-channel.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { filterAt, isStale } from '../signals/passes-filter.ts'
 import type { Matched } from '../signals/signal.ts'
-import type { ChatChannels } from './chat-channels.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -32,14 +30,13 @@ export interface AttemptMade
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
-  /** Not begun, or cut off by the end of this process: it is still to be done, maybe not before so long. */
-  | { readonly kind: 'not_begun'; readonly againMs?: number }
+  /** Not begun, or cut off by the end of this process: it is still to be done. */
+  | { readonly kind: 'not_begun' }
   | AttemptMade
 
 export interface AttemptContext extends DispatcherOptions {
   /** Monotonic clock, milliseconds. */
   readonly elapsed: () => number
-  readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
   /** Whether this process has the endpoint's shard at this moment. */
@@ -84,9 +81,7 @@ export async function runAttempt(
   const { state } = endpoint.journal ?? (await context.journalOf(endpoint))
   if (item.kind === 'first' && wasAttempted(state, item.matched.sequence)) return { kind: 'needless' }
   const made =
-    item.kind === 'first'
-      ? prepareFirst(context, endpoint, item.matched)
-      : await makeAgain(context, endpoint, item)
+    item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, endpoint, item)
   if (made === undefined) return { kind: 'needless' }
   const { prepared } = made
   const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
@@ -110,26 +105,8 @@ export async function runAttempt(
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  const sendIt = subscription.form === null ? send : sendToChat
-  if (context.tracing === undefined) return await sendIt(context, attempt, target, onSent)
-  return withinSpan(context.tracing, attempt, (traced) => sendIt(context, traced, target, onSent))
-}
-
-/** Sends when it is its turn at the channel, which others may tell something too. */
-async function sendToChat(
-  context: AttemptContext,
-  attempt: Attempt,
-  target: DeliveryTarget,
-  onSent: () => void,
-): Promise<AttemptEnd> {
-  const { channels } = context
-  const againMs = channels.begin(target.url, attempt.endpoint.id)
-  if (againMs > 0) return { kind: 'not_begun', againMs }
-  try {
-    return await send(context, attempt, target, onSent)
-  } finally {
-    channels.ended(target.url)
-  }
+  if (context.tracing === undefined) return await send(context, attempt, target, onSent)
+  return withinSpan(context.tracing, attempt, (traced) => send(context, traced, target, onSent))
 }
 
 /** Sends within a span where the event's is recorded: first what it waited since then, then the attempt. */
@@ -201,18 +178,13 @@ async function send(
     (replayId === null || !isCancelled(endpoint.state, replayId))
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
-  const { form } = endpoint.state.subscription
-  const answer = await sender.send(request, context.cutOff(endpoint))
-  const outcome = form === null ? answer : withAskedWait(answer)
+  const outcome = await sender.send(request, context.cutOff(endpoint))
   // What the former address answers says nothing of the present one: it is sent there too.
   if (outcome.kind === 'aborted' || !isThere()) return { kind: 'not_begun' }
 
-  const removed = form === null ? undefined : removedReason(form, outcome)
-  const ended = { outcome, attemptsBefore, isProbe, at: now(), random: random(), removed }
+  const ended = { outcome, attemptsBefore, isProbe, at: now(), random: random() }
   const decision = decideAttempt(endpoint.state.health, ended)
-  const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
-  if (restMs > 0) context.channels.rest(target.url, restMs)
-  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
+  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome) }
   apply(endpoint, { kind: 'sent', decision, sent })
   assert(outcome.durationMs >= 0, 'an attempt takes no negative time', outcome.durationMs)
   // What is begun in its place is begun on what this attempt has shown.
@@ -227,8 +199,8 @@ const madeOf = (
   decision?: AttemptDecision,
 ): AttemptMade => ({ kind: 'made', template, baseUrl, attempt, sealedUrl, ...(decision && { decision }) })
 
-const prepareFirst = ({ idOf, baseUrl }: AttemptContext, { state }: Endpoint, matched: Matched): Made => ({
-  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl(), form: state.subscription.form }),
+const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made => ({
+  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl() }),
   attemptsBefore: 0,
 })
 

@@ -24,7 +24,6 @@ async function subscribed({ others, newId }: FaultyWorld): Promise<Subscription>
     generation: 1,
     sealedUrl: 'sealed',
     sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
     sealedSecret: 'sealed',
     filter: FILTER,
     startAfter: START,

@@ -3,7 +3,6 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type {
-  ChatForm,
   ReplayScope,
   Sending,
   SubscriptionFilter,
@@ -53,8 +52,6 @@ export interface Subscription extends JsonObject {
   /** Sealed anew with each change of the address, so another text is another address. */
   readonly sealedUrl: string
   readonly sending: Sending
-  /** The chat service that receives messages in words; null for signed JSON. */
-  readonly form: ChatForm | null
   /** Newest first. */
   readonly secrets: readonly SealedSecret[]
   /** Every filter it ever had, oldest first. */

@@ -19,7 +19,6 @@ const created: SubscriptionFact = {
     generation: 0,
     sealedUrl: 'v1.url',
     sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
     sealedSecret: 'v1.secret',
     filter: FILTER,
     startAfter: 'start',

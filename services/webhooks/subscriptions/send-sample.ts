@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { ChatForm, SignalType } from '../../../contracts/subscription.ts'
-import { chatBody } from '../sending/chat-channel.ts'
+import type { SignalType } from '../../../contracts/subscription.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 
@@ -30,12 +29,10 @@ export async function sendSample(
   {
     url,
     secrets,
-    form,
     isPublic = false,
   }: {
     readonly url: string
     readonly secrets: readonly string[]
-    readonly form: ChatForm | null
     readonly isPublic?: boolean
   },
   event: SignalType,
@@ -44,10 +41,7 @@ export async function sendSample(
   const at = now()
   const data = sampleOf(event, at, baseUrl())
   const created_at = new Date(at).toISOString()
-  const body =
-    form === null
-      ? Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
-      : chatBody(form, data, baseUrl(), 'A test, and no call: ')
+  const body = Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
   const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1, isPublic })
   const outcome = await sender.send({ url, headers, body })
   return { deliveryId, event, outcome, isAccepted: isAccepted(outcome) }

@@ -161,9 +161,8 @@ function sending(deps: SubscriptionDeps) {
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
       await takeUnasked('test', accountId, opened.url)
-      const { form } = subscription
       const secrets = signingAt(opened, now())
-      const target = { url: opened.url, secrets, form, isPublic: subscription.sending.ed25519 }
+      const target = { url: opened.url, secrets, isPublic: subscription.sending.ed25519 }
       const [first = 'trade_call'] = currentFilter(subscription).events
       return sendSample(deps, target, asked ?? first)
     },

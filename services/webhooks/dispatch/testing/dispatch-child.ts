@@ -86,7 +86,6 @@ async function subscribe(log: EventStore, name: string): Promise<void> {
     startAfter: START,
     sealedUrl: `${receiver}/${name}`,
     sending: { perSecond: null, inOrder: false, ed25519: false },
-    form: null,
     sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(7)),
     origin: receiver,
   }

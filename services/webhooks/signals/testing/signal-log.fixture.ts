@@ -175,7 +175,6 @@ export function aSignalLog(): SignalLog {
         generation: 0,
         sealedUrl: 'sealed',
         sending: { perSecond: null, inOrder: false, ed25519: false },
-        form: null,
         sealedSecret: 'sealed',
         origin: 'https://bot.example.com',
         filter,
